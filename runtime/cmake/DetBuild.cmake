@@ -1,0 +1,38 @@
+# How everything is compiled: standard, warnings, sanitizers, where programs and libraries land.
+include(GNUInstallDirs)
+
+option(DET_WARNINGS_AS_ERRORS "Treat warnings as errors (presets and CI; not for packagers)" OFF)
+set(DET_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+find_program(DET_CCACHE ccache)
+if(DET_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${DET_CCACHE}")
+endif()
+
+# Our rooms link this; foreign code never sees our warnings.
+add_library(det_compile_options INTERFACE)
+target_compile_options(det_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<BOOL:${DET_WARNINGS_AS_ERRORS}>:-Werror>
+  -ffunction-sections -fdata-sections)
+target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+
+if(DET_SANITIZE)
+  add_compile_options(-fsanitize=${DET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${DET_SANITIZE})
+endif()

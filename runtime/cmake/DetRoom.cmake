@@ -1,0 +1,37 @@
+# A room is a static library det_<name> (alias det::<name>) with its own include root, so that a header which a
+# room may not see does not compile there.
+#
+#   det_room(journal SOURCES src/frame.cpp src/reader.cpp LINKS det::protocol PRIVATE_LINKS fmt::fmt)
+function(det_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp"
+    "${CMAKE_CURRENT_SOURCE_DIR}/include/*.h")
+  add_library(det_${name} STATIC ${ARG_SOURCES})
+  add_library(det::${name} ALIAS det_${name})
+  target_sources(det_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  target_link_libraries(det_${name} PUBLIC ${ARG_LINKS} PRIVATE det_compile_options ${ARG_PRIVATE_LINKS})
+  set_property(GLOBAL APPEND PROPERTY DET_ROOMS ${name})
+endfunction()
+
+# A program of ours: det_program(det-launch SOURCES src/main.cpp LINKS det::launch)
+function(det_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE det_compile_options ${ARG_LINKS})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# What configure found, and what follows from it.
+function(det_print_summary)
+  get_property(rooms GLOBAL PROPERTY DET_ROOMS)
+  get_property(notes GLOBAL PROPERTY DET_SUMMARY)
+  list(JOIN rooms " " rooms)
+  message(STATUS "det-submit ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE}); rooms: ${rooms}")
+  foreach(note IN LISTS notes)
+    message(STATUS "  ${note}")
+  endforeach()
+endfunction()
+
+function(det_note text)
+  set_property(GLOBAL APPEND PROPERTY DET_SUMMARY "${text}")
+endfunction()

@@ -1,0 +1,71 @@
+#pragma once
+#include <det/foundation/exit_code.hpp>
+
+#include <string_view>
+
+namespace det {
+
+/// What kind of trouble it is: a stable name that scripts match on, and the exit code that follows from it.
+struct ErrorCode {
+    std::string_view name;
+    ExitCode exit;
+
+    friend constexpr bool operator==(ErrorCode const& a, ErrorCode const& b) { return a.name == b.name; }
+};
+
+/// Every code there is. A name once published keeps its meaning.
+namespace codes {
+
+// The command line.
+inline constexpr ErrorCode usage{"usage", ExitCode::usage};
+
+// What a user's file says.
+inline constexpr ErrorCode syntax{"syntax", ExitCode::bad_file};
+inline constexpr ErrorCode unknown_key{"unknown-key", ExitCode::bad_file};
+inline constexpr ErrorCode duplicate_key{"duplicate-key", ExitCode::bad_file};
+inline constexpr ErrorCode missing_key{"missing-key", ExitCode::bad_file};
+inline constexpr ErrorCode wrong_type{"wrong-type", ExitCode::bad_file};
+inline constexpr ErrorCode bad_value{"bad-value", ExitCode::bad_file};
+inline constexpr ErrorCode not_supported{"not-supported", ExitCode::bad_file};
+inline constexpr ErrorCode merge_conflict{"merge-conflict", ExitCode::bad_file};
+inline constexpr ErrorCode document_too_large{"document-too-large", ExitCode::bad_file};
+inline constexpr ErrorCode not_a_file{"not-a-file", ExitCode::bad_file};
+inline constexpr ErrorCode not_a_directory{"not-a-directory", ExitCode::bad_file};
+inline constexpr ErrorCode no_such_pool{"no-such-pool", ExitCode::bad_file};
+inline constexpr ErrorCode slots_do_not_fit{"slots-do-not-fit", ExitCode::bad_file};
+inline constexpr ErrorCode context_too_large{"context-too-large", ExitCode::bad_file};
+inline constexpr ErrorCode unsafe_link{"unsafe-link", ExitCode::bad_file};
+
+// Something named is not there.
+inline constexpr ErrorCode no_such_file{"no-such-file", ExitCode::absent};
+inline constexpr ErrorCode no_such_template{"no-such-template", ExitCode::absent};
+inline constexpr ErrorCode no_such_experiment{"no-such-experiment", ExitCode::absent};
+inline constexpr ErrorCode no_such_trial{"no-such-trial", ExitCode::absent};
+inline constexpr ErrorCode no_such_checkpoint{"no-such-checkpoint", ExitCode::absent};
+
+// Slurm.
+inline constexpr ErrorCode slurm_refused{"slurm-refused", ExitCode::refused_by_slurm};
+inline constexpr ErrorCode slurm_unreachable{"slurm-unreachable", ExitCode::slurm_unreachable};
+inline constexpr ErrorCode slurm_output{"slurm-output", ExitCode::could_not};
+inline constexpr ErrorCode not_in_slurm{"not-in-slurm", ExitCode::could_not};
+inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
+
+// Files and formats of ours.
+inline constexpr ErrorCode file_system{"file-system", ExitCode::could_not};
+inline constexpr ErrorCode permission{"permission", ExitCode::could_not};
+inline constexpr ErrorCode unsafe_owner{"unsafe-owner", ExitCode::could_not};
+inline constexpr ErrorCode damaged{"damaged", ExitCode::could_not};
+inline constexpr ErrorCode newer_format{"newer-format", ExitCode::could_not};
+inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::checkpoint_damaged};
+
+// Running.
+inline constexpr ErrorCode process{"process", ExitCode::could_not};
+inline constexpr ErrorCode timed_out{"timed-out", ExitCode::timed_out};
+inline constexpr ErrorCode interrupted{"interrupted", ExitCode::interrupted};
+inline constexpr ErrorCode transport{"transport", ExitCode::could_not};
+inline constexpr ErrorCode misuse{"misuse", ExitCode::could_not};
+inline constexpr ErrorCode experiment_failed{"experiment-failed", ExitCode::could_not};
+inline constexpr ErrorCode internal{"internal", ExitCode::internal};
+
+}  // namespace codes
+}  // namespace det

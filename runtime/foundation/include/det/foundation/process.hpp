@@ -1,0 +1,42 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/result.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace det {
+
+struct Command {
+    std::vector<std::string> argv;  // argv[0] is looked up in PATH
+    Environment environment;        // all of it; its standard input is empty
+    std::chrono::milliseconds timeout = std::chrono::seconds(30);
+};
+
+/// How a process ended, and what it wrote.
+struct ProcessOutput {
+    int exit_code = 0;  // 128 + signal where a signal ended it, as shells say
+    std::string out;
+    std::string err;
+};
+
+/// The seam to other programs: Slurm's commands are started through it and nothing else is.
+class ProcessRunner {
+public:
+    virtual ~ProcessRunner() = default;
+    /// Runs to the end. A program that is not there, or that outlives its timeout (it is killed), is an
+    /// error; one that fails is not.
+    virtual Result<ProcessOutput> run(Command const& command) = 0;
+};
+
+class SystemProcessRunner final : public ProcessRunner {
+public:
+    Result<ProcessOutput> run(Command const& command) override;
+};
+
+/// The exit code that shells use for what waitpid returned.
+int exit_code_of_wait_status(int wait_status);
+
+}  // namespace det

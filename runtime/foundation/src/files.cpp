@@ -1,0 +1,187 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <random>
+
+namespace det {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string quoted(fs::path const& path) { return fmt::format("'{}'", path.string()); }
+
+/// A name beside `path` that nobody else takes: on a shared file system a pid alone is not unique.
+fs::path temporary_beside(fs::path const& path) {
+    std::random_device entropy;
+    return path.parent_path() /
+           fmt::format(".{}.{:08x}{:08x}.tmp", path.filename().string(), entropy(), entropy());
+}
+
+/// Removes a temporary file unless it was given its real name.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(fs::path path) : path_(std::move(path)) {}
+    ~TemporaryFile() {
+        if (!path_.empty()) ::unlink(path_.c_str());
+    }
+    TemporaryFile(TemporaryFile const&) = delete;
+    TemporaryFile& operator=(TemporaryFile const&) = delete;
+    fs::path const& path() const { return path_; }
+    void keep() { path_.clear(); }
+
+private:
+    fs::path path_;
+};
+
+Status create_with(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file) return os_error("create " + quoted(path), errno);
+    // The mode is what the caller asked for, whatever the umask.
+    if (::fchmod(file.get(), mode) != 0) return os_error("set the mode of " + quoted(path), errno);
+    DET_TRY(write_all(file.get(), bytes, path.string()));
+    if (durability == Durability::power_loss && ::fsync(file.get()) != 0) {
+        return os_error("sync " + quoted(path), errno);
+    }
+    // NFS and quotas report a full disk only here.
+    if (::close(file.release()) != 0) return os_error("write " + quoted(path), errno);
+    return Ok{};
+}
+
+}  // namespace
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+    if (this != &other) {
+        reset();
+        fd_ = other.release();
+    }
+    return *this;
+}
+
+void UniqueFd::reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
+    // O_NONBLOCK: a fifo in the place of a file must not make us wait.
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) return os_error("open " + quoted(path), errno);
+    struct stat info {};
+    if (::fstat(file.get(), &info) != 0) return os_error("read " + quoted(path), errno);
+    if (S_ISDIR(info.st_mode))
+        return Error{codes::not_a_file, quoted(path) + " is a directory", "name a file"};
+    if (!S_ISREG(info.st_mode))
+        return Error{codes::not_a_file, quoted(path) + " is not a regular file", "name a file"};
+
+    std::string bytes;
+    bytes.resize(std::min(static_cast<std::size_t>(info.st_size), limit_bytes) + 1);
+    std::size_t size = 0;
+    for (;;) {
+        auto const count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return os_error("read " + quoted(path), errno);
+        if (count == 0) break;
+        size += static_cast<std::size_t>(count);
+        if (size > limit_bytes) {
+            return Error{codes::document_too_large,
+                         fmt::format("{} is larger than {}", quoted(path), format_size(limit_bytes))};
+        }
+        if (size == bytes.size()) bytes.resize(std::min(bytes.size() * 2, limit_bytes + 1));
+    }
+    bytes.resize(size);
+    return bytes;
+}
+
+Status write_file(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
+    TemporaryFile temporary(temporary_beside(path));
+    DET_TRY(create_with(temporary.path(), bytes, mode, durability));
+    if (::rename(temporary.path().c_str(), path.c_str()) != 0)
+        return os_error("write " + quoted(path), errno);
+    temporary.keep();
+    return durability == Durability::power_loss ? sync_directory(path.parent_path()) : Status(Ok{});
+}
+
+Result<bool> write_new_file(fs::path const& path, std::string_view bytes, mode_t mode) {
+    TemporaryFile temporary(temporary_beside(path));
+    DET_TRY(create_with(temporary.path(), bytes, mode, Durability::process_crash));
+    if (::link(temporary.path().c_str(), path.c_str()) == 0) return true;
+    if (errno == EEXIST) return false;
+    return os_error("create " + quoted(path), errno);
+}
+
+Status write_all(int fd, std::string_view bytes, std::string_view what) {
+    while (!bytes.empty()) {
+        auto const count = ::write(fd, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return os_error(fmt::format("write '{}'", what), errno);
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return Ok{};
+}
+
+Result<bool> make_directory(fs::path const& path, mode_t mode) {
+    if (::mkdir(path.c_str(), mode) == 0) {
+        if (::chmod(path.c_str(), mode) != 0) return os_error("set the mode of " + quoted(path), errno);
+        return true;
+    }
+    int const reason = errno;
+    struct stat info {};
+    if (reason == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return false;
+    if (reason == EEXIST)
+        return Error{codes::not_a_directory, quoted(path) + " is there and is not a directory"};
+    return os_error("make the directory " + quoted(path), reason);
+}
+
+Status make_directories(fs::path const& path, mode_t mode) {
+    if (path.has_parent_path() && path != path.root_path() && !path_exists(path.parent_path())) {
+        DET_TRY(make_directories(path.parent_path(), mode));
+    }
+    DET_TRY(make_directory(path, mode));
+    return Ok{};
+}
+
+Status sync_directory(fs::path const& path) {
+    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory || ::fsync(directory.get()) != 0)
+        return os_error("sync the directory " + quoted(path), errno);
+    return Ok{};
+}
+
+Result<std::vector<std::string>> list_directory(fs::path const& path) {
+    auto const close = [](DIR* directory) { ::closedir(directory); };
+    std::unique_ptr<DIR, decltype(close)> const directory(::opendir(path.c_str()), close);
+    std::vector<std::string> names;
+    if (directory == nullptr) {
+        if (errno == ENOENT) return names;
+        return os_error("list " + quoted(path), errno);
+    }
+    for (;;) {
+        errno = 0;
+        auto const* entry = ::readdir(directory.get());
+        if (entry == nullptr) break;
+        std::string_view const name(entry->d_name);
+        if (name != "." && name != "..") names.emplace_back(name);
+    }
+    if (errno != 0) return os_error("list " + quoted(path), errno);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool path_exists(fs::path const& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0;
+}
+
+Status remove_tree(fs::path const& path) {
+    std::error_code error;
+    fs::remove_all(path, error);
+    if (error) return os_error("remove " + quoted(path), error.value());
+    return Ok{};
+}
+
+}  // namespace det

@@ -1,0 +1,181 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+#include <limits>
+#include <optional>
+
+namespace det {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t output_limit_bytes = std::size_t{256} << 20;
+
+/// For poll(2): rounded up, so that a wait never ends just before its deadline.
+int milliseconds_until(SteadyClock::time_point deadline) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
+}
+
+struct Pipe {
+    UniqueFd read_end, write_end;
+};
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// What posix_spawn wants: file actions and attributes that free themselves.
+class SpawnSettings {
+public:
+    SpawnSettings() {
+        ::posix_spawn_file_actions_init(&actions_);
+        ::posix_spawnattr_init(&attributes_);
+        // The child starts as a shell would start it: no signal blocked or ignored because we do.
+        sigset_t none, all;
+        ::sigemptyset(&none);
+        ::sigfillset(&all);
+        ::posix_spawnattr_setsigmask(&attributes_, &none);
+        ::posix_spawnattr_setsigdefault(&attributes_, &all);
+        // Its own group, so that a timeout ends its children too.
+        ::posix_spawnattr_setpgroup(&attributes_, 0);
+        ::posix_spawnattr_setflags(&attributes_,
+                                   POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    }
+    ~SpawnSettings() {
+        ::posix_spawn_file_actions_destroy(&actions_);
+        ::posix_spawnattr_destroy(&attributes_);
+    }
+    SpawnSettings(SpawnSettings const&) = delete;
+    SpawnSettings& operator=(SpawnSettings const&) = delete;
+
+    void connect(UniqueFd const& ours, int theirs) {
+        ::posix_spawn_file_actions_adddup2(&actions_, ours.get(), theirs);
+    }
+    void without_input() {
+        ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
+    posix_spawn_file_actions_t const* actions() const { return &actions_; }
+    posix_spawnattr_t const* attributes() const { return &attributes_; }
+
+private:
+    posix_spawn_file_actions_t actions_;
+    posix_spawnattr_t attributes_;
+};
+
+std::vector<char*> to_pointers(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    for (auto& string : strings) pointers.push_back(string.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// A child that is killed and reaped if nobody waited for it.
+class Child {
+public:
+    explicit Child(pid_t pid) : pid_(pid) {}
+    ~Child() {
+        if (pid_ > 0) kill_and_wait();
+    }
+    Child(Child const&) = delete;
+    Child& operator=(Child const&) = delete;
+
+    /// Nothing where it still runs at the deadline.
+    std::optional<int> wait_until(SteadyClock::time_point deadline) {
+        UniqueFd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+        pollfd polled{process.get(), POLLIN, 0};
+        if (process && ::poll(&polled, 1, milliseconds_until(deadline)) == 0) return std::nullopt;
+        return wait();
+    }
+    int wait() {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        pid_ = -1;
+        return status;
+    }
+    void kill_and_wait() {
+        ::kill(-pid_, SIGKILL);
+        wait();
+    }
+
+private:
+    pid_t pid_;
+};
+
+/// Reads what the child writes until it has closed both ends; false where the deadline came first.
+Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline, ProcessOutput& output) {
+    auto const take = [](UniqueFd& fd, short events, std::string& into) {
+        if (events == 0) return;
+        std::array<char, 65536> buffer;
+        auto const count = ::read(fd.get(), buffer.data(), buffer.size());
+        if (count > 0) into.append(buffer.data(), static_cast<std::size_t>(count));
+        if (count == 0 || (count < 0 && errno != EINTR)) fd.reset();
+    };
+    while (out || err) {
+        std::array<pollfd, 2> polled{pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};
+        auto const ready = ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
+        if (ready < 0 && errno != EINTR) return os_error("wait for a program's output", errno);
+        if (ready == 0) return false;
+        take(out, polled[0].revents, output.out);
+        take(err, polled[1].revents, output.err);
+        if (output.out.size() + output.err.size() > output_limit_bytes) {
+            return Error{codes::process,
+                         fmt::format("a program wrote more than {}", format_size(output_limit_bytes))};
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+int exit_code_of_wait_status(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {
+    auto const& program = command.argv.at(0);
+    DET_TRY_ASSIGN(auto out, make_pipe());
+    DET_TRY_ASSIGN(auto err, make_pipe());
+    SpawnSettings settings;
+    settings.without_input();
+    settings.connect(out.write_end, STDOUT_FILENO);
+    settings.connect(err.write_end, STDERR_FILENO);
+
+    auto arguments = command.argv;
+    auto variables = command.environment.to_list();
+    pid_t pid = -1;
+    int const failed = ::posix_spawnp(&pid, program.c_str(), settings.actions(), settings.attributes(),
+                                      to_pointers(arguments).data(), to_pointers(variables).data());
+    if (failed != 0) return os_error(fmt::format("start '{}'", program), failed);
+    Child child(pid);
+    out.write_end.reset();
+    err.write_end.reset();
+
+    auto const deadline = SteadyClock::now() + command.timeout;
+    ProcessOutput output;
+    DET_TRY_ASSIGN(bool const silent,
+                   drain(std::move(out.read_end), std::move(err.read_end), deadline, output));
+    auto const status = silent ? child.wait_until(deadline) : std::nullopt;
+    if (!status) {
+        return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", program,
+                                                   std::chrono::duration<double>(command.timeout).count())};
+    }
+    output.exit_code = exit_code_of_wait_status(*status);
+    return output;
+}
+
+}  // namespace det

@@ -1,0 +1,35 @@
+#pragma once
+#include <boost/test/unit_test.hpp>
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/result.hpp>
+#include <sstream>
+
+namespace det {
+
+inline std::string explain(Error const& error) {
+    std::ostringstream out;
+    render(out, error, RenderStyle{});
+    return out.str();
+}
+
+inline std::string explain(Diagnostics const& diagnostics) {
+    std::ostringstream out;
+    render(out, diagnostics, RenderStyle{});
+    return out.str();
+}
+
+/// The value; where there is none the test ends and shows the error.
+template <class T, class E>
+T must(Result<T, E> result) {
+    if (!result) BOOST_FAIL(explain(result.error()));
+    return *std::move(result);
+}
+
+/// The error; where there is none the test ends.
+template <class T, class E>
+E must_fail(Result<T, E> result) {
+    BOOST_REQUIRE(!result.has_value());
+    return std::move(result).error();
+}
+
+}  // namespace det

@@ -1,0 +1,30 @@
+#include <boost/test/unit_test.hpp>
+#include <det/foundation/clock.hpp>
+
+using namespace det;
+
+BOOST_AUTO_TEST_SUITE(clock_test)
+
+BOOST_AUTO_TEST_CASE(a_moment_is_written_in_utc_with_microseconds) {
+    BOOST_TEST(format_utc(UtcTime{0}) == "1970-01-01T00:00:00.000000Z");
+    BOOST_TEST(format_utc(UtcTime{1'795'248'930'000'042}) == "2026-11-21T08:15:30.000042Z");
+    BOOST_TEST(format_utc(UtcTime{-1}) == "1969-12-31T23:59:59.999999Z");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
+    for (std::int64_t const time : {0LL, 1'795'248'930'000'042LL, 951'782'400'000'000LL, -86'400'000'001LL}) {
+        BOOST_TEST(parse_utc(format_utc(UtcTime{time})).value().microseconds == time);
+    }
+    BOOST_TEST(parse_utc("2026-11-21T08:15:30Z").value().microseconds == 1'795'248'930'000'000);
+    BOOST_TEST(parse_utc("2026-11-21T08:15:30.5Z").value().microseconds == 1'795'248'930'500'000);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_moment_is_refused) {
+    for (auto const* text :
+         {"", "2026-11-21", "2026-02-30T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T08:15:30",
+          "2026-11-21T08:15:30.Z", "2026-11-21T08:15:30.1234567Z", "2026-11-21 08:15:30Z"}) {
+        BOOST_TEST(!parse_utc(text).has_value(), text);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,61 @@
+#include <sys/stat.h>
+#include <unistd.h>
+#include <boost/test/unit_test.hpp>
+#include <det/foundation/files.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+
+BOOST_AUTO_TEST_SUITE(files_test)
+
+BOOST_AUTO_TEST_CASE(a_file_is_replaced_in_one_step_with_the_mode_asked_for) {
+    TemporaryDirectory directory;
+    ::umask(022);
+    must(write_file(directory / "a", "one"));
+    must(write_file(directory / "a", "two", 0644, Durability::power_loss));
+    BOOST_TEST(must(read_file(directory / "a")) == "two");
+    struct stat info {};
+    BOOST_REQUIRE(::stat((directory / "a").c_str(), &info) == 0);
+    BOOST_TEST((info.st_mode & 0777) == 0644u);
+    BOOST_TEST(must(list_directory(directory.path())).size() == 1u);  // nothing temporary is left
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_given_only_once) {
+    TemporaryDirectory directory;
+    BOOST_TEST(must(write_new_file(directory / "1-created.json", "first")));
+    BOOST_TEST(!must(write_new_file(directory / "1-created.json", "second")));
+    BOOST_TEST(must(read_file(directory / "1-created.json")) == "first");
+    BOOST_TEST(must(list_directory(directory.path())).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_a_readable_file_says_so) {
+    TemporaryDirectory directory;
+    BOOST_TEST((must_fail(read_file(directory / "absent")).code == codes::no_such_file));
+    BOOST_TEST((must_fail(read_file(directory.path())).code == codes::not_a_file));
+    BOOST_REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+    BOOST_TEST((must_fail(read_file(directory / "fifo")).code == codes::not_a_file));
+    must(write_file(directory / "large", std::string(1001, 'x')));
+    BOOST_TEST((must_fail(read_file(directory / "large", 1000)).code == codes::document_too_large));
+    BOOST_TEST(must(read_file(directory / "large", 1001)).size() == 1001u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_claims_no_size_is_read_whole) {
+    BOOST_TEST(!must(read_file("/proc/self/status")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(directories_are_made_once_and_removed_whole) {
+    TemporaryDirectory directory;
+    BOOST_TEST(must(make_directory(directory / "1")));
+    BOOST_TEST(!must(make_directory(directory / "1")));
+    must(make_directories(directory / "a/b/c"));
+    must(make_directories(directory / "a/b/c"));
+    must(write_file(directory / "file", ""));
+    BOOST_TEST((must_fail(make_directory(directory / "file")).code == codes::not_a_directory));
+    must(remove_tree(directory / "a"));
+    must(remove_tree(directory / "a"));
+    BOOST_TEST(must(list_directory(directory / "a")).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

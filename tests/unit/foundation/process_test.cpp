@@ -1,0 +1,61 @@
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <det/foundation/process.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+
+namespace {
+
+Command shell(std::string script) {
+    return Command{
+        {"/bin/sh", "-c", std::move(script)}, Environment::of_this_process(), std::chrono::seconds(20)};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(process_test)
+
+BOOST_AUTO_TEST_CASE(output_and_exit_code_come_back) {
+    SystemProcessRunner runner;
+    auto const output = must(runner.run(shell("echo out; echo err >&2; exit 7")));
+    BOOST_TEST(output.out == "out\n");
+    BOOST_TEST(output.err == "err\n");
+    BOOST_TEST(output.exit_code == 7);
+    BOOST_TEST(must(runner.run(shell("kill -9 $$"))).exit_code == 128 + SIGKILL);
+}
+
+BOOST_AUTO_TEST_CASE(much_output_on_both_streams_does_not_block) {
+    SystemProcessRunner runner;
+    auto const output = must(runner.run(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2")));
+    BOOST_TEST(output.out.size() == 1000000u);
+    BOOST_TEST(output.err.size() == 1000000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
+    SystemProcessRunner runner;
+    Command const command{{"/no/such/program"}, Environment()};
+    BOOST_TEST((must_fail(runner.run(command)).code == codes::no_such_file));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_outlives_its_time_is_killed_with_its_children) {
+    SystemProcessRunner runner;
+    for (auto const* script : {"sleep 60 & sleep 60", "exec sleep 60", "exec >&- 2>&-; sleep 60"}) {
+        auto command = shell(script);
+        command.timeout = std::chrono::milliseconds(100);
+        BOOST_TEST((must_fail(runner.run(command)).code == codes::timed_out));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_child_starts_with_no_signal_blocked) {
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, nullptr);
+    SystemProcessRunner runner;
+    BOOST_TEST(must(runner.run(shell("kill -TERM $$; echo survived"))).exit_code == 128 + SIGTERM);
+    pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
