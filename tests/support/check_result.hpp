@@ -1,7 +1,8 @@
 #pragma once
-#include <boost/test/unit_test.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/result.hpp>
+
+#include <boost/test/unit_test.hpp>
 #include <sstream>
 
 namespace det {

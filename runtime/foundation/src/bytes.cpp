@@ -1,5 +1,6 @@
-#include <array>
 #include <det/foundation/bytes.hpp>
+
+#include <array>
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>

@@ -1,6 +1,7 @@
-#include <fmt/format.h>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
 #include <thread>
 
 namespace det {

@@ -1,7 +1,8 @@
-#include <fmt/format.h>
-#include <algorithm>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
 #include <ostream>
 #include <tuple>
 

@@ -1,5 +1,6 @@
-#include <unistd.h>
 #include <det/foundation/environment.hpp>
+
+#include <unistd.h>
 
 namespace det {
 

@@ -1,6 +1,7 @@
+#include <det/foundation/error.hpp>
+
 #include <cerrno>
 #include <cstring>
-#include <det/foundation/error.hpp>
 
 namespace det {
 

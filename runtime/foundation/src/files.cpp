@@ -1,13 +1,14 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <algorithm>
-#include <cerrno>
-#include <det/foundation/files.hpp>
-#include <det/foundation/text.hpp>
-#include <random>
 
 namespace det {
 namespace {

@@ -1,19 +1,20 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits>
+#include <optional>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <det/foundation/files.hpp>
-#include <det/foundation/process.hpp>
-#include <det/foundation/text.hpp>
-#include <limits>
-#include <optional>
 
 namespace det {
 namespace {

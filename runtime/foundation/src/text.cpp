@@ -1,6 +1,7 @@
-#include <fmt/format.h>
-#include <algorithm>
 #include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
 #include <numeric>
 
 namespace det {

@@ -1,5 +1,6 @@
-#include <boost/test/unit_test.hpp>
 #include <det/foundation/bytes.hpp>
+
+#include <boost/test/unit_test.hpp>
 
 using namespace det;
 

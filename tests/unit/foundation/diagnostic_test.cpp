@@ -1,5 +1,6 @@
-#include <boost/test/unit_test.hpp>
 #include <det/foundation/diagnostic.hpp>
+
+#include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
 #include "golden.hpp"

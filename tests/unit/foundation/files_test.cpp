@@ -1,7 +1,8 @@
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <boost/test/unit_test.hpp>
-#include <det/foundation/files.hpp>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"

@@ -1,6 +1,7 @@
+#include <det/foundation/process.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <csignal>
-#include <det/foundation/process.hpp>
 
 #include "check_result.hpp"
 

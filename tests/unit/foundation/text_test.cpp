@@ -1,7 +1,8 @@
-#include <boost/test/unit_test.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
 

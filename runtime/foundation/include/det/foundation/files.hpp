@@ -1,11 +1,11 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
-#include <sys/types.h>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
