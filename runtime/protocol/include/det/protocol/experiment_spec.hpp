@@ -1,0 +1,85 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/ids.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det {
+
+/// Who starts the ranks of a trial.
+enum class Launch {
+    node,  // the entrypoint runs once per node and starts them itself (Determined's way)
+    rank,  // srun starts one task per slot
+};
+
+/// What gives MPI programs their peers when srun starts them.
+enum class Mpi { none, pmix, pmi2 };
+
+enum class SlotType { cpu, cuda, rocm };
+
+std::string_view to_string(Launch launch);
+std::string_view to_string(Mpi mpi);
+std::string_view to_string(SlotType type);
+std::optional<Launch> parse_launch(std::string_view text);
+std::optional<Mpi> parse_mpi(std::string_view text);
+std::optional<SlotType> parse_slot_type(std::string_view text);
+
+/// The shape of a trial on the cluster: whole nodes, the same number of slots on each.
+struct TrialShape {
+    int nodes = 1;
+    int slots_per_node = 1;  // ranks on each node; 0 slots are one rank on a CPU node
+    SlotType slot_type = SlotType::cpu;
+    friend bool operator==(TrialShape const&, TrialShape const&) = default;
+
+    int ranks_per_node() const { return slots_per_node > 0 ? slots_per_node : 1; }
+    int ranks() const { return nodes * ranks_per_node(); }
+};
+
+struct ContextSpec {
+    std::string sha256;  // names the archive under contexts/
+    std::uint64_t size_bytes = 0;
+    friend bool operator==(ContextSpec const&, ContextSpec const&) = default;
+};
+
+struct SearcherSpec {
+    std::string name;
+    std::string metric;
+    bool smaller_is_better = true;
+    Json options = Json::object();  // all that the configuration says of it
+    friend bool operator==(SearcherSpec const&, SearcherSpec const&) = default;
+};
+
+/// The whole of an experiment as jobs need it: experiments/<id>/spec.json, the only configuration that code
+/// in jobs reads. Written once, at creation.
+struct ExperimentSpec {
+    ExperimentId id;
+    std::string name;
+    std::string owner;
+    UtcTime created;
+    std::string root;  // DET_ROOT, absolute
+    std::string pool;
+    TrialShape shape;
+    Launch launch = Launch::node;
+    Mpi mpi = Mpi::none;
+    std::vector<std::string> entrypoint;  // argv; a string of the configuration is {"sh", "-c", it}
+    std::vector<std::string> environment_variables;  // NAME=VALUE, later ones win
+    std::optional<ContextSpec> context;
+    SearcherSpec searcher;
+    Json hyperparameters = Json::object();  // as configured; each trial's own are drawn from them
+    std::uint32_t experiment_seed = 0;
+    std::uint32_t trial_count = 1;  // how many the searcher will ever make
+    std::uint32_t max_restarts = 5;
+    std::string checkpoint_path;   // where checkpoints lie, absolute
+    Json config = Json::object();  // the effective configuration, as Determined writes it; secrets masked
+    friend bool operator==(ExperimentSpec const&, ExperimentSpec const&) = default;
+};
+
+std::string render_spec(ExperimentSpec const& spec);
+Result<ExperimentSpec> parse_spec(std::string_view text);
+
+}  // namespace det

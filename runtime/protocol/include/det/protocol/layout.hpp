@@ -1,0 +1,76 @@
+#pragma once
+#include <det/protocol/ids.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace det {
+
+/// Where things lie below a root (DESIGN: what lies on disk). Pure: makes names, touches nothing.
+class RootLayout {
+public:
+    explicit RootLayout(std::filesystem::path root) : root_(std::move(root)) {}
+
+    std::filesystem::path const& path() const { return root_; }
+    std::filesystem::path templates() const { return root_ / "templates"; }
+    std::filesystem::path contexts() const { return root_ / "contexts"; }
+    std::filesystem::path context(std::string const& sha256) const {
+        return contexts() / (sha256 + ".tar.zst");
+    }
+    std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
+    std::filesystem::path experiments() const { return root_ / "experiments"; }
+
+private:
+    std::filesystem::path root_;
+};
+
+class RunLayout {
+public:
+    explicit RunLayout(std::filesystem::path run) : run_(std::move(run)) {}
+
+    std::filesystem::path const& path() const { return run_; }
+    std::filesystem::path life() const { return run_ / "life"; }
+    std::filesystem::path journal() const { return run_ / "journal"; }
+    std::filesystem::path node_log(int node) const {
+        return run_ / ("node-" + std::to_string(node) + ".log");
+    }
+
+private:
+    std::filesystem::path run_;
+};
+
+class TrialLayout {
+public:
+    explicit TrialLayout(std::filesystem::path trial) : trial_(std::move(trial)) {}
+
+    std::filesystem::path const& path() const { return trial_; }
+    std::filesystem::path desired() const { return trial_ / "desired"; }
+    std::filesystem::path runs() const { return trial_ / "runs"; }
+    RunLayout run(std::uint32_t number) const { return RunLayout(runs() / std::to_string(number)); }
+
+private:
+    std::filesystem::path trial_;
+};
+
+class ExperimentLayout {
+public:
+    explicit ExperimentLayout(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
+    ExperimentLayout(RootLayout const& root, ExperimentId id)
+        : experiment_(root.experiments() / to_string(id)) {}
+
+    std::filesystem::path const& path() const { return experiment_; }
+    std::filesystem::path submitted() const { return experiment_ / "submitted.yaml"; }
+    std::filesystem::path config() const { return experiment_ / "config.yaml"; }
+    std::filesystem::path spec() const { return experiment_ / "spec.json"; }
+    std::filesystem::path script() const { return experiment_ / "script.sbatch"; }
+    std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
+    std::filesystem::path events() const { return experiment_ / "events"; }
+    std::filesystem::path desired() const { return experiment_ / "desired"; }
+    std::filesystem::path trials() const { return experiment_ / "trials"; }
+    TrialLayout trial(std::uint32_t index) const { return TrialLayout(trials() / std::to_string(index)); }
+
+private:
+    std::filesystem::path experiment_;
+};
+
+}  // namespace det

@@ -1,0 +1,125 @@
+#include <det/protocol/experiment_spec.hpp>
+
+#include <array>
+#include <utility>
+
+namespace det {
+namespace {
+
+template <class E, std::size_t N>
+using Names = std::array<std::pair<E, std::string_view>, N>;
+
+constexpr Names<Launch, 2> launch_names{{{Launch::node, "node"}, {Launch::rank, "rank"}}};
+constexpr Names<Mpi, 3> mpi_names{{{Mpi::none, "none"}, {Mpi::pmix, "pmix"}, {Mpi::pmi2, "pmi2"}}};
+constexpr Names<SlotType, 3> slot_type_names{
+    {{SlotType::cpu, "cpu"}, {SlotType::cuda, "cuda"}, {SlotType::rocm, "rocm"}}};
+
+template <class E, std::size_t N>
+std::string_view name_of(Names<E, N> const& names, E value) {
+    for (auto const& [candidate, name] : names) {
+        if (candidate == value) return name;
+    }
+    return "?";
+}
+
+template <class E, std::size_t N>
+std::optional<E> find_named(Names<E, N> const& names, std::string_view text) {
+    for (auto const& [value, name] : names) {
+        if (name == text) return value;
+    }
+    return std::nullopt;
+}
+
+/// The value that a name stands for, or a JSON exception that decode_json turns into an error.
+template <class Parse>
+auto named(Json const& json, char const* key, Parse parse) {
+    auto const text = json.at(key).get<std::string>();
+    auto const value = parse(text);
+    if (!value)
+        throw Json::other_error::create(501, std::string(key) + " '" + text + "' is unknown", nullptr);
+    return *value;
+}
+
+Json to_json(TrialShape const& shape) {
+    return {{"nodes", shape.nodes},
+            {"slots_per_node", shape.slots_per_node},
+            {"slot_type", to_string(shape.slot_type)}};
+}
+
+Json context_to_json(std::optional<ContextSpec> const& context) {
+    if (!context) return nullptr;
+    return {{"sha256", context->sha256}, {"size_bytes", context->size_bytes}};
+}
+
+std::optional<ContextSpec> context_from(Json const& json) {
+    if (json.is_null()) return std::nullopt;
+    return ContextSpec{json.at("sha256"), json.at("size_bytes")};
+}
+
+}  // namespace
+
+std::string_view to_string(Launch launch) { return name_of(launch_names, launch); }
+std::string_view to_string(Mpi mpi) { return name_of(mpi_names, mpi); }
+std::string_view to_string(SlotType type) { return name_of(slot_type_names, type); }
+std::optional<Launch> parse_launch(std::string_view text) { return find_named(launch_names, text); }
+std::optional<Mpi> parse_mpi(std::string_view text) { return find_named(mpi_names, text); }
+std::optional<SlotType> parse_slot_type(std::string_view text) { return find_named(slot_type_names, text); }
+
+std::string render_spec(ExperimentSpec const& spec) {
+    return render_document(documents::spec,
+                           Json{{"id", spec.id.value},
+                                {"name", spec.name},
+                                {"owner", spec.owner},
+                                {"created", format_utc(spec.created)},
+                                {"root", spec.root},
+                                {"pool", spec.pool},
+                                {"shape", to_json(spec.shape)},
+                                {"launch", to_string(spec.launch)},
+                                {"mpi", to_string(spec.mpi)},
+                                {"entrypoint", spec.entrypoint},
+                                {"environment_variables", spec.environment_variables},
+                                {"context", context_to_json(spec.context)},
+                                {"searcher", Json{{"name", spec.searcher.name},
+                                                  {"metric", spec.searcher.metric},
+                                                  {"smaller_is_better", spec.searcher.smaller_is_better},
+                                                  {"options", spec.searcher.options}}},
+                                {"hyperparameters", spec.hyperparameters},
+                                {"experiment_seed", spec.experiment_seed},
+                                {"trial_count", spec.trial_count},
+                                {"max_restarts", spec.max_restarts},
+                                {"checkpoint_path", spec.checkpoint_path},
+                                {"config", spec.config}});
+}
+
+Result<ExperimentSpec> parse_spec(std::string_view text) {
+    DET_TRY_ASSIGN(auto const body, parse_document(documents::spec, text));
+    return decode_json("spec.json", [&] {
+        ExperimentSpec spec;
+        spec.id = ExperimentId{body.at("id")};
+        spec.name = body.at("name");
+        spec.owner = body.at("owner");
+        spec.created = parse_utc(body.at("created").get<std::string>()).value_or(UtcTime{});
+        spec.root = body.at("root");
+        spec.pool = body.at("pool");
+        auto const& shape = body.at("shape");
+        spec.shape = {shape.at("nodes"), shape.at("slots_per_node"),
+                      named(shape, "slot_type", parse_slot_type)};
+        spec.launch = named(body, "launch", parse_launch);
+        spec.mpi = named(body, "mpi", parse_mpi);
+        spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();
+        spec.environment_variables = body.at("environment_variables").get<std::vector<std::string>>();
+        spec.context = context_from(body.at("context"));
+        auto const& searcher = body.at("searcher");
+        spec.searcher = {searcher.at("name"), searcher.at("metric"), searcher.at("smaller_is_better"),
+                         searcher.at("options")};
+        spec.hyperparameters = body.at("hyperparameters");
+        spec.experiment_seed = body.at("experiment_seed");
+        spec.trial_count = body.at("trial_count");
+        spec.max_restarts = body.at("max_restarts");
+        spec.checkpoint_path = body.at("checkpoint_path");
+        spec.config = body.at("config");
+        return spec;
+    });
+}
+
+}  // namespace det

@@ -1,0 +1,55 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/ids.hpp>
+
+#include <fmt/format.h>
+#include <random>
+
+namespace det {
+
+std::string to_string(ExperimentId id) { return std::to_string(id.value); }
+std::string to_string(TrialId id) { return fmt::format("{}.{}", id.experiment.value, id.index); }
+std::string to_string(RunId id) { return fmt::format("{}.{}", to_string(id.trial), id.number); }
+
+std::int64_t to_integer(TrialId id) {
+    return std::int64_t{id.experiment.value} * trials_per_experiment_max + id.index;
+}
+
+std::optional<ExperimentId> parse_experiment_id(std::string_view text) {
+    auto const value = parse_integer<std::uint32_t>(text);
+    if (!value || *value == 0) return std::nullopt;
+    return ExperimentId{*value};
+}
+
+std::optional<TrialId> parse_trial_id(std::string_view text) {
+    if (auto const dot = text.find('.'); dot != std::string_view::npos) {
+        auto const experiment = parse_experiment_id(text.substr(0, dot));
+        auto const index = parse_integer<std::uint32_t>(text.substr(dot + 1));
+        if (!experiment || !index || *index >= trials_per_experiment_max) return std::nullopt;
+        return TrialId{*experiment, *index};
+    }
+    auto const number = parse_integer<std::uint64_t>(text);
+    if (!number || *number < trials_per_experiment_max) return std::nullopt;
+    auto const experiment = *number / trials_per_experiment_max;
+    if (experiment > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return TrialId{{static_cast<std::uint32_t>(experiment)},
+                   static_cast<std::uint32_t>(*number % trials_per_experiment_max)};
+}
+
+std::string make_uuid() {
+    std::random_device entropy;
+    std::uint32_t const a = entropy(), b = entropy(), c = entropy(), d = entropy();
+    return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", a, b >> 16, b & 0xfff,
+                       0x8000 | (c >> 16 & 0x3fff), c & 0xffff, d);
+}
+
+bool is_uuid(std::string_view text) {
+    constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    if (text.size() != shape.size()) return false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        bool const digit = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
+        if (shape[i] == 'x' ? !digit : text[i] != '-') return false;
+    }
+    return true;
+}
+
+}  // namespace det

@@ -1,0 +1,147 @@
+#include <det/protocol/record.hpp>
+
+#include <array>
+
+namespace det {
+namespace {
+
+constexpr std::array<std::string_view, 9> cause_names{"finished",    "preempted",  "paused",
+                                                      "canceled",    "failed",     "time-limit",
+                                                      "node-failed", "superseded", "not-launched"};
+constexpr std::array<std::string_view, 4> follow_names{"stop", "restart-in-place", "requeue",
+                                                       "left-to-slurm"};
+
+template <class E, std::size_t N>
+E find_named(std::array<std::string_view, N> const& names, std::string const& text) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == text) return static_cast<E>(i);
+    }
+    throw Json::other_error::create(501, "'" + text + "' is unknown", nullptr);
+}
+
+UtcTime time_from(Json const& json) {
+    auto const text = json.at("time").get<std::string>();
+    auto const time = parse_utc(text);
+    if (!time) throw Json::other_error::create(501, "'" + text + "' is no time", nullptr);
+    return *time;
+}
+
+// One row per record type: its number, its name, and how it becomes JSON and comes back.
+
+struct Codec {
+    RecordType type;
+    std::string_view name;
+    Json (*to_json)(Record const&);
+    Record (*from_json)(Json const&);
+};
+
+Json started_to_json(Record const& record) {
+    auto const& r = std::get<RunStarted>(record);
+    return {{"time", format_utc(r.time)},
+            {"job", r.job},
+            {"restart_count", r.restart_count},
+            {"batch_host", r.batch_host},
+            {"hosts", r.hosts},
+            {"restarts", r.restarts},
+            {"latest_checkpoint", r.latest_checkpoint},
+            {"steps_completed", r.steps_completed}};
+}
+
+Record started_from_json(Json const& json) {
+    return RunStarted{
+        time_from(json),  json.at("job"),      json.at("restart_count"),     json.at("batch_host"),
+        json.at("hosts"), json.at("restarts"), json.at("latest_checkpoint"), json.at("steps_completed")};
+}
+
+Json ended_to_json(Record const& record) {
+    auto const& r = std::get<RunEnded>(record);
+    return {{"time", format_utc(r.time)},
+            {"cause", to_string(r.cause)},
+            {"follow", to_string(r.follow)},
+            {"exit_code", r.exit_code},
+            {"message", r.message}};
+}
+
+Record ended_from_json(Json const& json) {
+    return RunEnded{time_from(json), find_named<Cause>(cause_names, json.at("cause")),
+                    find_named<Follow>(follow_names, json.at("follow")), json.at("exit_code"),
+                    json.at("message")};
+}
+
+Json metrics_to_json(Record const& record) {
+    auto const& r = std::get<MetricsReported>(record);
+    return {{"time", format_utc(r.time)},
+            {"group", r.group},
+            {"steps_completed", r.steps_completed},
+            {"metrics", r.metrics}};
+}
+
+Record metrics_from_json(Json const& json) {
+    return MetricsReported{time_from(json), json.at("group"), json.at("steps_completed"), json.at("metrics")};
+}
+
+Json checkpoint_to_json(Record const& record) {
+    auto const& r = std::get<CheckpointCommitted>(record);
+    return {{"time", format_utc(r.time)},
+            {"uuid", r.uuid},
+            {"steps_completed", r.steps_completed},
+            {"resources", r.resources},
+            {"metadata", r.metadata}};
+}
+
+Record checkpoint_from_json(Json const& json) {
+    return CheckpointCommitted{time_from(json), json.at("uuid"), json.at("steps_completed"),
+                               json.at("resources"), json.at("metadata")};
+}
+
+Json acknowledgement_to_json(Record const& record) {
+    return {{"time", format_utc(std::get<PreemptionAcknowledged>(record).time)}};
+}
+
+Record acknowledgement_from_json(Json const& json) { return PreemptionAcknowledged{time_from(json)}; }
+
+Json progress_to_json(Record const& record) {
+    auto const& r = std::get<ProgressReported>(record);
+    return {{"time", format_utc(r.time)}, {"progress", r.progress}};
+}
+
+Record progress_from_json(Json const& json) { return ProgressReported{time_from(json), json.at("progress")}; }
+
+/// In the order of the variant's alternatives.
+constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
+    {RecordType::run_started, "run-started", started_to_json, started_from_json},
+    {RecordType::run_ended, "run-ended", ended_to_json, ended_from_json},
+    {RecordType::metrics, "metrics", metrics_to_json, metrics_from_json},
+    {RecordType::checkpoint, "checkpoint", checkpoint_to_json, checkpoint_from_json},
+    {RecordType::acknowledgement, "acknowledgement", acknowledgement_to_json, acknowledgement_from_json},
+    {RecordType::progress, "progress", progress_to_json, progress_from_json},
+}};
+
+}  // namespace
+
+std::string_view to_string(Cause cause) { return cause_names.at(static_cast<std::size_t>(cause)); }
+std::string_view to_string(Follow follow) { return follow_names.at(static_cast<std::size_t>(follow)); }
+
+EncodedRecord encode_record(Record const& record) {
+    auto const& codec = codecs.at(record.index());
+    return {codec.type, to_line(codec.to_json(record))};
+}
+
+Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view payload) {
+    for (auto const& codec : codecs) {
+        if (static_cast<std::uint16_t>(codec.type) != type) continue;
+        DET_TRY_ASSIGN(auto record,
+                       decode_json(codec.name, [&] { return codec.from_json(Json::parse(payload)); }));
+        return std::optional<Record>(std::move(record));
+    }
+    return std::optional<Record>(std::nullopt);
+}
+
+Json to_json(Record const& record) {
+    auto const& codec = codecs.at(record.index());
+    auto json = codec.to_json(record);
+    json["record"] = codec.name;
+    return json;
+}
+
+}  // namespace det

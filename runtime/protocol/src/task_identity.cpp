@@ -1,0 +1,76 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/task_identity.hpp>
+
+#include <fmt/format.h>
+
+namespace det {
+namespace {
+
+/// The first of `names` that is set: a step's own variables come before the job's.
+Result<std::string> require(VariableLookup const& lookup, std::vector<std::string_view> const& names) {
+    for (auto const name : names) {
+        if (auto value = lookup(name)) return *std::move(value);
+    }
+    return Error{codes::not_in_slurm,
+                 fmt::format("{} is not set: this is no task of a Slurm step", names.front()),
+                 "start it with srun"};
+}
+
+Result<int> require_number(VariableLookup const& lookup, std::vector<std::string_view> const& names) {
+    DET_TRY_ASSIGN(auto const text, require(lookup, names));
+    auto const number = parse_integer<int>(text);
+    if (!number || *number < 0) {
+        return Error{codes::slurm_output, fmt::format("{}='{}' is not a count", names.front(), text)};
+    }
+    return *number;
+}
+
+}  // namespace
+
+Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
+    TaskIdentity task;
+    DET_TRY_ASSIGN(task.job_id, require(lookup, {"SLURM_JOB_ID", "SLURM_JOBID"}));
+    DET_TRY_ASSIGN(task.step_id, require(lookup, {"SLURM_STEP_ID", "SLURM_STEPID"}));
+    DET_TRY_ASSIGN(task.rank, require_number(lookup, {"SLURM_PROCID"}));
+    DET_TRY_ASSIGN(task.local_rank, require_number(lookup, {"SLURM_LOCALID"}));
+    DET_TRY_ASSIGN(task.cross_rank, require_number(lookup, {"SLURM_NODEID"}));
+    DET_TRY_ASSIGN(task.size,
+                   require_number(lookup, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"}));
+    DET_TRY_ASSIGN(task.cross_size, require_number(lookup, {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}));
+    DET_TRY_ASSIGN(task.hosts, require(lookup, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}));
+    DET_TRY_ASSIGN(task.tasks_per_node,
+                   require(lookup, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}));
+    DET_TRY_ASSIGN(task.chief_host, first_host(task.hosts));
+    DET_TRY_ASSIGN(auto const counts, expand_counts(task.tasks_per_node));
+    bool const consistent = static_cast<int>(counts.size()) == task.cross_size && task.rank < task.size &&
+                            task.cross_rank < task.cross_size &&
+                            task.local_rank < counts[static_cast<std::size_t>(task.cross_rank)];
+    if (!consistent) {
+        return Error{
+            codes::slurm_output,
+            fmt::format("task {} of {} on node {} of {} does not fit SLURM_STEP_TASKS_PER_NODE='{}'",
+                        task.rank, task.size, task.cross_rank, task.cross_size, task.tasks_per_node)};
+    }
+    task.local_size = counts[static_cast<std::size_t>(task.cross_rank)];
+    return task;
+}
+
+std::string task_key(TaskIdentity const& task) {
+    return fmt::format("{}.{}.{}", task.job_id, task.step_id, task.rank);
+}
+
+Variables rank_variables(TaskIdentity const& task) {
+    return {{"RANK", std::to_string(task.rank)},
+            {"WORLD_SIZE", std::to_string(task.size)},
+            {"LOCAL_RANK", std::to_string(task.local_rank)},
+            {"LOCAL_WORLD_SIZE", std::to_string(task.local_size)},
+            {"LOCAL_SIZE", std::to_string(task.local_size)},
+            {"CROSS_RANK", std::to_string(task.cross_rank)},
+            {"CROSS_SIZE", std::to_string(task.cross_size)},
+            {"GROUP_RANK", std::to_string(task.cross_rank)},
+            {"GROUP_WORLD_SIZE", std::to_string(task.cross_size)},
+            {"MASTER_ADDR", task.chief_host}};
+}
+
+}  // namespace det

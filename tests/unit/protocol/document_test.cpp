@@ -1,0 +1,136 @@
+#include <det/protocol/checkpoint_manifest.hpp>
+#include <det/protocol/desired.hpp>
+#include <det/protocol/event.hpp>
+#include <det/protocol/experiment_spec.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+
+using namespace det;
+
+namespace {
+
+constexpr UtcTime noon{1'795'262'400'000'042};
+
+ExperimentSpec example_spec() {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.name = "digits \"quoted\"\n";
+    spec.owner = "researcher";
+    spec.created = noon;
+    spec.root = "/shared/det";
+    spec.pool = "compute";
+    spec.shape = {2, 4, SlotType::cuda};
+    spec.launch = Launch::rank;
+    spec.mpi = Mpi::pmix;
+    spec.entrypoint = {"sh", "-c", "./train --lr 0.1"};
+    spec.environment_variables = {"A=1", "B=b=c"};
+    spec.context = ContextSpec{std::string(64, 'a'), 12345};
+    spec.searcher = {"single", "loss", true, Json{{"max_length", {{"batches", 100}}}}};
+    spec.hyperparameters = Json{{"lr", {{"type", "const"}, {"val", 0.1}}}};
+    spec.experiment_seed = 42;
+    spec.max_restarts = 5;
+    spec.checkpoint_path = "/shared/det/checkpoints";
+    spec.config = Json{{"name", "digits"}, {"rate", 1e-300}};
+    return spec;
+}
+
+CheckpointManifest example_manifest() {
+    CheckpointManifest manifest;
+    manifest.uuid = "0a1b2c3d-0000-4000-8000-000000000000";
+    manifest.run = "7.3.2";
+    manifest.steps_completed = 1000;
+    manifest.time = noon;
+    manifest.world_size = 8;
+    manifest.files = {{"metadata.json", 30, 0xdeadbeef}, {"weights/rank-0.bin", std::uint64_t{1} << 40, 1}};
+    manifest.directories = {"weights"};
+    manifest.metadata = Json{{"steps_completed", 1000}};
+    return manifest;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(document_test)
+
+BOOST_AUTO_TEST_CASE(the_files_on_disk_keep_their_form) {
+    check_golden("formats/spec.json", render_spec(example_spec()));
+    check_golden("formats/manifest", render_manifest(example_manifest()));
+    check_golden("formats/event.json", render_event({"created", noon, "researcher@login",
+                                                     Json{{"job_id", "123"}, {"array", "0-0"}}}));
+    check_golden("formats/desired", render_desired(Desired::pause));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
+    BOOST_TEST((must(parse_spec(render_spec(example_spec()))) == example_spec()));
+    BOOST_TEST((must(parse_manifest(render_manifest(example_manifest()))) == example_manifest()));
+    auto const event = must(parse_event(render_event({"renamed", noon, "a@b", Json{{"name", "x"}}})));
+    BOOST_TEST(event.kind == "renamed");
+    BOOST_TEST((event.time == noon));
+    for (auto const desired : {Desired::run, Desired::pause, Desired::cancel, Desired::kill}) {
+        BOOST_TEST((must(parse_desired(render_desired(desired))) == desired));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_person_may_reindent_a_document_but_not_change_it) {
+    auto const text = render_spec(example_spec());
+    BOOST_TEST(parse_spec(Json::parse(text).dump(4)).has_value());
+    auto changed = text;
+    changed.replace(changed.find("researcher"), 10, "somebody99");
+    BOOST_TEST((must_fail(parse_spec(changed)).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(every_cut_and_every_changed_byte_is_noticed) {
+    auto const text = render_desired(Desired::kill);
+    for (std::size_t size = 0; size + 2 < text.size(); ++size) {
+        BOOST_TEST(!parse_desired(std::string_view(text).substr(0, size)).has_value());
+    }
+    auto const original = parse_any_document(text);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto changed = text;
+        changed[i] = static_cast<char>(changed[i] ^ 0x04);
+        // White space may change; what the document says may not.
+        if (auto const read = parse_desired(changed)) BOOST_TEST((*read == Desired::kill), "byte " << i);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(newer_versions_and_other_kinds_are_refused_by_name) {
+    auto const newer = render_document({"spec", 2}, Json::object());
+    auto const error = must_fail(parse_spec(newer));
+    BOOST_TEST((error.code == codes::newer_format));
+    BOOST_TEST(error.message.find("spec/2") != std::string::npos);
+    BOOST_TEST((must_fail(parse_spec(render_desired(Desired::run))).code == codes::damaged));
+    BOOST_TEST((must_fail(parse_manifest("{}")).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(a_document_with_a_hole_is_damaged_not_a_crash) {
+    auto body = Json::parse(render_spec(example_spec())).at("body");
+    for (auto const& [key, value] : body.items()) {
+        auto without = body;
+        without.erase(key);
+        BOOST_TEST((must_fail(parse_spec(render_document(documents::spec, without))).code == codes::damaged),
+                   key);
+        auto wrong = body;
+        wrong[key] = Json::array({nullptr});
+        auto const read = parse_spec(render_document(documents::spec, wrong));
+        BOOST_TEST((read.has_value() || read.error().code == codes::damaged), key);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(event_names_carry_number_and_kind) {
+    BOOST_TEST(to_string(EventName{12, "created"}) == "12-created.json");
+    BOOST_TEST((parse_event_name("12-created.json") == EventName{12, "created"}));
+    for (auto const* name :
+         {"", "x-created.json", "12.json", "12-.json", ".1-created.json.tmp", "12-created"}) {
+        BOOST_TEST(!parse_event_name(name).has_value(), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(resources_are_listed_as_determined_lists_them) {
+    auto const resources = resources_of(example_manifest());
+    BOOST_TEST(resources.at("weights/") == 0);
+    BOOST_TEST(resources.at("metadata.json") == 30);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

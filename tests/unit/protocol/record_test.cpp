@@ -1,0 +1,48 @@
+#include <det/protocol/record.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+
+namespace {
+
+constexpr UtcTime noon{1'795'262'400'000'042};
+
+std::vector<Record> one_of_each() {
+    return {RunStarted{noon, "123_4", 1, "n0", "n[0-1]", 2, "0a1b2c3d-0000-4000-8000-000000000000", 500},
+            RunEnded{noon, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes"},
+            MetricsReported{noon, "training", 10, Json{{"loss", 0.25}}},
+            CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}},
+            PreemptionAcknowledged{noon},
+            ProgressReported{noon, 0.5}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(record_test)
+
+BOOST_AUTO_TEST_CASE(every_record_comes_back_as_it_went_in) {
+    for (auto const& record : one_of_each()) {
+        auto const encoded = encode_record(record);
+        auto const decoded = must(decode_record(static_cast<std::uint16_t>(encoded.type), encoded.payload));
+        BOOST_REQUIRE(decoded.has_value());
+        BOOST_TEST(decoded->index() == record.index());
+        BOOST_TEST(encode_record(*decoded).payload == encoded.payload);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_type_is_skipped_and_a_damaged_payload_is_said) {
+    BOOST_TEST(!must(decode_record(999, "\xff\xfe")).has_value());
+    BOOST_TEST((must_fail(decode_record(3, "{")).code == codes::damaged));
+    BOOST_TEST((must_fail(decode_record(2, R"({"time":"2026-11-21T08:15:30Z","cause":"magic"})")).code ==
+                codes::damaged));
+    BOOST_TEST((must_fail(decode_record(5, R"({"time":"yesterday"})")).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(a_dump_names_the_record) {
+    BOOST_TEST(to_json(one_of_each()[1]).at("record") == "run-ended");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
