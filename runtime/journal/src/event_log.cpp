@@ -1,0 +1,64 @@
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::journal {
+namespace {
+
+constexpr std::size_t document_limit_bytes = std::size_t{1} << 20;
+
+/// Sorted by number, then kind. Temporary names and strangers are passed over.
+Result<std::vector<EventName>> list_events(std::filesystem::path const& directory) {
+    DET_TRY_ASSIGN(auto const files, list_directory(directory));
+    std::vector<EventName> names;
+    for (auto const& file : files) {
+        if (auto name = parse_event_name(file)) names.push_back(*std::move(name));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace
+
+Status append_event(std::filesystem::path const& directory, Event const& event) {
+    constexpr int attempts_max = 1000;
+    auto const text = render_event(event);
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+        DET_TRY_ASSIGN(auto const names, list_events(directory));
+        EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
+        DET_TRY_ASSIGN(bool const mine, write_new_file(directory / to_string(next), text));
+        if (mine) return Ok{};
+    }
+    return Error{codes::file_system,
+                 fmt::format("found no free number for an event in '{}'", directory.string())};
+}
+
+Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
+    DET_TRY_ASSIGN(auto const names, list_events(directory));
+    std::vector<Event> events;
+    for (auto const& name : names) {
+        auto const path = directory / to_string(name);
+        DET_TRY_ASSIGN(auto const text, read_file(path, document_limit_bytes));
+        auto event = parse_event(text);
+        if (!event) return std::move(event).error().while_doing(fmt::format("reading '{}'", path.string()));
+        events.push_back(*std::move(event));
+    }
+    return events;
+}
+
+Result<Desired> load_desired(std::filesystem::path const& path) {
+    auto const text = read_file(path, document_limit_bytes);
+    if (!text && text.error().code == codes::no_such_file) return Desired::run;
+    if (!text) return text.error();
+    auto desired = parse_desired(*text);
+    if (!desired) return std::move(desired).error().while_doing(fmt::format("reading '{}'", path.string()));
+    return desired;
+}
+
+Status write_desired(std::filesystem::path const& path, Desired desired) {
+    return write_file(path, render_desired(desired), 0600, Durability::power_loss);
+}
+
+}  // namespace det::journal

@@ -1,0 +1,68 @@
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::journal;
+
+namespace {
+
+Event event(std::string kind, int number) {
+    return {std::move(kind), UtcTime{number}, "a@b", Json{{"n", number}}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(event_log_test)
+
+BOOST_AUTO_TEST_CASE(events_come_back_in_the_order_in_which_they_were_said) {
+    TemporaryDirectory directory;
+    for (int i = 1; i <= 12; ++i) must(append_event(directory.path(), event("renamed", i)));
+    auto const events = must(load_events(directory.path()));
+    BOOST_REQUIRE(events.size() == 12u);
+    for (int i = 1; i <= 12; ++i) BOOST_TEST(events[static_cast<std::size_t>(i - 1)].body.at("n") == i);
+    BOOST_TEST(path_exists(directory / "12-renamed.json"));
+}
+
+BOOST_AUTO_TEST_CASE(of_many_who_speak_at_once_nobody_is_lost) {
+    TemporaryDirectory directory;
+    constexpr int threads = 4, each = 25;
+    std::vector<std::jthread> writers;
+    for (int thread = 0; thread < threads; ++thread) {
+        writers.emplace_back([&, thread] {
+            for (int i = 0; i < each; ++i) {
+                auto const status = append_event(directory.path(), event("renamed", thread * each + i));
+                if (!status) std::terminate();
+            }
+        });
+    }
+    writers.clear();
+    std::vector<int> seen;
+    for (auto const& one : must(load_events(directory.path()))) seen.push_back(one.body.at("n"));
+    std::sort(seen.begin(), seen.end());
+    BOOST_REQUIRE(seen.size() == std::size_t{threads * each});
+    for (int i = 0; i < threads * each; ++i) BOOST_TEST(seen[static_cast<std::size_t>(i)] == i);
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_event_is_named) {
+    TemporaryDirectory directory;
+    must(write_file(directory / "1-created.json", "{"));
+    auto const error = must_fail(load_events(directory.path()));
+    BOOST_TEST((error.code == codes::damaged));
+    BOOST_TEST(error.notes.front().find("1-created.json") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_word_a_trial_is_to_run) {
+    TemporaryDirectory directory;
+    BOOST_TEST((must(load_desired(directory / "desired")) == Desired::run));
+    must(write_desired(directory / "desired", Desired::cancel));
+    BOOST_TEST((must(load_desired(directory / "desired")) == Desired::cancel));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,143 @@
+#include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/writer.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <sys/resource.h>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::journal;
+
+namespace {
+
+Record metric(int step) {
+    return MetricsReported{UtcTime{step}, "training", static_cast<std::uint64_t>(step),
+                           Json{{"loss", 1.0 / step}}};
+}
+
+std::string journal_of(int records) {
+    auto bytes = render_header();
+    for (int step = 1; step <= records; ++step) {
+        auto const encoded = encode_record(metric(step));
+        bytes += render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
+    }
+    return bytes;
+}
+
+std::string to_hex(std::string_view bytes) {
+    std::string out;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        constexpr char digits[] = "0123456789abcdef";
+        auto const byte = static_cast<unsigned char>(bytes[i]);
+        out += {digits[byte >> 4], digits[byte & 15], i % 16 == 15 ? '\n' : ' '};
+    }
+    return out + "\n";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(journal_test)
+
+BOOST_AUTO_TEST_CASE(the_bytes_on_disk_keep_their_form) {
+    auto const record = encode_record(PreemptionAcknowledged{UtcTime{1'795'262'400'000'042}});
+    check_golden(
+        "formats/journal.hex",
+        to_hex(render_header() + render_frame(static_cast<std::uint16_t>(record.type), record.payload)));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_appended_is_read_back) {
+    TemporaryDirectory directory;
+    auto writer = must(JournalWriter::create(directory / "journal"));
+    for (int step = 1; step <= 3; ++step) must(writer.append(metric(step), Durability::power_loss));
+    auto const contents = must(load_journal(directory / "journal"));
+    BOOST_TEST(contents.records.size() == 3u);
+    BOOST_TEST((contents.tail == FrameState::end));
+    BOOST_TEST(std::get<MetricsReported>(contents.records[2]).steps_completed == 3u);
+    BOOST_TEST(must(read_file(directory / "journal")) == journal_of(3));
+}
+
+BOOST_AUTO_TEST_CASE(a_journal_has_one_writer) {
+    TemporaryDirectory directory;
+    auto writer = must(JournalWriter::create(directory / "journal"));
+    BOOST_TEST(!JournalWriter::create(directory / "journal").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_absent_or_empty_journal_says_nothing) {
+    TemporaryDirectory directory;
+    BOOST_TEST(must(load_journal(directory / "absent")).records.empty());
+    BOOST_TEST(must(parse_journal("")).records.empty());
+}
+
+BOOST_AUTO_TEST_CASE(wherever_a_journal_is_cut_the_whole_records_before_are_believed) {
+    auto const bytes = journal_of(3);
+    auto const frame_size = (bytes.size() - header_size_bytes) / 3;
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        auto const contents = must(parse_journal(std::string_view(bytes).substr(0, size)));
+        auto const whole = size < header_size_bytes ? 0 : (size - header_size_bytes) / frame_size;
+        BOOST_TEST(contents.records.size() <= 3u);
+        BOOST_TEST(contents.good_size_bytes <= size);
+        if (contents.records.size() > whole + 1) BOOST_ERROR("believed more than was there at size " << size);
+        bool const at_end = size == contents.good_size_bytes;
+        BOOST_TEST(((contents.tail == FrameState::end) == at_end), "size " << size);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
+    auto const bytes = journal_of(3);
+    auto const original = must(parse_journal(bytes)).records;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        auto changed = bytes;
+        changed[i] = static_cast<char>(changed[i] ^ 0x10);
+        auto const contents = parse_journal(changed);
+        if (!contents) continue;  // the header
+        BOOST_TEST(contents->records.size() < 3u);
+        for (std::size_t record = 0; record < contents->records.size(); ++record) {
+            BOOST_TEST((to_json(contents->records[record]) == to_json(original[record])));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_record_is_skipped_by_its_size) {
+    auto const bytes =
+        journal_of(1) + render_frame(4711, "from the future") + journal_of(1).substr(header_size_bytes);
+    auto const contents = must(parse_journal(bytes));
+    BOOST_TEST(contents.records.size() == 2u);
+    BOOST_TEST(contents.skipped == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_newer_major_version_is_refused) {
+    auto bytes = render_header().substr(0, 12);
+    bytes[8] = 2;
+    append_value(bytes, crc32c(bytes));
+    BOOST_TEST((must_fail(check_header(bytes)).code == codes::newer_format));
+    bytes[8] = 3;
+    BOOST_TEST((must_fail(check_header(bytes)).code == codes::damaged));
+    BOOST_TEST((must_fail(parse_journal("not a journal at all, but text")).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_failed_write_the_journal_ends_behind_the_last_whole_record) {
+    TemporaryDirectory directory;
+    auto writer = must(JournalWriter::create(directory / "journal"));
+    must(writer.append(metric(1)));
+    auto const size = must(read_file(directory / "journal")).size();
+    // The file may not grow by more than a few bytes: the next record is cut in the middle.
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit const tight{size + 20, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    auto const full = writer.append(metric(2));
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    BOOST_TEST(!full.has_value());
+    BOOST_TEST(must(read_file(directory / "journal")).size() == size);
+    must(writer.append(metric(3)));
+    BOOST_TEST(must(load_journal(directory / "journal")).records.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
