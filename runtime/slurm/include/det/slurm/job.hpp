@@ -1,0 +1,75 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::slurm {
+
+/// A job, or one task of an array. A bare number of an array's last task means the whole array to Slurm, so
+/// that every call about a task names it with its index.
+struct JobRef {
+    std::uint32_t job = 0;
+    std::optional<std::uint32_t> task = {};
+    friend auto operator<=>(JobRef const&, JobRef const&) = default;
+};
+
+std::string to_string(JobRef const& ref);  // "123_4", "123"
+/// Also "123_[0-3%2]", the tasks of an array that still wait together: the job alone.
+std::optional<JobRef> parse_job_ref(std::string_view text);
+
+/// What a job does, as far as anybody here decides by it.
+enum class JobState {
+    pending,
+    configuring,
+    running,
+    completing,
+    suspended,
+    completed,
+    canceled,
+    failed,
+    timed_out,
+    node_failed,
+    preempted,
+    other,
+};
+
+JobState parse_job_state(std::string_view text);
+/// It will never run again, whatever happens.
+bool is_over(JobState state);
+
+/// A job as squeue shows it.
+struct JobStatus {
+    JobRef ref;
+    JobState state = JobState::other;
+    std::string state_text;  // Slurm's own word
+    std::string reason;      // "None", "Resources", "JobHeldUser" ...
+    std::optional<UtcTime> preempt_time;
+    std::optional<UtcTime> end_time;  // nothing while Slurm does not know it: also right after a requeue
+    std::optional<UtcTime> start_time;
+    std::optional<UtcTime> submit_time;
+    std::uint32_t restarts = 0;
+    std::string batch_host;
+    int nodes = 0;
+    std::int64_t priority = 0;
+    std::string user;
+    std::string partition;
+    std::string tres_per_node;  // "gres:gpu:4"
+    std::string comment;        // free text of its owner
+    std::string name;           // free text of its owner
+};
+
+/// For squeue --Format: machine fields first, free text last, each of fixed width, since names may hold
+/// anything.
+std::string job_format();
+/// What squeue printed with job_format() and SLURM_TIME_FORMAT=%s.
+Result<std::vector<JobStatus>> parse_jobs(std::string_view squeue_output);
+
+/// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 where none are named.
+int parse_gpu_count(std::string_view gres);
+
+}  // namespace det::slurm

@@ -1,0 +1,37 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::slurm {
+
+/// Nodes of a partition that are alike.
+struct NodeGroup {
+    int count = 0;
+    int cpus = 0;
+    std::string state;  // idle, allocated, drained ...
+    std::string gres;   // "gpu:tesla:4(S:0-1)", "(null)"
+};
+
+struct Partition {
+    std::string name;
+    bool is_default = false;
+    bool is_up = true;
+    std::string preempt_mode;  // OFF, REQUEUE, CANCEL, SUSPEND ...
+    std::chrono::seconds grace_time{0};
+    std::vector<NodeGroup> nodes;
+
+    int node_count() const;
+};
+
+/// For sinfo --format; the gres, which may hold anything, comes last.
+std::string node_group_format();
+
+/// From `scontrol show partition --oneliner` and `sinfo` with node_group_format().
+Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
+                                                std::string_view sinfo_output);
+
+}  // namespace det::slurm

@@ -1,0 +1,75 @@
+#include <det/foundation/text.hpp>
+#include <det/slurm/partition.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <numeric>
+
+namespace det::slurm {
+namespace {
+
+constexpr std::string_view sinfo_format = "%R|%D|%c|%T|%G";
+constexpr std::size_t sinfo_columns = 5;
+
+std::map<std::string_view, std::string_view> parse_pairs(std::string_view line) {
+    std::map<std::string_view, std::string_view> pairs;
+    for (auto const word : split(line, ' ')) {
+        auto const equals = word.find('=');
+        if (equals != std::string_view::npos) pairs.emplace(word.substr(0, equals), word.substr(equals + 1));
+    }
+    return pairs;
+}
+
+std::string_view value_of(std::map<std::string_view, std::string_view> const& pairs, std::string_view key) {
+    auto const found = pairs.find(key);
+    return found == pairs.end() ? std::string_view{} : found->second;
+}
+
+Partition partition_from(std::map<std::string_view, std::string_view> const& pairs) {
+    Partition partition;
+    partition.name = value_of(pairs, "PartitionName");
+    partition.is_default = value_of(pairs, "Default") == "YES";
+    partition.is_up = value_of(pairs, "State") == "UP";
+    partition.preempt_mode = value_of(pairs, "PreemptMode");
+    partition.grace_time = std::chrono::seconds(parse_integer<int>(value_of(pairs, "GraceTime")).value_or(0));
+    return partition;
+}
+
+}  // namespace
+
+int Partition::node_count() const {
+    return std::accumulate(nodes.begin(), nodes.end(), 0,
+                           [](int sum, auto const& group) { return sum + group.count; });
+}
+
+std::string node_group_format() { return std::string(sinfo_format); }
+
+Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
+                                                std::string_view sinfo_output) {
+    std::vector<Partition> partitions;
+    for (auto const line : split_lines(scontrol_output)) {
+        if (trim(line).empty()) continue;
+        auto partition = partition_from(parse_pairs(line));
+        if (partition.name.empty())
+            return Error{codes::slurm_output, "scontrol printed a partition without a name"};
+        partitions.push_back(std::move(partition));
+    }
+    for (auto const line : split_lines(sinfo_output)) {
+        auto const fields = split(line, '|');
+        if (fields.size() < sinfo_columns) {
+            return Error{codes::slurm_output, fmt::format("sinfo printed '{}'", line)};
+        }
+        auto const found = std::find_if(partitions.begin(), partitions.end(),
+                                        [&](auto const& partition) { return partition.name == fields[0]; });
+        if (found == partitions.end()) continue;  // it went away between the two calls
+        // "8+": at least; mixed nodes in one group. The smaller number is what each of them has.
+        auto const cpus = fields[2].substr(0, fields[2].find('+'));
+        found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0),
+                                parse_integer<int>(cpus).value_or(0), std::string(fields[3]),
+                                std::string(fields[4])});
+    }
+    return partitions;
+}
+
+}  // namespace det::slurm

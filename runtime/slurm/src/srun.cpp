@@ -1,0 +1,34 @@
+#include <det/slurm/srun.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::slurm {
+
+std::vector<std::string> render_srun(StepRequest const& request) {
+    int const tasks_per_node = request.launch == Launch::rank ? request.shape.ranks_per_node() : 1;
+    std::vector<std::string> argv{
+        "srun",
+        fmt::format("--nodes={}", request.shape.nodes),
+        fmt::format("--ntasks={}", request.shape.nodes * tasks_per_node),
+        fmt::format("--ntasks-per-node={}", tasks_per_node),
+        fmt::format("--cpus-per-task={}", std::max(1, request.cpus_per_node / tasks_per_node)),
+        // A launcher binds its own ranks; a rank of ours gets its share of the cores.
+        request.launch == Launch::rank ? "--cpu-bind=cores" : "--cpu-bind=none",
+        fmt::format("--mpi={}", to_string(request.mpi)),
+        // One rank that ends early is not a reason to kill those that still write.
+        "--wait=0",
+        "--kill-on-bad-exit=1",
+        "--export=ALL",
+    };
+    if (request.shape.slot_type != SlotType::cpu) {
+        argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
+        // Ranks of a node see all its GPUs: peer to peer copies need that.
+        argv.push_back("--gpu-bind=none");
+    }
+    argv.push_back("--");
+    argv.insert(argv.end(), request.command.begin(), request.command.end());
+    return argv;
+}
+
+}  // namespace det::slurm

@@ -1,0 +1,74 @@
+#include <det/foundation/process.hpp>
+#include <det/slurm/step_process.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace det::slurm {
+
+Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
+    sigset_t blocked;
+    ::sigemptyset(&blocked);
+    for (int const number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&blocked, number);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigmask(&attributes, &blocked);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+
+    auto arguments = argv;
+    auto variables = environment.to_list();
+    auto const pointers = [](std::vector<std::string>& strings) {
+        std::vector<char*> result;
+        for (auto& string : strings) result.push_back(string.data());
+        result.push_back(nullptr);
+        return result;
+    };
+    pid_t pid = -1;
+    int const failed = ::posix_spawnp(&pid, arguments.at(0).c_str(), nullptr, &attributes,
+                                      pointers(arguments).data(), pointers(variables).data());
+    ::posix_spawnattr_destroy(&attributes);
+    if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    StepProcess step(pid, std::move(pidfd));
+    if (!step.pidfd_) return os_error("watch a step", errno);
+    return step;
+}
+
+StepProcess::StepProcess(StepProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), exit_code_(other.exit_code_) {}
+
+StepProcess::~StepProcess() {
+    if (pid_ > 0 && !exit_code_) {
+        ::kill(pid_, SIGKILL);
+        wait();
+    }
+}
+
+std::optional<int> StepProcess::poll_exit() {
+    if (exit_code_) return exit_code_;
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) exit_code_ = exit_code_of_wait_status(status);
+    return exit_code_;
+}
+
+int StepProcess::wait() {
+    if (!exit_code_) {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        exit_code_ = exit_code_of_wait_status(status);
+    }
+    return *exit_code_;
+}
+
+void StepProcess::signal(int number) {
+    if (!exit_code_) ::kill(pid_, number);
+}
+
+}  // namespace det::slurm

@@ -1,0 +1,31 @@
+#pragma once
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+/// Answers each call with the next of its answers and remembers what was asked.
+class FakeProcessRunner final : public det::ProcessRunner {
+public:
+    void answer(int exit_code, std::string out, std::string err = {}) {
+        answers_.push_back(det::ProcessOutput{exit_code, std::move(out), std::move(err)});
+    }
+    void answer(det::Error error) { answers_.push_back(std::move(error)); }
+
+    det::Result<det::ProcessOutput> run(det::Command const& command) override {
+        calls.push_back(command);
+        if (answers_.empty()) return det::Error{det::codes::internal, "nobody told the fake what to answer"};
+        auto next = std::move(answers_.front());
+        answers_.pop_front();
+        return next;
+    }
+
+    std::string line(std::size_t call) const { return det::join(calls.at(call).argv, " "); }
+
+    std::vector<det::Command> calls;
+
+private:
+    std::deque<det::Result<det::ProcessOutput>> answers_;
+};

@@ -1,0 +1,110 @@
+#include <det/slurm/client.hpp>
+#include <det/slurm/srun.hpp>
+#include <det/slurm/step_process.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+
+#include "check_result.hpp"
+#include "fake_process_runner.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::slurm;
+
+namespace {
+
+struct Fixture {
+    Environment environment{{{"PATH", "/bin"},
+                             {"SQUEUE_FORMAT", "%j"},
+                             {"SLURM_CONF", "/etc/slurm.conf"},
+                             {"SLURM_NTASKS", "3"},
+                             {"SBATCH_PARTITION", "x"},
+                             {"MINE", "kept"}}};
+    FakeProcessRunner runner;
+    CommandClient client{runner, environment};
+    Submission const submission{{"--hold", "--comment=det:a/1"}, "/x/script.sbatch", environment};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(command_client_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_submission_gives_options_on_the_command_line_and_a_clean_environment) {
+    runner.answer(0, "4711;cluster\n");
+    BOOST_TEST(must(client.submit(submission)) == 4711u);
+    BOOST_TEST(runner.line(0) == "sbatch --parsable --hold --comment=det:a/1 /x/script.sbatch");
+    auto const& seen = runner.calls[0].environment;
+    BOOST_TEST(seen.find("MINE").value() == "kept");
+    BOOST_TEST(seen.find("SLURM_CONF").value() == "/etc/slurm.conf");
+    BOOST_TEST(!seen.find("SLURM_NTASKS"));
+    BOOST_TEST(!seen.find("SBATCH_PARTITION"));
+    BOOST_TEST(!seen.find("SLURM_TIME_FORMAT"));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_and_silence_are_told_apart_and_slurms_words_stay) {
+    runner.answer(1, "", "sbatch: error: Batch job submission failed: Invalid qos specification\n");
+    auto const refused = must_fail(client.submit(submission));
+    BOOST_TEST((refused.code == codes::slurm_refused));
+    BOOST_TEST(refused.notes.at(0).find("Invalid qos specification") != std::string::npos);
+    runner.answer(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n");
+    BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    runner.answer(Error{codes::timed_out, "too long"});
+    BOOST_TEST((must_fail(client.partitions()).code == codes::slurm_unreachable));
+    runner.answer(Error{codes::no_such_file, "no squeue"});
+    BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    runner.answer(0, "Submitted batch job 12\n");
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_output));
+}
+
+BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
+    runner.answer(0, "");
+    BOOST_TEST(must(client.queue({.user = "me", .jobs = {1, 2}, .include_finished = true})).empty());
+    BOOST_TEST(runner.line(0).starts_with("squeue --noheader --array --Format=JobArrayID:48,"));
+    BOOST_TEST(runner.line(0).ends_with(" --user=me --states=all --jobs=1,2"));
+    BOOST_TEST(!runner.calls[0].environment.find("SQUEUE_FORMAT"));
+    BOOST_TEST(runner.calls[0].environment.find("SLURM_TIME_FORMAT").value() == "%s");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_absent_not_an_error) {
+    runner.answer(1, "", "slurm_load_jobs error: Invalid job id specified\n");
+    BOOST_TEST(!must(client.find_job({123, 4})).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
+    for (int i = 0; i < 4; ++i) runner.answer(0, "");
+    must(client.requeue({123, 4}, SlurmClient::RequeueScope::incomplete));
+    must(client.requeue({123, 4}, SlurmClient::RequeueScope::any));
+    must(client.start_not_before({123, 4}, std::chrono::seconds(5)));
+    must(client.cancel({123, 4}));
+    BOOST_TEST(runner.line(0) == "scontrol requeue Incomplete 123_4");
+    BOOST_TEST(runner.line(1) == "scontrol requeue 123_4");
+    BOOST_TEST(runner.line(2) == "scontrol update JobId=123_4 StartTime=now+5");
+    BOOST_TEST(runner.line(3) == "scancel 123_4");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_says_every_count) {
+    std::string lines;
+    for (auto const& request :
+         {StepRequest{{2, 4, SlotType::cuda}, Launch::rank, Mpi::pmix, 8, {"det-wrap-rank", "x y"}},
+          StepRequest{{2, 4, SlotType::cuda}, Launch::node, Mpi::none, 8, {"det-wrap-rank"}},
+          StepRequest{{1, 0, SlotType::cpu}, Launch::rank, Mpi::none, 2, {"true"}}}) {
+        lines += join(render_srun(request), " ") + "\n";
+    }
+    check_golden("srun.txt", lines);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_process_is_watched_and_its_exit_code_kept) {
+    auto const ours = Environment::of_this_process();
+    auto step = must(StepProcess::start({"/bin/sh", "-c", "exit 7"}, ours));
+    BOOST_TEST(step.wait() == 7);
+    BOOST_TEST(step.poll_exit().value() == 7);
+    auto killed = must(StepProcess::start({"/bin/sleep", "60"}, ours));
+    BOOST_TEST(!killed.poll_exit().has_value());
+    killed.signal(SIGTERM);  // blocked: a notice must not end the step
+    killed.signal(SIGKILL);
+    BOOST_TEST(killed.wait() == 128 + SIGKILL);
+    BOOST_TEST((must_fail(StepProcess::start({"/no/such/srun"}, ours)).code == codes::no_such_file));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
