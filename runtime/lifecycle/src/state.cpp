@@ -1,0 +1,96 @@
+#include <det/lifecycle/state.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace det::lifecycle {
+namespace {
+
+using slurm::JobState;
+
+constexpr std::array<std::string_view, 10> names{
+    "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED",
+    "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
+
+State state_after(RunEnded const& end) {
+    switch (end.cause) {
+        case Cause::finished:
+            return State::completed;
+        case Cause::canceled:
+            return State::canceled;
+        case Cause::paused:
+            return State::paused;
+        default:
+            return State::error;
+    }
+}
+
+/// A trial that has not ended by its journals, when the queue can't say anything.
+State state_without_slurm(TrialFacts const& facts) {
+    bool const begun = !facts.runs.empty() && facts.runs.back().started && !facts.runs.back().ended;
+    return begun ? State::running : State::queued;
+}
+
+State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
+    bool const in_run = !facts.runs.empty() && !facts.runs.back().ended;
+    switch (job.state) {
+        case JobState::pending:
+            return State::queued;
+        case JobState::configuring:
+            return State::starting;
+        case JobState::running:
+        case JobState::suspended:
+        case JobState::completing:
+            return in_run && facts.runs.back().started ? State::running : State::starting;
+        case JobState::canceled:
+            return State::canceled;
+        case JobState::timed_out:
+        case JobState::failed:
+        case JobState::node_failed:
+            return in_run ? State::interrupted : State::error;
+        default:
+            return in_run ? State::interrupted : State::queued;
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(State state) { return names.at(static_cast<std::size_t>(state)); }
+
+bool is_terminal(State state) {
+    return state == State::completed || state == State::canceled || state == State::error;
+}
+
+State state_of_trial(TrialFacts const& facts) {
+    bool const unwanted = facts.desired == Desired::cancel || facts.desired == Desired::kill;
+    if (!facts.runs.empty() && facts.runs.back().ended && facts.runs.back().ended->follow == Follow::stop) {
+        return state_after(*facts.runs.back().ended);
+    }
+    if (!facts.slurm_answered) return unwanted ? State::stopping : state_without_slurm(facts);
+    if (!facts.job) {
+        // Slurm has forgotten the job (or never had it): what the journals say last is the end.
+        if (unwanted || facts.runs.empty() || facts.runs.back().ended) return State::canceled;
+        return State::interrupted;
+    }
+    auto const state = state_by_job(facts, *facts.job);
+    return unwanted && !is_terminal(state) && state != State::interrupted ? State::stopping : state;
+}
+
+State state_of_experiment(bool created, Desired desired, std::span<State const> trials) {
+    if (!created) return State::submitting;
+    auto const any = [&](auto... wanted) {
+        return std::any_of(trials.begin(), trials.end(), [&](State s) { return ((s == wanted) || ...); });
+    };
+    bool const over = !trials.empty() && std::all_of(trials.begin(), trials.end(), is_terminal);
+    if (over) {
+        if (any(State::completed)) return State::completed;
+        return any(State::error) ? State::error : State::canceled;
+    }
+    for (auto const state : {State::stopping, State::running, State::starting, State::interrupted,
+                             State::queued, State::paused}) {
+        if (any(state)) return state;
+    }
+    return desired == Desired::run ? State::queued : State::stopping;
+}
+
+}  // namespace det::lifecycle

@@ -1,0 +1,165 @@
+#include <det/lifecycle/run_end.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace det;
+using namespace det::lifecycle;
+using slurm::JobState;
+
+namespace {
+
+constexpr UtcTime noon{1'795'262'400'000'000};
+
+/// A run that ended with exit code 0 while its job runs on and nobody wanted anything.
+RunFacts quiet_end() {
+    RunFacts facts;
+    facts.incarnation = {0, "n0"};
+    facts.job = slurm::JobStatus{};
+    facts.job->state = JobState::running;
+    facts.job->batch_host = "n0";
+    facts.job->end_time = noon;
+    facts.restarts_max = 2;
+    return facts;
+}
+
+struct Row {
+    char const* what;
+    void (*change)(RunFacts&);
+    Cause cause;
+    Follow follow;
+};
+
+constexpr Row table[] = {
+    {"exit 0 is finished", [](RunFacts&) {}, Cause::finished, Follow::stop},
+    {"a failure is restarted in place", [](RunFacts& f) { f.step_exit_code = 1; }, Cause::failed,
+     Follow::restart_in_place},
+    {"the last restart is used up",
+     [](RunFacts& f) {
+         f.step_exit_code = 137;
+         f.restarts = 2;
+     },
+     Cause::failed, Follow::stop},
+    {"a preemption in grace, acknowledged",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.preemption_acknowledged = true;
+     },
+     Cause::preempted, Follow::requeue},
+    {"acknowledged is never a failure, whatever the exit code",
+     [](RunFacts& f) {
+         f.preemption_acknowledged = true;
+         f.step_exit_code = 1;
+     },
+     Cause::preempted, Follow::requeue},
+    {"in grace a trainer that breaks off is requeued",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 143;
+     },
+     Cause::preempted, Follow::requeue},
+    {"in grace a trainer that finishes without an acknowledgement has finished",
+     [](RunFacts& f) { f.job->preempt_time = noon; }, Cause::finished, Follow::stop},
+    {"scancel",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.notice_received = true;
+         f.step_exit_code = 143;
+     },
+     Cause::canceled, Follow::stop},
+    {"scancel with a trainer that saved and said so is still a cancel: nothing is resurrected",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.notice_received = true;
+         f.preemption_acknowledged = true;
+     },
+     Cause::canceled, Follow::stop},
+    {"time limit",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->reason = "TimeLimit";
+         f.notice_received = true;
+     },
+     Cause::time_limit, Follow::stop},
+    {"grace 0 with REQUEUE: Slurm has requeued already",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.notice_received = true;
+         f.step_exit_code = 143;
+     },
+     Cause::preempted, Follow::left_to_slurm},
+    {"grace 0 with CANCEL: preempted, requeued by us",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->preempt_time = noon;
+         f.notice_received = true;
+     },
+     Cause::preempted, Follow::requeue},
+    {"the user cancelled",
+     [](RunFacts& f) {
+         f.desired = Desired::cancel;
+         f.preemption_acknowledged = true;
+     },
+     Cause::canceled, Follow::stop},
+    {"the job runs elsewhere: this incarnation was cut off",
+     [](RunFacts& f) {
+         f.job->batch_host = "n3";
+         f.step_exit_code = 1;
+     },
+     Cause::superseded, Follow::left_to_slurm},
+    {"the job was restarted on the same node",
+     [](RunFacts& f) {
+         f.job->restarts = 1;
+         f.preemption_acknowledged = true;
+     },
+     Cause::superseded, Follow::left_to_slurm},
+    {"a newer run exists",
+     [](RunFacts& f) {
+         f.higher_run_exists = true;
+         f.desired = Desired::cancel;
+     },
+     Cause::superseded, Follow::left_to_slurm},
+    {"slurmctld is silent and the job was told to end",
+     [](RunFacts& f) {
+         f.job.reset();
+         f.slurm_answered = false;
+         f.notice_received = true;
+         f.step_exit_code = 143;
+     },
+     Cause::canceled, Follow::left_to_slurm},
+    {"slurmctld is silent and the trainer finished",
+     [](RunFacts& f) {
+         f.job.reset();
+         f.slurm_answered = false;
+     },
+     Cause::finished, Follow::stop},
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(run_end_test)
+
+BOOST_AUTO_TEST_CASE(each_end_has_its_cause_and_its_consequence) {
+    for (auto const& row : table) {
+        auto facts = quiet_end();
+        row.change(facts);
+        auto const verdict = judge_run_end(facts);
+        BOOST_TEST(to_string(verdict.cause) == to_string(row.cause), row.what << ": " << verdict.message);
+        BOOST_TEST(to_string(verdict.follow) == to_string(row.follow), row.what << ": " << verdict.message);
+        BOOST_TEST(!verdict.message.empty(), row.what);
+        BOOST_TEST(verdict.message.find('\n') == std::string::npos, row.what);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(max_restarts_2_gives_three_runs) {
+    int runs = 0;
+    for (auto facts = quiet_end();; ++facts.restarts) {
+        facts.step_exit_code = 1;
+        ++runs;
+        if (judge_run_end(facts).follow != Follow::restart_in_place) break;
+    }
+    BOOST_TEST(runs == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,85 @@
+#include <det/lifecycle/state.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace det;
+using namespace det::lifecycle;
+using slurm::JobState;
+
+namespace {
+
+RunView running_run() { return {RunStarted{}, std::nullopt}; }
+RunView ended_run(Cause cause, Follow follow) { return {RunStarted{}, RunEnded{{}, cause, follow, 0, "x"}}; }
+
+std::string_view state(std::vector<RunView> const& runs, std::optional<JobState> job,
+                       Desired desired = Desired::run) {
+    TrialFacts facts{runs, desired, true, std::nullopt};
+    if (job) {
+        facts.job = slurm::JobStatus{};
+        facts.job->state = *job;
+    }
+    return to_string(state_of_trial(facts));
+}
+
+std::string_view experiment(std::vector<State> const& trials, bool created = true) {
+    return to_string(state_of_experiment(created, Desired::run, trials));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(state_test)
+
+BOOST_AUTO_TEST_CASE(a_trial_goes_from_the_queue_to_its_end) {
+    BOOST_TEST(state({}, JobState::pending) == "QUEUED");
+    BOOST_TEST(state({}, JobState::running) == "STARTING");
+    BOOST_TEST(state({running_run()}, JobState::running) == "RUNNING");
+    BOOST_TEST(state({ended_run(Cause::finished, Follow::stop)}, JobState::completed) == "COMPLETED");
+    BOOST_TEST(state({ended_run(Cause::failed, Follow::stop)}, std::nullopt) == "ERROR");
+    BOOST_TEST(state({ended_run(Cause::canceled, Follow::stop)}, std::nullopt) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
+    auto const preempted = ended_run(Cause::preempted, Follow::requeue);
+    BOOST_TEST(state({preempted}, JobState::pending) == "QUEUED");
+    BOOST_TEST(state({preempted}, JobState::running) == "STARTING");
+    BOOST_TEST(state({preempted, running_run()}, JobState::running) == "RUNNING");
+    BOOST_TEST(state({preempted}, JobState::canceled) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_told_from_the_journals) {
+    BOOST_TEST(state({ended_run(Cause::finished, Follow::stop)}, std::nullopt) == "COMPLETED");
+    BOOST_TEST(state({running_run()}, std::nullopt) == "INTERRUPTED");
+    BOOST_TEST(state({}, std::nullopt) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(a_supervisor_that_died_without_a_word_leaves_an_interrupted_trial) {
+    BOOST_TEST(state({running_run()}, JobState::failed) == "INTERRUPTED");
+    BOOST_TEST(state({running_run()}, JobState::node_failed) == "INTERRUPTED");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) {
+    BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
+    BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_CANCELED");
+    BOOST_TEST(state({ended_run(Cause::canceled, Follow::stop)}, JobState::completing, Desired::cancel) ==
+               "CANCELED");
+    BOOST_TEST(state({}, std::nullopt, Desired::cancel) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(without_slurm_the_journals_are_believed) {
+    std::vector<RunView> const runs{running_run()};
+    BOOST_TEST((state_of_trial({runs, Desired::run, false, {}}) == State::running));
+    BOOST_TEST((state_of_trial({{}, Desired::run, false, {}}) == State::queued));
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_succeeds_if_one_of_its_trials_does) {
+    BOOST_TEST(experiment({State::completed, State::error}) == "COMPLETED");
+    BOOST_TEST(experiment({State::error, State::canceled}) == "ERROR");
+    BOOST_TEST(experiment({State::canceled}) == "CANCELED");
+    BOOST_TEST(experiment({State::completed, State::running}) == "RUNNING");
+    BOOST_TEST(experiment({State::queued, State::starting}) == "STARTING");
+    BOOST_TEST(experiment({State::interrupted, State::completed}) == "INTERRUPTED");
+    BOOST_TEST(experiment({}, false) == "SUBMITTING");
+    BOOST_TEST(experiment({}) == "QUEUED");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
