@@ -1,0 +1,76 @@
+#include <det/foundation/files.hpp>
+#include <det/preemption/notice_page.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace det::preemption {
+
+/// Version 1 of the page. Little-endian as everything; the rest of the page is zero and free for later
+/// versions.
+struct NoticePage::Layout {
+    char magic[8];
+    std::uint32_t version;
+    std::uint32_t unused;
+    std::atomic<std::int64_t> raised_at_us;  // 0: no notice
+};
+
+namespace {
+
+constexpr std::size_t page_size_bytes = 4096;
+constexpr std::string_view magic("DETPAGE\n", 8);
+constexpr std::uint32_t version = 1;
+
+}  // namespace
+
+Status NoticePage::create(std::filesystem::path const& path) {
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+    std::string page(magic);
+    page.append(reinterpret_cast<char const*>(&version), sizeof version);
+    page.resize(page_size_bytes, '\0');
+    return write_file(path, page);
+}
+
+Result<NoticePage> NoticePage::open(std::filesystem::path const& path) {
+    UniqueFd const file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    struct stat info {};
+    if (::fstat(file.get(), &info) != 0 || static_cast<std::size_t>(info.st_size) < page_size_bytes) {
+        return Error{codes::damaged, fmt::format("'{}' is too short for a notice page", path.string())};
+    }
+    void* const memory = ::mmap(nullptr, page_size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) return os_error(fmt::format("map '{}'", path.string()), errno);
+    NoticePage page(static_cast<Layout*>(memory));
+    if (std::string_view(page.page_->magic, magic.size()) != magic || page.page_->version != version) {
+        return Error{codes::damaged,
+                     fmt::format("'{}' is no notice page of version {}", path.string(), version)};
+    }
+    return page;
+}
+
+NoticePage::NoticePage(NoticePage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+
+NoticePage::~NoticePage() {
+    if (page_ != nullptr) ::munmap(page_, page_size_bytes);
+}
+
+bool NoticePage::is_raised() const noexcept {
+    return page_->raised_at_us.load(std::memory_order_relaxed) != 0;
+}
+
+std::optional<UtcTime> NoticePage::raised_at() const noexcept {
+    auto const time = page_->raised_at_us.load(std::memory_order_relaxed);
+    return time == 0 ? std::nullopt : std::optional(UtcTime{time});
+}
+
+void NoticePage::raise(UtcTime now) noexcept {
+    std::int64_t none = 0;
+    page_->raised_at_us.compare_exchange_strong(none, now.microseconds, std::memory_order_relaxed);
+}
+
+}  // namespace det::preemption

@@ -1,0 +1,101 @@
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+namespace {
+
+struct Fixture {
+    TemporaryDirectory directory;
+    SharedFsStore store{directory / "checkpoints"};
+    std::string uuid = make_uuid();
+
+    static Status yes() { return Ok{}; }
+    SharedFsStore::Description description() const {
+        return {uuid, "7.0.0", 100, UtcTime{1}, 8, Json{{"steps_completed", 100}}};
+    }
+    /// A checkpoint with two shards, one of them in a directory.
+    CheckpointManifest written() {
+        auto const path = must(store.begin(uuid));
+        must(make_directory(path / "shards"));
+        must(make_directory(path / "empty"));
+        must(write_file(path / "shards/rank-0.bin", std::string(3'000'000, 'a')));
+        must(write_file(path / "weights.bin", "bytes"));
+        return must(store.commit(description(), yes));
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shared_fs_store_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_was_committed_is_found_and_verified) {
+    auto const manifest = written();
+    BOOST_TEST((must(store.find(uuid)) == manifest));
+    BOOST_TEST((must(store.verify(uuid)) == manifest));
+    BOOST_TEST(manifest.files.size() == 3u);  // with metadata.json
+    BOOST_TEST(manifest.files[1].path == "shards/rank-0.bin");
+    BOOST_TEST(manifest.directories == (std::vector<std::string>{"empty", "shards"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(Json::parse(must(read_file(store.path_of(uuid) / "metadata.json"))).at("steps_completed") ==
+               100);
+}
+
+BOOST_AUTO_TEST_CASE(without_its_manifest_it_is_no_checkpoint) {
+    auto const path = must(store.begin(uuid));
+    must(write_file(path / "weights.bin", "bytes"));
+    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+    auto const fenced = [] { return Status(Error{codes::superseded, "somebody else goes on"}); };
+    BOOST_TEST((must_fail(store.commit(description(), fenced)).code == codes::superseded));
+    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_noticed_and_named) {
+    written();
+    auto const shard = store.path_of(uuid) / "shards/rank-0.bin";
+    auto bytes = must(read_file(shard));
+    bytes[1'500'000] = 'b';
+    must(write_file(shard, bytes));
+    auto const error = must_fail(store.verify(uuid));
+    BOOST_TEST((error.code == codes::checkpoint_damaged));
+    BOOST_TEST(error.message.find("shards/rank-0.bin") != std::string::npos);
+    must(write_file(shard, bytes.substr(1)));
+    BOOST_TEST((must_fail(store.verify(uuid)).code == codes::checkpoint_damaged));
+    must(remove_tree(shard));
+    BOOST_TEST((must_fail(store.verify(uuid)).code == codes::checkpoint_damaged));
+    must(write_file(store.path_of(uuid) / "manifest", "{"));
+    BOOST_TEST((must_fail(store.find(uuid)).code == codes::checkpoint_damaged));
+}
+
+BOOST_AUTO_TEST_CASE(a_manifest_that_points_outside_is_refused) {
+    auto manifest = written();
+    manifest.files[0].path = "../../secret";
+    must(write_file(store.path_of(uuid) / "manifest", render_manifest(manifest)));
+    BOOST_TEST((must_fail(store.find(uuid)).code == codes::checkpoint_damaged));
+    BOOST_TEST((must_fail(store.find("../escape")).code == codes::no_such_checkpoint));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_in_a_checkpoint_is_refused) {
+    auto const path = must(store.begin(uuid));
+    std::filesystem::create_symlink("/etc/passwd", path / "link");
+    BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_takes_the_manifests_name_is_refused) {
+    auto const path = must(store.begin(uuid));
+    must(write_file(path / "manifest", "mine"));
+    BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_begun_once) {
+    must(store.begin(uuid));
+    BOOST_TEST((must_fail(store.begin(uuid)).code == codes::misuse));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
