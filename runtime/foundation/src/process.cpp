@@ -77,13 +77,6 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-std::vector<char*> to_pointers(std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    for (auto& string : strings) pointers.push_back(string.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
 /// A child that is killed and reaped if nobody waited for it.
 class Child {
 public:
@@ -143,6 +136,18 @@ Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline,
 
 }  // namespace
 
+CStrings::CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
+    for (auto& string : strings_) pointers_.push_back(string.data());
+    pointers_.push_back(nullptr);
+}
+
+Error replace_process(std::vector<std::string> const& argv, Environment const& environment) {
+    CStrings const arguments(argv);
+    CStrings const variables(environment.to_list());
+    ::execvpe(arguments.data()[0], arguments.data(), variables.data());
+    return os_error(fmt::format("start '{}'", argv.front()), errno);
+}
+
 int exit_code_of_wait_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
@@ -156,11 +161,11 @@ Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {
     settings.connect(out.write_end, STDOUT_FILENO);
     settings.connect(err.write_end, STDERR_FILENO);
 
-    auto arguments = command.argv;
-    auto variables = command.environment.to_list();
+    CStrings const arguments(command.argv);
+    CStrings const variables(command.environment.to_list());
     pid_t pid = -1;
     int const failed = ::posix_spawnp(&pid, program.c_str(), settings.actions(), settings.attributes(),
-                                      to_pointers(arguments).data(), to_pointers(variables).data());
+                                      arguments.data(), variables.data());
     if (failed != 0) return os_error(fmt::format("start '{}'", program), failed);
     Child child(pid);
     out.write_end.reset();

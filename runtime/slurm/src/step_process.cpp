@@ -21,17 +21,11 @@ Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Env
     ::posix_spawnattr_setsigmask(&attributes, &blocked);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 
-    auto arguments = argv;
-    auto variables = environment.to_list();
-    auto const pointers = [](std::vector<std::string>& strings) {
-        std::vector<char*> result;
-        for (auto& string : strings) result.push_back(string.data());
-        result.push_back(nullptr);
-        return result;
-    };
+    CStrings const arguments(argv);
+    CStrings const variables(environment.to_list());
     pid_t pid = -1;
-    int const failed = ::posix_spawnp(&pid, arguments.at(0).c_str(), nullptr, &attributes,
-                                      pointers(arguments).data(), pointers(variables).data());
+    int const failed =
+        ::posix_spawnp(&pid, argv.at(0).c_str(), nullptr, &attributes, arguments.data(), variables.data());
     ::posix_spawnattr_destroy(&attributes);
     if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

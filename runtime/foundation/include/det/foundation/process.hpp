@@ -36,6 +36,20 @@ public:
     Result<ProcessOutput> run(Command const& command) override;
 };
 
+/// Strings as exec(3) wants them: pointers with a null behind the last.
+class CStrings {
+public:
+    explicit CStrings(std::vector<std::string> strings);
+    char* const* data() const { return pointers_.data(); }
+
+private:
+    std::vector<std::string> strings_;
+    std::vector<char*> pointers_;
+};
+
+/// Becomes the program, looked up in PATH; returns only where that is not possible.
+Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
+
 /// The exit code that shells use for what waitpid returned.
 int exit_code_of_wait_status(int wait_status);
 

@@ -43,17 +43,45 @@ Variables rank_variables(TaskIdentity const& task);
 /// Names of the variables by which the stations of the road talk to each other.
 namespace variables {
 inline constexpr char root[] = "DET_ROOT";
-inline constexpr char spank[] = "DET_SPANK";      // auto: the plugin acts on this job; off: it does not
-inline constexpr char launch[] = "DET_LAUNCH";    // node | rank
-inline constexpr char wrapped[] = "DET_WRAPPED";  // task_key of the task whose output is labelled already
-inline constexpr char node_ready[] = "DET_NODE_READY";  // task_key of the task whose node is prepared already
-inline constexpr char wrapped_command[] =
-    "DET_SPANK_COMMAND";                            // argv[0] that the plugin put the wrapper in front of
-inline constexpr char run_dir[] = "DET_RUN_DIR";    // node-local directory of the run
-inline constexpr char run_key[] = "DET_RUN_KEY";    // names it: the same in every step of a run
-inline constexpr char run_path[] = "DET_RUN_PATH";  // .../trials/3/runs/2 on the shared file system
+/// "auto": the plugin acts on this job; anything else: it does not.
+inline constexpr char spank[] = "DET_SPANK";
+/// Launch: node | rank.
+inline constexpr char launch[] = "DET_LAUNCH";
+/// task_key of the task that has its place on the node.
+inline constexpr char placed[] = "DET_PLACED";
+/// task_key of the task whose output is labelled.
+inline constexpr char wrapped[] = "DET_WRAPPED";
+/// argv[0] that the plugin put the wrapper in front of.
+inline constexpr char wrapped_command[] = "DET_SPANK_COMMAND";
+/// The run's directory on this node.
+inline constexpr char run_dir[] = "DET_RUN_DIR";
+/// Names the run, the same in every step of it. Where it is set, a task belongs to a run of ours.
+inline constexpr char run_key[] = "DET_RUN_KEY";
+/// Where directories of a node go; else TMPDIR, else /tmp.
+inline constexpr char local_dir[] = "DET_LOCAL_DIR";
+/// The nodes of the run, compressed, in rank order.
+inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
+/// .../experiments/7/trials/3/runs/2 on the shared file system.
+inline constexpr char run_path[] = "DET_RUN_PATH";
+/// .../experiments/7
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
-inline constexpr char rank_log[] = "DET_RANK_LOG";  // the node's log file
+/// The log file of this node.
+inline constexpr char rank_log[] = "DET_RANK_LOG";
+
+// Determined's own:
+inline constexpr char experiment_id[] = "DET_EXPERIMENT_ID";
+inline constexpr char trial_id[] = "DET_TRIAL_ID";
+inline constexpr char trial_run_id[] = "DET_TRIAL_RUN_ID";
+inline constexpr char trial_seed[] = "DET_TRIAL_SEED";
+inline constexpr char steps_completed[] = "DET_STEPS_COMPLETED";
+inline constexpr char latest_checkpoint[] = "DET_LATEST_CHECKPOINT";
+inline constexpr char cluster_id[] = "DET_CLUSTER_ID";
+inline constexpr char task_id[] = "DET_TASK_ID";
+inline constexpr char allocation_id[] = "DET_ALLOCATION_ID";
+inline constexpr char task_type[] = "DET_TASK_TYPE";
+inline constexpr char slot_ids[] = "DET_SLOT_IDS";
+inline constexpr char slot_type[] = "DET_SLOT_TYPE";
+inline constexpr char chief_ip[] = "DET_CHIEF_IP";
 }  // namespace variables
 
 }  // namespace det

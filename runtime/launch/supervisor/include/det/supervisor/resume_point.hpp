@@ -1,0 +1,25 @@
+#pragma once
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace det::supervisor {
+
+/// Where the next run of a trial begins, by what the runs before it left.
+struct ResumePoint {
+    std::uint32_t next_run = 0;
+    std::uint32_t restarts = 0;  // runs that failed
+    std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
+    std::uint64_t steps_completed = 0;
+};
+
+/// Reads the journals of all earlier runs. A checkpoint whose manifest is gone or damaged is passed over for
+/// the one before it.
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, checkpoint::SharedFsStore const& store);
+
+/// The numbers of the runs that were begun, ascending.
+Result<std::vector<std::uint32_t>> list_runs(TrialLayout const& trial);
+
+}  // namespace det::supervisor

@@ -1,0 +1,59 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/supervisor/assignment.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::supervisor {
+namespace {
+
+Result<std::string> require(Environment const& environment, std::string_view name) {
+    if (auto value = environment.find_non_empty(name)) return *std::move(value);
+    return Error{codes::not_in_slurm, fmt::format("{} is not set: this is no batch job of Slurm", name),
+                 "det-launch trial is what a job's script runs; submit with 'det-submit experiment create'"};
+}
+
+Result<slurm::JobRef> own_job(Environment const& environment) {
+    DET_TRY_ASSIGN(auto const job, require(environment, "SLURM_JOB_ID"));
+    auto const array = environment.find_non_empty("SLURM_ARRAY_JOB_ID");
+    auto const task = environment.find_non_empty("SLURM_ARRAY_TASK_ID");
+    auto const text = array && task ? fmt::format("{}_{}", *array, *task) : job;
+    if (auto const ref = slurm::parse_job_ref(text)) return *ref;
+    return Error{codes::slurm_output, fmt::format("'{}' is not a job id", text)};
+}
+
+/// The smallest of "8(x2),4": a step has the same shape on each node.
+Result<int> smallest_count(std::string_view counts) {
+    DET_TRY_ASSIGN(auto const all, expand_counts(counts));
+    return std::max(1, *std::min_element(all.begin(), all.end()));
+}
+
+}  // namespace
+
+Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t trial_index,
+                                   Environment const& environment) {
+    ExperimentLayout const layout(experiment);
+    DET_TRY_ASSIGN(auto const text, read_file(layout.spec()));
+    auto spec = parse_spec(text);
+    if (!spec)
+        return std::move(spec).error().while_doing(fmt::format("reading '{}'", layout.spec().string()));
+    if (trial_index >= spec->trial_count) {
+        return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
+                                                       spec->id.value, spec->trial_count, trial_index)};
+    }
+    Assignment assignment{layout, *std::move(spec), {}, {}, {}, {}, 1, {}};
+    assignment.trial = {assignment.spec.id, trial_index};
+    DET_TRY_ASSIGN(assignment.job, own_job(environment));
+    DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
+    DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));
+    DET_TRY_ASSIGN(assignment.cpus_per_node, smallest_count(cpus));
+    DET_TRY_ASSIGN(assignment.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));
+    auto const restarts = environment.find_non_empty("SLURM_RESTART_COUNT");
+    assignment.incarnation.restart_count = restarts ? parse_integer<std::uint32_t>(*restarts).value_or(0) : 0;
+    assignment.cluster = environment.find("SLURM_CLUSTER_NAME").value_or("");
+    return assignment;
+}
+
+}  // namespace det::supervisor

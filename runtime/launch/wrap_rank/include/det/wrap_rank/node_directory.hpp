@@ -1,0 +1,35 @@
+#pragma once
+#include <det/foundation/files.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace det::wrap_rank {
+
+/// DET_RUN_DIR: one private directory per run and node, shared by all its processes there. Whoever comes first
+/// prepares it while the others wait; whoever leaves last removes it. Two locks beside it: everybody inside holds
+/// <key>.users shared for as long as he lives, however he ends; coming and leaving is done under <key>.gate.
+class NodeDirectory {
+public:
+    using Prepare = std::function<Status(std::filesystem::path const&)>;
+
+    /// base: a directory of the node, for example /tmp; one below it belongs to this user alone. key: names
+    /// the run.
+    static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
+                                       Prepare const& prepare);
+
+    NodeDirectory(NodeDirectory&&) noexcept = default;
+    NodeDirectory& operator=(NodeDirectory&&) = delete;
+    ~NodeDirectory();
+
+    std::filesystem::path const& path() const { return path_; }
+
+private:
+    NodeDirectory(std::filesystem::path path, UniqueFd users) : path_(std::move(path)), users_(std::move(users)) {}
+
+    std::filesystem::path path_;
+    UniqueFd users_;
+};
+
+}  // namespace det::wrap_rank

@@ -1,0 +1,65 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/task_identity.hpp>
+#include <det/wrap_rank/arguments.hpp>
+
+#include <fmt/format.h>
+
+namespace det::wrap_rank {
+namespace {
+
+constexpr std::string_view usage_hint =
+    "det-wrap-rank RANK CMD...  or  det-wrap-rank --node CMD...  (RANK: a number, or names of variables)";
+
+Error usage(std::string message) { return Error{codes::usage, std::move(message), std::string(usage_hint)}; }
+
+/// "007" is rank 7: what labels show is a number.
+std::optional<std::string> as_rank(std::string_view text) {
+    auto const number = parse_integer<std::uint32_t>(text);
+    if (!number) return std::nullopt;
+    return std::to_string(*number);
+}
+
+Result<std::string> find_rank(std::string const& given, Environment const& environment) {
+    if (auto rank = as_rank(given)) return *std::move(rank);
+    for (auto const name : split(given, ',')) {
+        auto const value = environment.find(name);
+        if (!value) continue;
+        if (auto rank = as_rank(*value)) return *std::move(rank);
+        return usage(fmt::format("{}='{}' is not a rank", name, *value));
+    }
+    return Error{
+        codes::misuse,
+        fmt::format("rank environment variable is set to {}, but it is not in the environment", given),
+        std::string(usage_hint)};
+}
+
+Result<Job> by_plugin(std::string command, std::vector<std::string> const& arguments,
+                      Environment const& environment) {
+    Job job;
+    job.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
+    if (job.level == Launch::rank) {
+        DET_TRY_ASSIGN(job.rank, find_rank("SLURM_PROCID", environment));
+    }
+    job.command = {std::move(command)};
+    job.command.insert(job.command.end(), arguments.begin(), arguments.end());
+    return job;
+}
+
+}  // namespace
+
+Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environment const& environment) {
+    if (auto command = environment.find_non_empty(variables::wrapped_command)) {
+        return by_plugin(*std::move(command), arguments, environment);
+    }
+    if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
+    Job job;
+    job.command.assign(arguments.begin() + 1, arguments.end());
+    if (arguments[0] == "--node") {
+        job.level = Launch::node;
+        return job;
+    }
+    DET_TRY_ASSIGN(job.rank, find_rank(arguments[0], environment));
+    return job;
+}
+
+}  // namespace det::wrap_rank

@@ -1,0 +1,44 @@
+// det-wrap-rank: puts "[rank=N] " before each line of a command, and gives a task of a run its place on the
+// node.
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/wrap_rank/wrapper.hpp>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+namespace {
+
+int fail(det::Error const& error) {
+    det::render(std::cerr, error, {det::Colour::never, "det-wrap-rank"});
+    return det::to_int(error.code.exit);
+}
+
+/// Ends as the command did: by the same signal too, so that Slurm reports it.
+int end_as(det::wrap_rank::CommandEnd const& end) {
+    if (end.signal != 0) {
+        std::cout.flush();
+        ::signal(end.signal, SIG_DFL);
+        sigset_t set;
+        ::sigemptyset(&set);
+        ::sigaddset(&set, end.signal);
+        ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+        ::raise(end.signal);
+    }
+    return end.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    auto environment = det::Environment::of_this_process();
+    auto job = det::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
+    if (!job) return fail(job.error());
+    det::SystemClock clock;
+    auto const end = det::wrap_rank::run_wrapped(*std::move(job), std::move(environment),
+                                                 det::sibling_program("det-launch"), clock);
+    return end ? end_as(*end) : fail(end.error());
+} catch (std::exception const& surprise) {
+    return fail(det::Error{det::codes::internal, surprise.what(), "please report this"});
+}

@@ -1,0 +1,112 @@
+#include <det/wrap_rank/node_directory.hpp>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::wrap_rank {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char ready_name[] = "ready";
+
+/// A directory below a world-writable one that nobody else could have put there.
+Result<fs::path> own_directory(fs::path const& base) {
+    auto const path = base / fmt::format("det-{}", ::getuid());
+    DET_TRY(make_directory(path, 0700));
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 077) != 0) {
+        return Error{codes::unsafe_owner,
+                     fmt::format("'{}' is not a directory that only this user can enter", path.string()),
+                     "remove it, or name another place in DET_LOCAL_DIR"};
+    }
+    return path;
+}
+
+fs::path gate_of(fs::path const& path) { return path.string() + ".gate"; }
+fs::path users_of(fs::path const& path) { return path.string() + ".users"; }
+
+Result<UniqueFd> open_lock(fs::path const& path) {
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    return file;
+}
+
+enum class IfHeld { wait, give_up };
+
+/// Nothing where somebody else is at the gate and we don't wait for him.
+Result<std::optional<UniqueFd>> pass_gate(fs::path const& gate, IfHeld if_held) {
+    for (;;) {
+        DET_TRY_ASSIGN(auto file, open_lock(gate));
+        int const flags = LOCK_EX | (if_held == IfHeld::give_up ? LOCK_NB : 0);
+        while (::flock(file.get(), flags) != 0) {
+            if (errno == EWOULDBLOCK) return std::optional<UniqueFd>();
+            if (errno != EINTR) return os_error(fmt::format("lock '{}'", gate.string()), errno);
+        }
+        // Whoever left last may have removed the file between our opening and locking it.
+        struct stat held {
+        }, there{};
+        bool const same = ::fstat(file.get(), &held) == 0 && ::stat(gate.c_str(), &there) == 0 &&
+                          held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+        if (same) return std::optional(std::move(file));
+    }
+}
+
+/// With the gate passed: removes everything if nobody is inside. Never fails; what can't be removed stays.
+void remove_if_unused(fs::path const& path, UniqueFd const& users) {
+    if (::flock(users.get(), LOCK_EX | LOCK_NB) != 0) return;
+    auto const removed = remove_tree(path);
+    if (!removed) return;
+    ::unlink(users_of(path).c_str());
+    ::unlink(gate_of(path).c_str());
+}
+
+/// What runs that were killed have left: nobody holds their locks any more.
+void remove_left_behind(fs::path const& directory, fs::path const& except) {
+    auto const names = list_directory(directory);
+    if (!names) return;
+    for (auto const& name : *names) {
+        fs::path const file = directory / name;
+        auto const path = directory / file.stem();
+        if (file.extension() != ".users" || path == except) continue;
+        auto const gate = pass_gate(gate_of(path), IfHeld::give_up);
+        if (!gate || !*gate) continue;
+        if (auto const users = open_lock(users_of(path))) remove_if_unused(path, *users);
+    }
+}
+
+}  // namespace
+
+Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
+                                           Prepare const& prepare) {
+    if (key.empty() || key.front() == '.' || key.find('/') != std::string::npos) {
+        return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", key)};
+    }
+    DET_TRY_ASSIGN(auto const parent, own_directory(base));
+    auto const path = parent / key;
+    DET_TRY_ASSIGN(auto const gate, pass_gate(gate_of(path), IfHeld::wait));
+    DET_TRY_ASSIGN(auto users, open_lock(users_of(path)));
+    ::flock(users.get(), LOCK_SH);
+    if (!path_exists(path / ready_name)) {
+        remove_left_behind(parent, path);
+        DET_TRY(remove_tree(path));
+        DET_TRY(make_directory(path, 0700));
+        DET_TRY(prepare(path));
+        DET_TRY(write_file(path / ready_name, ""));
+    }
+    return NodeDirectory(path, std::move(users));
+}
+
+NodeDirectory::~NodeDirectory() {
+    if (!users_) return;
+    auto const gate = pass_gate(gate_of(path_), IfHeld::wait);
+    if (gate) remove_if_unused(path_, users_);
+}
+
+}  // namespace det::wrap_rank

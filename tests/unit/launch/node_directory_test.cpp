@@ -1,0 +1,109 @@
+#include <det/wrap_rank/node_directory.hpp>
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <optional>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using det::wrap_rank::NodeDirectory;
+
+namespace {
+
+Status write_marker(std::filesystem::path const& path) { return write_file(path / "marker", "x"); }
+
+struct Fixture {
+    TemporaryDirectory base;
+    std::filesystem::path below(std::string const& name) const {
+        return base / ("det-" + std::to_string(::getuid())) / name;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_first_prepares_it_and_the_last_removes_it) {
+    int prepared = 0;
+    auto const count = [&](std::filesystem::path const& path) {
+        ++prepared;
+        return write_marker(path);
+    };
+    {
+        auto const first = must(NodeDirectory::enter(base.path(), "run", count));
+        std::optional<NodeDirectory> second;
+        second.emplace(must(NodeDirectory::enter(base.path(), "run", count)));
+        BOOST_TEST(prepared == 1);
+        BOOST_TEST(first.path() == second->path());
+        second.reset();
+        BOOST_TEST(path_exists(first.path() / "marker"));
+    }
+    BOOST_TEST(!path_exists(below("run")));
+    BOOST_TEST(must(list_directory(below(""))).empty());
+}
+
+BOOST_AUTO_TEST_CASE(many_at_once_prepare_it_once_and_never_see_it_half_made) {
+    std::atomic<int> prepared = 0, unready = 0;
+    std::vector<std::jthread> tasks;
+    for (int task = 0; task < 8; ++task) {
+        tasks.emplace_back([&] {
+            for (int round = 0; round < 50; ++round) {
+                auto directory =
+                    NodeDirectory::enter(base.path(), "run", [&](std::filesystem::path const& path) {
+                        ++prepared;
+                        return write_marker(path);
+                    });
+                if (!directory || !path_exists(directory->path() / "marker")) ++unready;
+            }
+        });
+    }
+    tasks.clear();
+    BOOST_TEST(unready == 0);
+    BOOST_TEST(prepared >= 1);
+    BOOST_TEST(must(list_directory(below(""))).empty());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_failed_preparation_the_next_one_tries_again) {
+    auto const fails = [](std::filesystem::path const&) {
+        return Status(Error{codes::damaged, "no archive"});
+    };
+    BOOST_TEST((must_fail(NodeDirectory::enter(base.path(), "run", fails)).code == codes::damaged));
+    auto const again = must(NodeDirectory::enter(base.path(), "run", write_marker));
+    BOOST_TEST(path_exists(again.path() / "marker"));
+}
+
+BOOST_AUTO_TEST_CASE(what_killed_runs_have_left_is_removed) {
+    must(make_directories(below("old/work")));
+    must(write_file(below("old.users"), ""));
+    auto const mine = must(NodeDirectory::enter(base.path(), "run", write_marker));
+    BOOST_TEST(!path_exists(below("old")));
+    BOOST_TEST(!path_exists(below("old.users")));
+    BOOST_TEST(path_exists(mine.path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_place_that_others_can_enter_is_refused) {
+    must(make_directory(base / ("det-" + std::to_string(::getuid())), 0700));
+    BOOST_REQUIRE(::chmod(below("").parent_path().c_str(), 0755) == 0);
+    BOOST_TEST(
+        (must_fail(NodeDirectory::enter(base.path(), "run", write_marker)).code == codes::unsafe_owner));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_in_its_place_is_refused) {
+    TemporaryDirectory elsewhere;
+    std::filesystem::create_symlink(elsewhere.path(), base / ("det-" + std::to_string(::getuid())));
+    BOOST_TEST(!NodeDirectory::enter(base.path(), "run", write_marker).has_value());
+    BOOST_TEST(must(list_directory(elsewhere.path())).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_would_leave_the_directory_is_refused) {
+    for (auto const* key : {"", "../x", "a/b", ".", "..", ".hidden"}) {
+        BOOST_TEST(!NodeDirectory::enter(base.path(), key, write_marker).has_value(), key);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

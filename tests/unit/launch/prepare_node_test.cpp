@@ -1,0 +1,143 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/sha256.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launchers/mpi.hpp>
+#include <det/preemption/notice_page.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/supervisor/archive.hpp>
+#include <det/supervisor/prepare_node.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::supervisor;
+
+namespace {
+
+struct Fixture {
+    TemporaryDirectory directory;
+
+    void shell(std::string const& script) {
+        SystemProcessRunner runner;
+        auto const output =
+            must(runner.run({{"/bin/sh", "-ec", "cd '" + directory.path().string() + "'\n" + script},
+                             Environment::of_this_process()}));
+        BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+    }
+    /// Packs a.tar as a context; its hash.
+    std::string pack() {
+        shell("zstd -q -f a.tar -o a.tar.zst");
+        Sha256 hash;
+        hash.update(must(read_file(directory / "a.tar")));
+        return hash.finish();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(prepare_node_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(an_archive_comes_out_as_it_went_in) {
+    shell(
+        "mkdir -p tree/sub out; echo hi > tree/sub/file; chmod 755 tree/sub/file; ln -s file tree/sub/link\n"
+        "head -c 3000000 /dev/urandom > tree/large; tar -cf a.tar -C tree .");
+    auto const hash = pack();
+    must(unpack_archive(directory / "a.tar.zst", hash, directory / "out"));
+    shell("diff -r tree out; test -x out/sub/file; test -L out/sub/link");
+}
+
+BOOST_AUTO_TEST_CASE(an_archive_that_was_cut_or_changed_is_refused) {
+    shell("mkdir -p tree out; head -c 300000 /dev/urandom > tree/file; tar -cf a.tar -C tree .");
+    auto const hash = pack();
+    auto const bytes = must(read_file(directory / "a.tar.zst"));
+    for (std::size_t const size : {std::size_t{0}, std::size_t{3}, bytes.size() / 2, bytes.size() - 1}) {
+        must(write_file(directory / "cut.tar.zst", bytes.substr(0, size)));
+        BOOST_TEST((must_fail(unpack_archive(directory / "cut.tar.zst", hash, directory / "out")).code ==
+                    codes::damaged),
+                   "size " << size);
+    }
+    auto const other =
+        must_fail(unpack_archive(directory / "a.tar.zst", std::string(64, '0'), directory / "out"));
+    BOOST_TEST((other.code == codes::damaged));
+    BOOST_TEST((must_fail(unpack_archive(directory / "absent", hash, directory / "out")).code ==
+                codes::no_such_file));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_would_leave_the_directory_is_refused) {
+    shell(
+        "mkdir -p tree out; echo evil > tree/file\n"
+        "tar -cf a.tar -P --transform 's,^tree/file,../escaped,' tree/file");
+    auto const by_name = pack();
+    BOOST_TEST((must_fail(unpack_archive(directory / "a.tar.zst", by_name, directory / "out")).code ==
+                codes::damaged));
+    shell(
+        "ln -sfn .. tree/up; tar -cf a.tar -C tree up; echo evil > file\n"
+        "tar -rf a.tar --transform 's,^file,up/escaped,' file");
+    auto const by_link = pack();
+    BOOST_TEST(!unpack_archive(directory / "a.tar.zst", by_link, directory / "out").has_value());
+    BOOST_TEST(!path_exists(directory / "escaped"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) {
+    shell(
+        "mkdir -p tree root/contexts root/experiments/7 run; echo 'print(1)' > tree/train.py\n"
+        "tar -cf a.tar -C tree .");
+    auto const hash = pack();
+    shell("cp a.tar.zst root/contexts/" + hash + ".tar.zst");
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.root = directory / "root";
+    spec.context = ContextSpec{hash, 1};
+    spec.hyperparameters = Json{{"lr", {{"type", "const"}, {"val", 0.1}}}};
+    spec.experiment_seed = 42;
+    spec.config = Json{{"debug", true}};
+    must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
+    Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
+                                   {"DET_TRIAL_ID", "7000000"},
+                                   {"DET_TRIAL_RUN_ID", "2"},
+                                   {"DET_STEPS_COMPLETED", "500"},
+                                   {"DET_RUN_HOSTS", "n[0-1]"},
+                                   {"DET_SLOT_IDS", "[0, 1, 2, 3]"},
+                                   {"SLURMD_NODENAME", "n1"}});
+    must(supervisor::prepare_node(directory / "run", 1, environment));
+
+    auto const trial = must(parse_trial_info(must(read_file(directory / "run/info/trial.json"))));
+    BOOST_TEST((trial.trial == TrialId{{7}, 0}));
+    BOOST_TEST(trial.steps_completed == 500u);
+    BOOST_TEST((trial.hparams == Json{{"lr", 0.1}}));
+    BOOST_TEST(trial.debug);
+    auto const rendezvous =
+        must(parse_rendezvous_info(must(read_file(directory / "run/info/rendezvous.json"))));
+    BOOST_TEST(rendezvous.slot_counts == "4(x2)");
+    BOOST_TEST(rendezvous.container_rank == 1);
+    auto const cluster = must(parse_cluster_info(must(read_file(directory / "run/info/cluster.json"))));
+    BOOST_TEST(!cluster.latest_checkpoint.has_value());
+    BOOST_TEST(must(read_file(directory / "run/work/train.py")) == "print(1)\n");
+    BOOST_TEST(!must(preemption::NoticePage::open(directory / "run/preempt")).is_raised());
+}
+
+BOOST_AUTO_TEST_CASE(a_script_of_the_users_own_gets_cluster_info_without_a_trial) {
+    must(make_directory(directory / "run"));
+    must(supervisor::prepare_node(
+        directory / "run", 0, Environment({{"SLURM_STEP_NODELIST", "n[0-1]"}, {"SLURMD_NODENAME", "n0"}})));
+    BOOST_TEST(path_exists(directory / "run/info/rendezvous.json"));
+    BOOST_TEST(!path_exists(directory / "run/info/trial.json"));
+}
+
+BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
+    using launchers::plan_mpi;
+    auto const plan =
+        must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, {"n[0-1]", "4(x2)", 0}, {}, "/opt/w"));
+    check_golden("mpirun.txt", join(plan.argv, "\n") + "\n");
+    BOOST_TEST(plan.environment.find("SLURM_TASKS_PER_NODE").value() == "4(x2)");
+    BOOST_TEST(must(plan_mpi({"./train"}, {"n[0-1]", "4(x2)", 1}, {}, "/opt/w")).argv.empty());
+    BOOST_TEST((must_fail(plan_mpi({"--mca", "--"}, {"n0", "4", 0}, {}, "/w")).code == codes::usage));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,250 @@
+// The supervisor with a Slurm that we play, and steps that are real processes.
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/writer.hpp>
+#include <det/supervisor/resume_point.hpp>
+#include <det/supervisor/run_environment.hpp>
+#include <det/supervisor/supervise.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <sys/stat.h>
+
+#include "check_result.hpp"
+#include "fake_clock.hpp"
+#include "fake_slurm.hpp"
+#include "golden.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::supervisor;
+using slurm::JobState;
+
+namespace {
+
+/// A root with experiment 7, a running job 123_0 of it, and a program `srun` that does what a test says.
+struct Fixture {
+    TemporaryDirectory root;
+    ExperimentLayout experiment{RootLayout(root.path()), {7}};
+    FakeSlurm slurm;
+    FakeClock clock;
+    std::vector<std::string> said;
+    std::string path_before = std::getenv("PATH");
+
+    Fixture() {
+        must(make_directories(experiment.trial(0).path()));
+        slurm.job = slurm::JobStatus{};
+        slurm.job->ref = {123, 0};
+        slurm.job->state = JobState::running;
+        slurm.job->batch_host = "n0";
+        slurm.job->end_time = UtcTime{1};
+        ::setenv("PATH", (root.path().string() + ":" + path_before).c_str(), 1);
+    }
+    ~Fixture() { ::setenv("PATH", path_before.c_str(), 1); }
+
+    void step_is(std::string const& script) { must(write_file(root / "srun", "#!/bin/sh\n" + script, 0755)); }
+
+    Assignment assignment() const {
+        Assignment a{experiment, {}, {{7}, 0}, {123, 0}, {0, "n0"}, "n[0-1]", 8, "loopback"};
+        a.spec.id = {7};
+        a.spec.root = root.path();
+        a.spec.shape = {2, 4, SlotType::cuda};
+        a.spec.launch = Launch::rank;
+        a.spec.max_restarts = 2;
+        a.spec.checkpoint_path = root / "checkpoints";
+        a.spec.entrypoint = {"sh", "-c", "./train 'a b'"};
+        a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
+        return a;
+    }
+    int supervise() {
+        return must(
+            supervise_trial(assignment(), {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
+                                           [this](std::string const& line) { said.push_back(line); }}));
+    }
+    RunEnded end_of(std::uint32_t run) const {
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        return std::get<RunEnded>(life.records.back());
+    }
+    std::string run_path(int run) const {
+        return experiment.trial(0).run(static_cast<std::uint32_t>(run)).path();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(supervisor_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
+    step_is("exit 0");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    auto const& started = std::get<RunStarted>(life.records.at(0));
+    BOOST_TEST(started.job == "123_0");
+    BOOST_TEST(started.hosts == "n[0-1]");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_fails_is_run_again_in_place_until_its_restarts_are_used_up) {
+    step_is("exit 3");
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(to_string(end_of(0).follow) == "restart-in-place");
+    BOOST_TEST(to_string(end_of(1).follow) == "restart-in-place");
+    BOOST_TEST(to_string(end_of(2).follow) == "stop");
+    BOOST_TEST(end_of(2).exit_code == 3);
+    BOOST_TEST(!path_exists(run_path(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_that_heals_finishes_with_the_restarts_counted) {
+    step_is("[ \"$DET_TRIAL_RUN_ID\" = 1 ]");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "failed");
+    BOOST_TEST(to_string(end_of(1).cause) == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
+    // The chief's acknowledgement, as its journal would have it.
+    must(make_directories(root / "ack"));
+    auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
+    must(chief.append(PreemptionAcknowledged{UtcTime{1}}));
+    step_is("cp '" + (root / "ack/journal").string() + "' \"$DET_RUN_PATH/journal\"");
+    slurm.job->preempt_time = UtcTime{1};
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+    BOOST_TEST(
+        slurm.calls == (std::vector<std::string>{"find 123_0", "requeue-incomplete 123_0", "start 123_0"}),
+        boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
+    step_is("exit 143");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.refuses_requeue = true;
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+    BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervisor_too) {
+    // The notice comes to the supervisor, as Slurm sends it; the step does not care.
+    step_is("kill -TERM $PPID; exec sleep 1");
+    slurm.job->state = JobState::completing;
+    class JumpingClock final : public Clock {
+    public:
+        UtcTime now() const override { return {1}; }
+        std::chrono::steady_clock::time_point steady_now() const override {
+            return std::chrono::steady_clock::time_point(std::chrono::seconds(10 * ++asked_));
+        }
+        void sleep_for(std::chrono::milliseconds) override {}
+
+    private:
+        mutable int asked_ = 0;
+    } jumping;
+    auto const result = supervise_trial(
+        assignment(), {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}});
+    BOOST_TEST(must(result) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "canceled");
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
+    step_is("exit 1");
+    slurm.job->batch_host = "n3";
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(must(journal::load_journal(experiment.trial(0).run(0).life())).records.size() == 1u);
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_is_not_wanted_is_not_begun) {
+    step_is("exit 1");
+    must(journal::write_desired(experiment.desired(), Desired::cancel));
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(!path_exists(run_path(0)));
+}
+
+BOOST_AUTO_TEST_CASE(without_srun_the_trial_says_so) {
+    ::setenv("PATH", "/nowhere", 1);
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(to_string(end_of(0).cause) == "not-launched");
+}
+
+BOOST_AUTO_TEST_CASE(while_slurmctld_is_silent_a_finished_trial_is_finished) {
+    step_is("exit 0");
+    slurm.is_down = true;
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    std::vector<std::string> uuids;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto const& uuid = uuids.emplace_back(make_uuid());
+        must(store.begin(uuid));
+        must(store.commit({uuid, "7.0", 100 * (number + 1), {}, 1, Json::object()},
+                          [] { return Status(Ok{}); }));
+        must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
+    }
+    auto const newest = must(find_resume_point(experiment.trial(0), store));
+    BOOST_TEST(newest.checkpoint == uuids[2]);
+    BOOST_TEST(newest.steps_completed == 300u);
+    BOOST_TEST(newest.next_run == 3u);
+    // One that was deleted since is passed over.
+    must(remove_tree(store.path_of(uuids[2])));
+    BOOST_TEST(must(find_resume_point(experiment.trial(0), store)).checkpoint == uuids[1]);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
+    Environment const job(
+        {{"PATH", "/bin"}, {"MINE", "old"}, {"SLURM_NTASKS", "2"}, {"DET_WRAPPED", "1.0.0"}});
+    auto const environment = make_run_environment(
+        assignment(), {2, 1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, 99, 12345, job);
+    std::string shown;
+    for (auto const& variable : environment.to_list()) {
+        auto text = variable;
+        for (auto at = text.find(root.path()); at != std::string::npos; at = text.find(root.path())) {
+            text.replace(at, root.path().string().size(), "/ROOT");
+        }
+        shown += text + "\n";
+    }
+    check_golden("run_environment.txt", shown);
+}
+
+BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
+    auto a = assignment();
+    BOOST_TEST(make_step_request(a, "/opt/w").command ==
+                   (std::vector<std::string>{"/opt/w", "SLURM_PROCID", "sh", "-c", "./train 'a b'"}),
+               boost::test_tools::per_element());
+    a.spec.launch = Launch::node;
+    BOOST_TEST(make_step_request(a, "/opt/w").command.at(1) == "--node");
+}
+
+BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {
+    must(write_file(experiment.spec(), render_spec(assignment().spec)));
+    auto const error = must_fail(load_assignment(experiment.path(), 0, Environment()));
+    BOOST_TEST((error.code == codes::not_in_slurm));
+    BOOST_TEST((must_fail(load_assignment(root / "absent", 0, Environment())).code == codes::no_such_file));
+    BOOST_TEST(
+        (must_fail(load_assignment(experiment.path(), 1, Environment())).code == codes::no_such_trial));
+}
+
+BOOST_AUTO_TEST_CASE(the_assignment_is_what_slurm_says_of_a_batch_job) {
+    must(write_file(experiment.spec(), render_spec(assignment().spec)));
+    Environment const job({{"SLURM_JOB_ID", "130"},
+                           {"SLURM_ARRAY_JOB_ID", "123"},
+                           {"SLURM_ARRAY_TASK_ID", "0"},
+                           {"SLURM_JOB_NODELIST", "n[0-1]"},
+                           {"SLURM_JOB_CPUS_PER_NODE", "8,6"},
+                           {"SLURMD_NODENAME", "n0"},
+                           {"SLURM_RESTART_COUNT", "3"},
+                           {"SLURM_CLUSTER_NAME", "loopback"}});
+    auto const a = must(load_assignment(experiment.path(), 0, job));
+    BOOST_TEST(slurm::to_string(a.job) == "123_0");
+    BOOST_TEST(a.incarnation.restart_count == 3u);
+    BOOST_TEST(a.cpus_per_node == 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
