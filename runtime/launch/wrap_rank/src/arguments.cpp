@@ -33,25 +33,27 @@ Result<std::string> find_rank(std::string const& given, Environment const& envir
         std::string(usage_hint)};
 }
 
-Result<Job> by_plugin(std::string command, std::vector<std::string> const& arguments,
-                      Environment const& environment) {
+/// Put in front of a command by the plugin, which leaves it to us to find out for which rank.
+Result<Job> by_plugin(std::vector<std::string> command, Environment const& environment) {
     Job job;
     job.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
     if (job.level == Launch::rank) {
         DET_TRY_ASSIGN(job.rank, find_rank("SLURM_PROCID", environment));
     }
-    job.command = {std::move(command)};
-    job.command.insert(job.command.end(), arguments.begin(), arguments.end());
+    job.command = std::move(command);
     return job;
 }
 
 }  // namespace
 
 Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environment const& environment) {
-    if (auto command = environment.find_non_empty(variables::wrapped_command)) {
-        return by_plugin(*std::move(command), arguments, environment);
+    if (auto const program = environment.find_non_empty(variables::wrapped_command)) {
+        std::vector<std::string> command{*program};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return by_plugin(std::move(command), environment);
     }
     if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
+    if (arguments[0] == "--spank") return by_plugin({arguments.begin() + 1, arguments.end()}, environment);
     Job job;
     job.command.assign(arguments.begin() + 1, arguments.end());
     if (arguments[0] == "--node") {

@@ -16,10 +16,11 @@ struct Job {
     std::vector<std::string> command;
 };
 
-/// Three ways to be called:
+/// Ways to be called:
 ///   det-wrap-rank RANK CMD...     RANK: digits, or names of variables to look in, separated by commas
 ///   det-wrap-rank --node CMD...
-///   det-wrap-rank ARG...          by the plugin: the command is DET_SPANK_COMMAND with these arguments
+///   det-wrap-rank --spank CMD...  by the plugin: DET_LAUNCH tells the level
+///   det-wrap-rank ARG...          by the plugin before Slurm 23.11: the command is DET_SPANK_COMMAND
 Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environment const& environment);
 
 }  // namespace det::wrap_rank
