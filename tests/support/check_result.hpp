@@ -9,13 +9,13 @@ namespace det {
 
 inline std::string explain(Error const& error) {
     std::ostringstream out;
-    render(out, error, RenderStyle{});
+    print(out, error, RenderStyle{});
     return out.str();
 }
 
 inline std::string explain(Diagnostics const& diagnostics) {
     std::ostringstream out;
-    render(out, diagnostics, RenderStyle{});
+    print(out, diagnostics, RenderStyle{});
     return out.str();
 }
 

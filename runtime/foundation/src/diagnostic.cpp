@@ -73,7 +73,7 @@ ExitCode Diagnostics::exit_code() const {
     return ExitCode::done;
 }
 
-void render(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style) {
+void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style) {
     auto const& error = diagnostic.error;
     auto const paint = palette_for(diagnostic.severity, style.colour);
     if (error.where) {
@@ -92,12 +92,12 @@ void render(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& 
     for (auto const line : split_lines(error.hint)) out << "  hint: " << escape_control(line) << '\n';
 }
 
-void render(std::ostream& out, Error const& error, RenderStyle const& style) {
-    render(out, Diagnostic{Severity::error, error}, style);
+void print(std::ostream& out, Error const& error, RenderStyle const& style) {
+    print(out, Diagnostic{Severity::error, error}, style);
 }
 
-void render(std::ostream& out, Diagnostics const& diagnostics, RenderStyle const& style) {
-    for (auto const& diagnostic : diagnostics.sorted()) render(out, diagnostic, style);
+void print(std::ostream& out, Diagnostics const& diagnostics, RenderStyle const& style) {
+    for (auto const& diagnostic : diagnostics.sorted()) print(out, diagnostic, style);
 }
 
 }  // namespace det

@@ -19,7 +19,7 @@ using namespace det;
 using Arguments = std::vector<std::string>;
 
 int fail(Error const& error) {
-    render(std::cerr, error, {Colour::never, "det-launch"});
+    print(std::cerr, error, {Colour::never, "det-launch"});
     return to_int(error.code.exit);
 }
 

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(an_error_points_at_its_place_and_says_what_to_do) {
 
 BOOST_AUTO_TEST_CASE(an_error_without_a_place_names_the_program) {
     std::ostringstream out;
-    render(out, Error{codes::slurm_refused, "Slurm refused the job"}.noting("sbatch said:\n  Invalid qos"),
+    print(out, Error{codes::slurm_refused, "Slurm refused the job"}.noting("sbatch said:\n  Invalid qos"),
            RenderStyle{Colour::never, "det-submit"});
     check_golden("diagnostics/no_place.txt", out.str());
 }

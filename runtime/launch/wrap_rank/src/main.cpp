@@ -11,7 +11,7 @@
 namespace {
 
 int fail(det::Error const& error) {
-    det::render(std::cerr, error, {det::Colour::never, "det-wrap-rank"});
+    det::print(std::cerr, error, {det::Colour::never, "det-wrap-rank"});
     return det::to_int(error.code.exit);
 }
 

@@ -46,8 +46,8 @@ struct RenderStyle {
 
 /// As compilers do: place: severity: message [code], the line with a caret, notes, hint. Control bytes in
 /// what comes from outside are escaped, so that a file can't drive the user's terminal.
-void render(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style);
-void render(std::ostream& out, Error const& error, RenderStyle const& style);
-void render(std::ostream& out, Diagnostics const& diagnostics, RenderStyle const& style);
+void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style);
+void print(std::ostream& out, Error const& error, RenderStyle const& style);
+void print(std::ostream& out, Diagnostics const& diagnostics, RenderStyle const& style);
 
 }  // namespace det

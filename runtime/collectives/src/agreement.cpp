@@ -1,0 +1,96 @@
+#include "agreement.hpp"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace det::collectives {
+namespace {
+
+using transport::Fit;
+
+std::string describe_difference(Head const& below, Head const& above) {
+    return fmt::format("rank {} called {} and rank {} called {}, each as its operation {}", below.rank,
+                       describe(below.call), above.rank, describe(above.call), below.call.sequence);
+}
+
+/// Takes in what another part of the ranks sent. Where both have failed, the reason of the lower ranks stays.
+void join(Message& mine, Message const& theirs, Side side, Merge const& merge) {
+    auto const ours = mine.head();
+    auto const head = theirs.head();
+    bool const we_agreed = ours.verdict == Verdict::agreed;
+    bool const they_agreed = head.verdict == Verdict::agreed;
+    if (we_agreed && they_agreed) {
+        if (ours.call == head.call) {
+            merge(mine, theirs, side);
+        } else {
+            mine.fail(side == Side::below ? describe_difference(head, ours)
+                                          : describe_difference(ours, head));
+        }
+    } else if (!they_agreed && (we_agreed || side == Side::below)) {
+        mine.fail(theirs.reason());
+    }
+    auto joined = mine.head();
+    joined.rank = std::min(ours.rank, head.rank);
+    mine.set_head(joined);
+}
+
+/// The ranks as a power of two of positions: of the first 2 * paired ranks, each even one speaks for the odd
+/// one above it too. Positions are in the order of the ranks.
+class Positions {
+public:
+    explicit Positions(int ranks)
+        : count_(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))), paired_(ranks - count_) {}
+
+    int count() const { return count_; }
+    bool is_paired(Rank rank) const { return rank.value < 2 * paired_; }
+    bool has_position(Rank rank) const { return !is_paired(rank) || rank.value % 2 == 0; }
+    int of(Rank rank) const { return is_paired(rank) ? rank.value / 2 : rank.value - paired_; }
+    Rank at(int position) const { return {position < paired_ ? 2 * position : position + paired_}; }
+
+private:
+    int count_;
+    int paired_;
+};
+
+Status receive(Channel channel, Rank from, Message& message) {
+    DET_TRY_ASSIGN(auto const size, channel.peers.receive(from, channel.tag, message.room(), Fit::at_most));
+    return message.set_size(size, from);
+}
+
+Status exchange(Channel channel, Rank peer, Message const& mine, Message& theirs) {
+    DET_TRY_ASSIGN(auto const size, channel.peers.exchange({peer, mine.bytes()},
+                                                           {peer, theirs.room(), Fit::at_most}, channel.tag));
+    return theirs.set_size(size, peer);
+}
+
+Status double_up(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
+    auto const rank = channel.peers.rank();
+    Positions const positions(channel.peers.size());
+    if (!positions.has_position(rank)) {
+        Rank const spokesman{rank.value - 1};
+        DET_TRY(channel.peers.send(spokesman, channel.tag, mine.bytes()));
+        return receive(channel, spokesman, mine);
+    }
+    Rank const partner{rank.value + 1};
+    if (positions.is_paired(rank)) {
+        DET_TRY(receive(channel, partner, theirs));
+        join(mine, theirs, Side::above, merge);
+    }
+    for (int distance = 1; distance < positions.count(); distance *= 2) {
+        auto const peer = positions.at(positions.of(rank) ^ distance);
+        DET_TRY(exchange(channel, peer, mine, theirs));
+        join(mine, theirs, peer < rank ? Side::below : Side::above, merge);
+    }
+    if (positions.is_paired(rank)) DET_TRY(channel.peers.send(partner, channel.tag, mine.bytes()));
+    return Ok{};
+}
+
+}  // namespace
+
+Status agree(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
+    DET_TRY(double_up(channel, mine, theirs, merge));
+    if (mine.head().verdict == Verdict::agreed) return Ok{};
+    return Error{codes::misuse, mine.reason(), "make the same calls in the same order on every rank"};
+}
+
+}  // namespace det::collectives

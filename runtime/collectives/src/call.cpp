@@ -1,0 +1,34 @@
+#include "call.hpp"
+
+#include <fmt/format.h>
+
+namespace det::collectives {
+namespace {
+
+std::string describe_barrier(Call const&) { return "barrier()"; }
+std::string describe_gather(Call const&) { return "gather()"; }
+std::string describe_allgather(Call const&) { return "allgather()"; }
+std::string describe_broadcast_object(Call const& call) {
+    return fmt::format("broadcast(an object from rank {})", call.root);
+}
+std::string describe_broadcast(Call const& call) {
+    return fmt::format("broadcast({} {} from rank {})", call.count, name_of(call.type), call.root);
+}
+std::string describe_allreduce(Call const& call) {
+    return fmt::format("allreduce({} of {} {})", name_of(call.op), call.count, name_of(call.type));
+}
+
+constexpr std::string (*describe_by_kind[])(Call const&) = {
+    describe_barrier,          describe_gather,    describe_allgather,
+    describe_broadcast_object, describe_broadcast, describe_allreduce,
+};
+
+}  // namespace
+
+std::string describe(Call const& call) {
+    auto const kind = static_cast<std::size_t>(call.kind);
+    if (kind >= std::size(describe_by_kind)) return fmt::format("an unknown operation ({})", kind);
+    return describe_by_kind[kind](call);
+}
+
+}  // namespace det::collectives

@@ -1,0 +1,25 @@
+#pragma once
+#include <det/collectives/tensor.hpp>
+
+#include <string>
+
+namespace det::collectives {
+
+enum class Kind : std::uint8_t { barrier, gather, allgather, broadcast_object, broadcast, allreduce };
+
+/// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.
+struct Call {
+    std::uint64_t sequence = 0;  // counts the operations of a context
+    std::uint64_t count = 0;     // elements
+    std::int32_t root = 0;
+    Kind kind = Kind::barrier;
+    DataType type = DataType::uint8;
+    ReduceOp op = ReduceOp::sum;
+    std::uint8_t reserved = 0;
+    friend bool operator==(Call const&, Call const&) = default;
+};
+
+/// "allreduce(sum of 1000 float64)": for messages.
+std::string describe(Call const& call);
+
+}  // namespace det::collectives

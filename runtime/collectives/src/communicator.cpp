@@ -1,0 +1,155 @@
+#include "communicator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "objects.hpp"
+#include "reduce.hpp"
+#include "relay.hpp"
+#include "ring.hpp"
+
+namespace det::collectives {
+namespace {
+
+using transport::MutableBytes;
+
+constexpr std::size_t reason_limit_bytes = 512;
+
+std::size_t payload_limit(Tuning const& tuning, int ranks) {
+    return std::max(entries_limit(tuning.small_limit_bytes, ranks), reason_limit_bytes);
+}
+
+MutableBytes bytes_of(Tensor tensor) {
+    return {static_cast<std::byte*>(tensor.data), tensor.count * size_of(tensor.type)};
+}
+
+Error different_tuning() { return Error{codes::misuse, "ranks of one run were made with different Tuning"}; }
+
+Merge merge_by(Tensor tensor, ReduceOp op) {
+    return [type = tensor.type, op](Message& mine, Message const& theirs, Side theirs_are) {
+        if (mine.payload().size() == theirs.payload().size()) {
+            combine(type, op, mine.payload(), theirs.payload(), theirs_are);
+        } else {
+            mine.fail(different_tuning().message);
+        }
+    };
+}
+
+void merge_nothing(Message&, Message const&, Side) {}
+
+}  // namespace
+
+Communicator::Communicator(std::unique_ptr<transport::Transport> transport, Tuning tuning)
+    : transport_(std::move(transport)),
+      tuning_(tuning),
+      mine_(payload_limit(tuning, transport_->size())),
+      theirs_(payload_limit(tuning, transport_->size())) {}
+
+Channel Communicator::begin(Call call, Status const& refused) {
+    call.sequence = sequence_++;
+    mine_.clear_payload();
+    mine_.set_head(Head{.call = call, .rank = transport_->rank().value});
+    if (!refused) {
+        mine_.fail("rank " + std::to_string(transport_->rank().value) + ": " + refused.error().message);
+    }
+    // Half of the tags: the other half is left to those who talk beside the collectives.
+    constexpr std::uint64_t tags = (transport::tag_max + 1) / 2;
+    return {*transport_, {static_cast<std::uint32_t>(call.sequence % tags)}};
+}
+
+Status Communicator::agree(Channel channel, Merge const& merge) {
+    return collectives::agree(channel, mine_, theirs_, merge);
+}
+
+Status Communicator::barrier() { return agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing); }
+
+Result<std::vector<std::string>> Communicator::gather(std::string value) {
+    auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
+    auto const channel = begin({.kind = Kind::gather}, Ok{});
+    append_entry(mine_, value, limit);
+    DET_TRY(agree(channel, merge_entries));
+    DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
+    return collect_values(channel, entries, std::move(value), chief);
+}
+
+Result<std::vector<std::string>> Communicator::allgather(std::string value) {
+    auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
+    auto const channel = begin({.kind = Kind::allgather}, Ok{});
+    append_entry(mine_, value, limit);
+    DET_TRY(agree(channel, merge_entries));
+    DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
+    return spread_values(channel, entries, value);
+}
+
+Result<std::string> Communicator::broadcast(std::string value, Rank from, Status const& refused) {
+    auto const limit = whole_limit(tuning_.small_limit_bytes, 1);
+    auto const channel = begin({.root = from.value, .kind = Kind::broadcast_object}, refused);
+    bool const is_root = transport_->rank() == from;
+    if (is_root) append_entry(mine_, value, limit);
+    DET_TRY(agree(channel, merge_entries));
+    DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, 1));
+    if (!is_root) value = begin_value(entries.front());
+    if (!entries.front().is_whole()) DET_TRY(relay_from(channel, memory_of(value), from));
+    return value;
+}
+
+Status Communicator::broadcast(Tensor tensor, Rank from, Status const& refused) {
+    auto const channel = begin(
+        {.count = tensor.count, .root = from.value, .kind = Kind::broadcast, .type = tensor.type}, refused);
+    if (!refused) return agree(channel, merge_nothing);
+    auto const bytes = bytes_of(tensor);
+    bool const is_small = bytes.size() <= tuning_.small_limit_bytes;
+    if (is_small && transport_->rank() == from) mine_.append(bytes);
+    DET_TRY(agree(channel, merge_entries));
+    if (!is_small) return relay_from(channel, bytes, from);
+    return copy_payload(bytes);
+}
+
+Status Communicator::relay_from(Channel channel, MutableBytes bytes, Rank root) {
+    auto const ranks = transport_->size();
+    bool const is_long = bytes.size() / tuning_.segment_bytes >= static_cast<std::size_t>(ranks);
+    auto const plan = (is_long ? chain : binomial_tree)(transport_->rank(), root, ranks);
+    return relay(channel, plan, bytes, tuning_.segment_bytes);
+}
+
+Status Communicator::allreduce(Tensor tensor, ReduceOp op, Status const& refused) {
+    auto const channel =
+        begin({.count = tensor.count, .kind = Kind::allreduce, .type = tensor.type, .op = op}, refused);
+    if (!refused) return agree(channel, merge_nothing);
+    bool const is_small = bytes_of(tensor).size() <= tuning_.small_limit_bytes;
+    return is_small ? allreduce_small(channel, tensor, op) : allreduce_large(channel, tensor, op);
+}
+
+Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op) {
+    mine_.append(bytes_of(tensor));
+    DET_TRY(agree(channel, merge_by(tensor, op)));
+    DET_TRY(copy_payload(bytes_of(tensor)));
+    if (op == ReduceOp::mean) finish_mean(tensor.type, bytes_of(tensor), transport_->size());
+    return Ok{};
+}
+
+Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
+    DET_TRY(agree(channel, merge_nothing));
+    auto const ranks = transport_->size();
+    auto const element = size_of(tensor.type);
+    auto const blocks = split_evenly(bytes_of(tensor), element, ranks);
+    auto const largest = blocks.front().size();
+    auto const segment =
+        std::min(std::max(tuning_.segment_bytes / element, std::size_t{1}) * element, largest);
+    segments_.resize(2 * segment);
+    DET_TRY(ring_reduce_scatter(channel, blocks, {segment, segments_}, [&](auto values, auto from_below) {
+        combine(tensor.type, op, values, from_below, Side::below);
+    }));
+    int const own = block_of(transport_->rank(), ranks);
+    if (op == ReduceOp::mean) finish_mean(tensor.type, blocks[static_cast<std::size_t>(own)], ranks);
+    return ring_allgather(channel, blocks, own);
+}
+
+Status Communicator::copy_payload(MutableBytes into) const {
+    auto const payload = std::as_const(mine_).payload();
+    if (payload.size() != into.size()) return different_tuning();
+    std::copy(payload.begin(), payload.end(), into.begin());
+    return Ok{};
+}
+
+}  // namespace det::collectives

@@ -1,0 +1,53 @@
+#pragma once
+#include <det/transport/transport.hpp>
+
+#include <vector>
+
+#include "call.hpp"
+
+namespace det::collectives {
+
+enum class Verdict : std::uint32_t { agreed, failed };
+
+/// Begins each message of an agreement.
+struct Head {
+    std::uint32_t magic = magic_value;
+    Verdict verdict = Verdict::agreed;
+    Call call;
+    std::int32_t rank = 0;  // the lowest of those that the message speaks for
+    std::uint32_t reserved[3] = {};  // so that what follows is aligned
+
+    static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
+};
+static_assert(sizeof(Head) % 16 == 0 && std::has_unique_object_representations_v<Head>);
+
+/// A Head and what follows it: data, or the reason where the verdict is failed. Its memory is taken once.
+class Message {
+public:
+    explicit Message(std::size_t payload_limit_bytes) : storage_(sizeof(Head) + payload_limit_bytes) {}
+
+    Head head() const;
+    void set_head(Head const& head);
+    /// A failed verdict with its reason, cut to what there is room for.
+    void fail(std::string_view reason);
+    std::string reason() const;
+
+    std::span<std::byte> payload() { return room().subspan(sizeof(Head), size_ - sizeof(Head)); }
+    std::span<std::byte const> payload() const {
+        return std::span(storage_).subspan(sizeof(Head), size_ - sizeof(Head));
+    }
+    void clear_payload() { size_ = sizeof(Head); }
+    void append(std::span<std::byte const> bytes);
+    void prepend(std::span<std::byte const> bytes);
+
+    transport::Bytes bytes() const { return std::span(storage_).first(size_); }
+    /// Where a message of any size is received; `set_size` tells how large it was.
+    transport::MutableBytes room() { return storage_; }
+    Status set_size(std::size_t size, Rank from);
+
+private:
+    std::vector<std::byte> storage_;
+    std::size_t size_ = sizeof(Head);
+};
+
+}  // namespace det::collectives

@@ -1,0 +1,52 @@
+#pragma once
+#include <det/collectives/distributed_context.hpp>
+#include <det/core/checkpoint.hpp>
+#include <det/core/info.hpp>
+#include <det/core/preempt.hpp>
+#include <det/core/train.hpp>
+#include <det/foundation/clock.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace det::core {
+
+struct ContextOptions {
+    Environment environment = Environment::of_this_process();
+    /// Where checkpoints go outside of an experiment.
+    std::filesystem::path checkpoint_path = "checkpoints";
+    /// Not owned; must outlive the context. Null: the system's.
+    Clock* clock = nullptr;
+};
+
+/// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its
+/// peers and its journal by the environment; started by hand it is a single rank, and reports go nowhere.
+/// Threads: one at a time, the same on all ranks.
+class Context {
+public:
+    static Result<Context> init(ContextOptions options = {});
+
+    Context(Context&&) noexcept;
+    Context& operator=(Context&&) noexcept;
+    ~Context();
+
+    collectives::DistributedContext& distributed();
+    Train& train();
+    Checkpoint& checkpoint();
+    Preempt& preempt();
+    /// Null outside of a run.
+    Info const* info() const;
+    /// The trial's hyperparameters; an empty object outside of an experiment.
+    nlohmann::json const& hyperparameters() const;
+
+    /// Collective, the last call: nobody ends before everybody's work is done. A program that ends without
+    /// it, or with an error, may leave its peers waiting until the launcher ends them.
+    Status close();
+
+private:
+    struct Parts;
+    explicit Context(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace det::core

@@ -1,0 +1,103 @@
+#include <det/core/context.hpp>
+#include <det/core/place.hpp>
+#include <det/protocol/layout.hpp>
+#ifdef DET_WITH_MPI
+#include <det/transport/mpi.hpp>
+#endif
+
+#include <fmt/format.h>
+
+#include "session.hpp"
+
+namespace det::core {
+namespace {
+
+SystemClock system_clock;
+
+Result<std::unique_ptr<transport::Transport>> open_transport() {
+#ifdef DET_WITH_MPI
+    return transport::open_mpi_transport();
+#else
+    return Error{codes::transport, "this program was built without MPI, which several ranks need",
+                 "install an MPI and build again"};
+#endif
+}
+
+Result<collectives::DistributedContext> connect(Place const& place) {
+    if (place.size == 1) return collectives::DistributedContext::single();
+    DET_TRY_ASSIGN(auto transport, open_transport());
+    if (transport->size() != place.size || transport->rank().value != place.rank) {
+        return Error{
+            codes::transport,
+            fmt::format("the environment says rank {} of {}, MPI says rank {} of {}", place.rank, place.size,
+                        transport->rank().value, transport->size()),
+            "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
+    }
+    return collectives::DistributedContext::make(std::move(transport), place.topology);
+}
+
+std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOptions const& options) {
+    return info && info->spec ? std::filesystem::path(info->spec->checkpoint_path) : options.checkpoint_path;
+}
+
+}  // namespace
+
+struct Context::Parts {
+    explicit Parts(Session opened) : session(std::move(opened)) {}
+
+    Session session;
+    Train train{session};
+    Checkpoint checkpoint{session};
+    Preempt preempt{session};
+    nlohmann::json const no_hyperparameters = nlohmann::json::object();
+};
+
+Context::Context(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+Context::~Context() = default;
+
+Result<Context> Context::init(ContextOptions options) {
+    DET_TRY_ASSIGN(auto info, load_info(options.environment));
+    DET_TRY_ASSIGN(auto const place, find_place(options.environment, info));
+    DET_TRY_ASSIGN(auto distributed, connect(place));
+    checkpoint::SharedFsStore store(checkpoint_path(info, options));
+    Session session{options.clock != nullptr ? *options.clock : system_clock,
+                    std::move(info),
+                    std::move(distributed),
+                    std::move(store),
+                    {},
+                    {}};
+    if (session.in_experiment() && session.distributed.is_chief()) {
+        DET_TRY_ASSIGN(auto journal,
+                       journal::JournalWriter::create(RunLayout(session.info->run_path).journal()));
+        session.journal.emplace(std::move(journal));
+    }
+    if (session.info) {
+        DET_TRY_ASSIGN(auto notice,
+                       preemption::NoticePage::open(session.info->run_dir / preemption::notice_file));
+        session.notice.emplace(std::move(notice));
+    }
+    return Context(std::make_unique<Parts>(std::move(session)));
+}
+
+collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }
+Train& Context::train() { return parts_->train; }
+Checkpoint& Context::checkpoint() { return parts_->checkpoint; }
+Preempt& Context::preempt() { return parts_->preempt; }
+Info const* Context::info() const { return parts_->session.info ? &*parts_->session.info : nullptr; }
+
+nlohmann::json const& Context::hyperparameters() const {
+    auto const& session = parts_->session;
+    return session.in_experiment() ? session.info->trial->hparams : parts_->no_hyperparameters;
+}
+
+Status Context::close() { return parts_->session.distributed.barrier(); }
+
+Status require_chief(Session const& session, std::string_view call) {
+    if (session.distributed.is_chief()) return Ok{};
+    return Error{codes::misuse, fmt::format("{} was called on rank {}: only the chief (rank 0) may", call,
+                                            session.distributed.rank().value)};
+}
+
+}  // namespace det::core

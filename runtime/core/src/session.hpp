@@ -1,0 +1,28 @@
+#pragma once
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/collectives/distributed_context.hpp>
+#include <det/core/info.hpp>
+#include <det/foundation/clock.hpp>
+#include <det/journal/writer.hpp>
+#include <det/preemption/notice_page.hpp>
+
+#include <optional>
+
+namespace det::core {
+
+/// What the parts of a Context share.
+struct Session {
+    Clock& clock;
+    std::optional<Info> info;
+    collectives::DistributedContext distributed;
+    checkpoint::SharedFsStore store;
+    std::optional<journal::JournalWriter> journal;  // the chief's, in an experiment
+    std::optional<preemption::NoticePage> notice;   // in a run
+
+    bool in_experiment() const { return info && info->trial; }
+};
+
+/// codes::misuse on every rank but the chief.
+Status require_chief(Session const& session, std::string_view call);
+
+}  // namespace det::core

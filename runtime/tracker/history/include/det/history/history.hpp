@@ -1,0 +1,53 @@
+#pragma once
+#include <det/lifecycle/state.hpp>
+#include <det/protocol/desired.hpp>
+#include <det/protocol/event.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/record.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::history {
+
+/// A trial as its supervisors recorded it.
+struct TrialRecord {
+    TrialId id;
+    Desired desired = Desired::run;
+    std::vector<lifecycle::RunView> runs;  // runs[n] is run n
+};
+
+/// An experiment as its directory tells it. What Slurm says comes on top: see view.hpp.
+struct ExperimentRecord {
+    ExperimentId id;
+    std::optional<ExperimentSpec> spec;  // nothing while it is being created, or where creation was cut off
+    std::vector<Event> events;
+    Desired desired = Desired::run;
+    std::vector<TrialRecord> trials;
+
+    /// The array job that was submitted for it; nothing before the `created` event.
+    std::optional<std::uint32_t> job() const;
+};
+
+/// What chiefs reported in one run.
+struct RunReports {
+    std::uint32_t run = 0;
+    std::vector<MetricsReported> metrics;
+    std::vector<CheckpointCommitted> checkpoints;
+    std::optional<double> progress;
+};
+
+/// What is known of experiments, wherever it is kept: journals, or an index of them.
+class History {
+public:
+    virtual ~History() = default;
+
+    /// Ascending. Nothing where nothing was created yet.
+    virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
+    virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
+    /// One entry per run, in order.
+    virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
+};
+
+}  // namespace det::history

@@ -1,0 +1,120 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/history/journal_history.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/reader.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::history {
+namespace {
+
+/// The numbers among the names of a directory, ascending.
+Result<std::vector<std::uint32_t>> list_numbers(std::filesystem::path const& directory) {
+    DET_TRY_ASSIGN(auto const names, list_directory(directory));
+    std::vector<std::uint32_t> numbers;
+    for (auto const& name : names) {
+        if (auto const number = parse_integer<std::uint32_t>(name)) numbers.push_back(*number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) {
+    auto const text = read_file(layout.spec());
+    if (!text && text.error().code == codes::no_such_file) return std::optional<ExperimentSpec>();
+    if (!text) return text.error();
+    auto spec = parse_spec(*text);
+    if (!spec)
+        return std::move(spec).error().while_doing(fmt::format("reading '{}'", layout.spec().string()));
+    return std::optional(*std::move(spec));
+}
+
+Result<lifecycle::RunView> load_run(RunLayout const& run) {
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
+    lifecycle::RunView view;
+    for (auto const& record : life.records) {
+        if (auto const* started = std::get_if<RunStarted>(&record)) view.started = *started;
+        if (auto const* ended = std::get_if<RunEnded>(&record)) view.ended = *ended;
+    }
+    return view;
+}
+
+Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id) {
+    TrialRecord trial{id, Desired::run, {}};
+    DET_TRY_ASSIGN(trial.desired, journal::load_desired(layout.desired()));
+    DET_TRY_ASSIGN(auto const runs, list_numbers(layout.runs()));
+    for (auto const number : runs) {
+        DET_TRY_ASSIGN(auto run, load_run(layout.run(number)));
+        trial.runs.push_back(std::move(run));
+    }
+    return trial;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> ExperimentRecord::job() const {
+    for (auto const& event : events) {
+        if (event.kind != event_kinds::created || !event.body.contains("job_id")) continue;
+        auto const& job_id = event.body["job_id"];
+        if (job_id.is_string()) return parse_integer<std::uint32_t>(job_id.get<std::string>());
+    }
+    return std::nullopt;
+}
+
+Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
+    DET_TRY_ASSIGN(auto const numbers, list_numbers(root_.experiments()));
+    std::vector<ExperimentId> ids;
+    for (auto const number : numbers) {
+        if (number != 0) ids.push_back({number});
+    }
+    return ids;
+}
+
+Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
+    ExperimentLayout const layout(root_, id);
+    if (!path_exists(layout.path())) {
+        return Error{codes::no_such_experiment,
+                     fmt::format("there is no experiment {} in '{}'", id.value, root_.path().string()),
+                     "see 'det-submit experiment list'"};
+    }
+    ExperimentRecord record;
+    record.id = id;
+    DET_TRY_ASSIGN(record.spec, find_spec(layout));
+    DET_TRY_ASSIGN(record.events, journal::load_events(layout.events()));
+    DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
+    auto const trials = record.spec ? record.spec->trial_count : 0;
+    for (std::uint32_t index = 0; index < trials; ++index) {
+        DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}));
+        record.trials.push_back(std::move(trial));
+    }
+    return record;
+}
+
+Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
+    DET_TRY_ASSIGN(auto const experiment, load_experiment(id.experiment));
+    if (id.index >= experiment.trials.size()) {
+        return Error{codes::no_such_trial,
+                     fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
+                     fmt::format("see 'det-submit experiment describe {}'", id.experiment.value)};
+    }
+    auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
+    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    std::vector<RunReports> reports;
+    for (auto const number : runs) {
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
+        auto& run = reports.emplace_back();
+        run.run = number;
+        for (auto const& record : journal.records) {
+            if (auto const* metrics = std::get_if<MetricsReported>(&record)) run.metrics.push_back(*metrics);
+            if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
+                run.checkpoints.push_back(*committed);
+            if (auto const* progress = std::get_if<ProgressReported>(&record))
+                run.progress = progress->progress;
+        }
+    }
+    return reports;
+}
+
+}  // namespace det::history

@@ -1,0 +1,201 @@
+#include <det/transport/local.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+
+namespace det::transport {
+namespace {
+
+class LocalOperation;
+
+/// A message that nobody has asked for yet: copied if it is small, else still at its sender.
+struct Parcel {
+    LocalOperation* sender = nullptr;
+    Bytes bytes;
+    std::vector<std::byte> copy;
+};
+
+/// One direction between two ranks with one tag. Never both hold something.
+struct Lane {
+    std::deque<Parcel> parcels;
+    std::deque<LocalOperation*> receivers;
+};
+
+struct Direction {
+    Rank from;
+    Rank to;
+    Tag tag;
+};
+
+/// Where the messages for one rank lie.
+struct Mailbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::pair<int, std::uint32_t>, Lane> lanes;  // by sender and tag
+    std::vector<bool> has_left;                           // by rank
+};
+
+struct Group {
+    Group(std::size_t size, LocalOptions chosen) : options(chosen), mailboxes(size) {
+        for (auto& mailbox : mailboxes) mailbox.has_left.resize(size);
+    }
+
+    LocalOptions options;
+    std::vector<Mailbox> mailboxes;
+};
+
+/// A message from its sender's or its receiver's side. All of it is guarded by the receiver's mailbox.
+class LocalOperation final : public Operation {
+public:
+    LocalOperation(std::shared_ptr<Group> group, Direction direction, Rank peer, MutableBytes into)
+        : group_(std::move(group)), direction_(direction), peer_(peer), into_(into) {}
+    ~LocalOperation() override { withdraw(); }
+
+    Result<bool> test() override;
+    Result<std::size_t> wait() override;
+
+    Mailbox& mailbox() const { return group_->mailboxes[static_cast<std::size_t>(direction_.to.value)]; }
+    Lane& lane() const { return mailbox().lanes[{direction_.from.value, direction_.tag.value}]; }
+    void forget_empty_lane() const;
+    bool is_over() const { return is_done_ || mailbox().has_left[static_cast<std::size_t>(peer_.value)]; }
+    void complete(std::size_t size);
+    /// For a receiver: what was sent, as much of it as fits.
+    void deliver(Bytes bytes);
+
+private:
+    void withdraw();
+
+    std::shared_ptr<Group> group_;
+    Direction direction_;
+    Rank peer_;
+    MutableBytes into_;
+    std::size_t size_ = 0;
+    bool is_done_ = false;
+};
+
+Result<bool> LocalOperation::test() {
+    std::lock_guard const lock(mailbox().mutex);
+    return is_over();
+}
+
+Result<std::size_t> LocalOperation::wait() {
+    std::unique_lock lock(mailbox().mutex);
+    mailbox().changed.wait(lock, [this] { return is_over(); });
+    if (is_done_) return size_;
+    return Error{codes::transport,
+                 fmt::format("rank {} has left: no message from rank {} to rank {} (tag {})", peer_.value,
+                             direction_.from.value, direction_.to.value, direction_.tag.value)};
+}
+
+void LocalOperation::complete(std::size_t size) {
+    size_ = size;
+    is_done_ = true;
+    mailbox().changed.notify_all();
+}
+
+void LocalOperation::deliver(Bytes bytes) {
+    auto const size = std::min(bytes.size(), into_.size());
+    if (size != 0) std::memcpy(into_.data(), bytes.data(), size);
+    complete(bytes.size());
+}
+
+void LocalOperation::withdraw() {
+    std::lock_guard const lock(mailbox().mutex);
+    if (is_done_) return;
+    std::erase(lane().receivers, this);
+    std::erase_if(lane().parcels, [this](Parcel const& parcel) { return parcel.sender == this; });
+    forget_empty_lane();
+}
+
+void LocalOperation::forget_empty_lane() const {  // tags are many, and few of them in use
+    if (!lane().parcels.empty() || !lane().receivers.empty()) return;
+    mailbox().lanes.erase({direction_.from.value, direction_.tag.value});
+}
+
+class LocalTransport final : public Transport {
+public:
+    LocalTransport(std::shared_ptr<Group> group, Rank rank)
+        : Transport(rank, static_cast<int>(group->mailboxes.size())), group_(std::move(group)) {}
+    ~LocalTransport() override { abandon(); }
+
+    void abandon() noexcept override;
+
+private:
+    Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override;
+    Result<std::unique_ptr<Operation>> begin_receive(Rank from, Tag tag, MutableBytes into) override;
+
+    Status check_present() const;
+
+    std::shared_ptr<Group> group_;
+    bool has_left_ = false;
+};
+
+void LocalTransport::abandon() noexcept {
+    has_left_ = true;
+    for (auto& mailbox : group_->mailboxes) {
+        std::lock_guard const lock(mailbox.mutex);
+        mailbox.has_left[static_cast<std::size_t>(rank().value)] = true;
+        mailbox.changed.notify_all();
+    }
+}
+
+Status LocalTransport::check_present() const {
+    if (!has_left_) return Ok{};
+    return Error{codes::misuse, fmt::format("rank {} has left the others", rank().value)};
+}
+
+Result<std::unique_ptr<Operation>> LocalTransport::begin_send(Rank to, Tag tag, Bytes bytes) {
+    DET_TRY(check_present());
+    auto operation = std::make_unique<LocalOperation>(group_, Direction{rank(), to, tag}, to, MutableBytes{});
+    std::lock_guard const lock(operation->mailbox().mutex);
+    auto& lane = operation->lane();
+    if (!lane.receivers.empty()) {
+        lane.receivers.front()->deliver(bytes);
+        lane.receivers.pop_front();
+        operation->complete(bytes.size());
+        operation->forget_empty_lane();
+    } else if (bytes.size() <= group_->options.eager_limit_bytes && !operation->is_over()) {
+        Parcel parcel{nullptr, {}, {bytes.begin(), bytes.end()}};
+        parcel.bytes = parcel.copy;  // a vector keeps its memory when it is moved
+        lane.parcels.push_back(std::move(parcel));
+        operation->complete(bytes.size());
+    } else {
+        lane.parcels.push_back({operation.get(), bytes, {}});
+    }
+    return Result<std::unique_ptr<Operation>>(std::move(operation));
+}
+
+Result<std::unique_ptr<Operation>> LocalTransport::begin_receive(Rank from, Tag tag, MutableBytes into) {
+    DET_TRY(check_present());
+    auto operation = std::make_unique<LocalOperation>(group_, Direction{from, rank(), tag}, from, into);
+    std::lock_guard const lock(operation->mailbox().mutex);
+    auto& lane = operation->lane();
+    if (lane.parcels.empty()) {
+        lane.receivers.push_back(operation.get());
+    } else {
+        auto const& parcel = lane.parcels.front();
+        operation->deliver(parcel.bytes);
+        if (parcel.sender != nullptr) parcel.sender->complete(parcel.bytes.size());
+        lane.parcels.pop_front();
+        operation->forget_empty_lane();
+    }
+    return Result<std::unique_ptr<Operation>>(std::move(operation));
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Transport>> make_local_group(int size, LocalOptions options) {
+    auto const group = std::make_shared<Group>(static_cast<std::size_t>(size), options);
+    std::vector<std::unique_ptr<Transport>> transports;
+    for (int rank = 0; rank < size; ++rank) {
+        transports.push_back(std::make_unique<LocalTransport>(group, Rank{rank}));
+    }
+    return transports;
+}
+
+}  // namespace det::transport

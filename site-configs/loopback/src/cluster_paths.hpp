@@ -1,0 +1,63 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace det::loopback {
+
+inline constexpr char const* default_base = "/var/lib/det-loopback";
+inline constexpr char const* default_name = "default";
+
+/// Where the files of one cluster lie.
+///
+///     etc/       slurm.conf, gres.conf, cgroup.conf, plugstack.conf, munge.key, hosts, passwd, group
+///     run/       keeper (who keeps the cluster), control and munge sockets
+///     log/  spool/  ctld/  cgroup/  dev/gpu0...
+///     nodes/<host>/{tmp,var-tmp}   what each host sees as /tmp and /var/tmp
+///     shared/    seen by all: home/researcher, det (DET_ROOT)
+///     software/  the build tree, bound there so that plain users reach it wherever it lies
+class ClusterPaths {
+public:
+    /// `base` must be absolute; a name goes into host names of files, cgroups and sockets.
+    static Result<ClusterPaths> make(std::filesystem::path const& base, std::string name);
+
+    std::string const& name() const { return name_; }
+    std::filesystem::path const& base() const { return base_; }
+    std::filesystem::path state() const { return base_ / name_; }
+    std::filesystem::path lock() const { return base_ / (name_ + ".lock"); }
+
+    std::filesystem::path etc() const { return state() / "etc"; }
+    std::filesystem::path slurm_conf() const { return etc() / "slurm.conf"; }
+    std::filesystem::path run() const { return state() / "run"; }
+    std::filesystem::path keeper() const { return run() / "keeper"; }
+    std::filesystem::path control() const { return run() / "control"; }
+    std::filesystem::path munge_socket() const { return run() / "munge.sock"; }
+    std::filesystem::path log() const { return state() / "log"; }
+    std::filesystem::path spool() const { return state() / "spool"; }
+    std::filesystem::path ctld() const { return state() / "ctld"; }
+    std::filesystem::path cgroup() const { return state() / "cgroup"; }
+    std::filesystem::path dev() const { return state() / "dev"; }
+    std::filesystem::path host(std::string const& host_name) const { return state() / "nodes" / host_name; }
+    std::filesystem::path shared() const { return state() / "shared"; }
+    std::filesystem::path home(std::string const& user) const { return shared() / "home" / user; }
+    std::filesystem::path det_root() const { return shared() / "det"; }
+    std::filesystem::path software() const { return state() / "software"; }
+
+    /// The cluster's own group in the freezer hierarchy of the whole machine.
+    std::string cgroup_name() const;
+
+private:
+    ClusterPaths(std::filesystem::path base, std::string name)
+        : base_(std::move(base)), name_(std::move(name)) {}
+
+    std::filesystem::path base_;
+    std::string name_;
+};
+
+/// "n0" and so on, as NodeName and as host name.
+std::string node_name(int index);
+inline constexpr char const* controller_host = "ctl";
+inline constexpr char const* login_host = "login";
+
+}  // namespace det::loopback

@@ -1,0 +1,12 @@
+#pragma once
+#include <det/foundation/error_codes.hpp>
+
+namespace det::loopback::codes {
+
+using namespace det::codes;
+
+inline constexpr ErrorCode no_such_cluster{"no-such-cluster", ExitCode::absent};
+inline constexpr ErrorCode already_up{"already-up", ExitCode::could_not};
+inline constexpr ErrorCode missing_program{"missing-program", ExitCode::could_not};
+
+}  // namespace det::loopback::codes

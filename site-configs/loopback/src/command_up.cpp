@@ -1,0 +1,172 @@
+#include <det/foundation/executable.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iostream>
+#include <poll.h>
+
+#include "cluster_lock.hpp"
+#include "codes.hpp"
+#include "commands.hpp"
+#include "freezer.hpp"
+#include "inside.hpp"
+#include "keeper_record.hpp"
+#include "keeper_start.hpp"
+#include "requirements.hpp"
+#include "startup_pipe.hpp"
+#include "teardown.hpp"
+
+namespace det::loopback {
+namespace {
+
+constexpr std::chrono::seconds ready_limit{60};
+constexpr std::size_t log_lines_shown = 8;
+
+void say(std::string_view text) { std::cerr << "cluster: " << text << '\n'; }
+
+/// Takes away again what was begun, unless all went well.
+class Attempt {
+public:
+    explicit Attempt(ClusterPaths const& paths) : paths_(paths) {}
+    ~Attempt() {
+        if (!kept_) static_cast<void>(tear_down(paths_, Keep::nothing).has_value());
+    }
+    Attempt(Attempt const&) = delete;
+    Attempt& operator=(Attempt const&) = delete;
+    void keep() { kept_ = true; }
+
+private:
+    ClusterPaths const& paths_;
+    bool kept_ = false;
+};
+
+Status require_free_place(ClusterPaths const& paths) {
+    DET_TRY_ASSIGN(auto const running, find_running(paths));
+    if (running) {
+        return Error{codes::already_up, fmt::format("cluster '{}' is up already", paths.name()),
+                     fmt::format("run 'cluster down --name {}', or choose another --name", paths.name())};
+    }
+    if (!path_exists(paths.state())) return Ok{};
+    say(fmt::format("removing what an earlier cluster '{}' left in {}", paths.name(),
+                    paths.state().string()));
+    return tear_down(paths, Keep::nothing);
+}
+
+Result<Proctrack> choose_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
+    if (options.proctrack == Proctrack::linuxproc) return Proctrack::linuxproc;
+    auto const group = FreezerGroup::make(paths.cgroup_name());
+    if (group) return Proctrack::cgroup;
+    if (options.proctrack == Proctrack::cgroup) return group.error();
+    say(fmt::format("proctrack/linuxproc, because: {}", group.error().message));
+    return Proctrack::linuxproc;
+}
+
+Plugin choose_plugin(Plugin wanted, std::filesystem::path const& software) {
+    auto const library = software / "lib" / "spank_det.so";
+    if (wanted == Plugin::off || path_exists(library)) return wanted;
+    say(fmt::format("without the SPANK plugin: {} is not built", library.string()));
+    return Plugin::off;
+}
+
+std::string tail_of(std::filesystem::path const& log) {
+    auto const text = read_file(log).value_or("");
+    auto const lines = split_lines(text);
+    std::string tail;
+    for (auto i = lines.size() - std::min(lines.size(), log_lines_shown); i < lines.size(); ++i) {
+        tail += fmt::format("\n    {}", lines[i]);
+    }
+    return tail;
+}
+
+/// The daemon with which an error begins ("slurmctld does not stay up"), else all of them.
+std::vector<std::string> logs_that_explain(Error const& error, ClusterPaths const& paths) {
+    auto const culprit = error.message.substr(0, error.message.find(' ')) + ".out";
+    std::vector<std::string> logs;
+    for (auto const& name : list_directory(paths.log()).value_or(std::vector<std::string>())) {
+        if (name == culprit) return {name};
+        if (name.ends_with(".out") || name == "keeper.log") logs.push_back(name);
+    }
+    return logs;
+}
+
+/// The error, with what the daemons wrote last: the files will be gone.
+Error explain_with_logs(Error error, ClusterPaths const& paths) {
+    if (error.code == codes::interrupted) return error;
+    for (auto const& name : logs_that_explain(error, paths)) {
+        auto const tail = tail_of(paths.log() / name);
+        if (!tail.empty()) error.notes.push_back(fmt::format("{} ends with:{}", name, tail));
+    }
+    return error;
+}
+
+bool all_idle(Result<std::vector<NodeState>> const& nodes, int wanted) {
+    if (!nodes || static_cast<int>(nodes->size()) != wanted) return false;
+    return std::all_of(nodes->begin(), nodes->end(),
+                       [](NodeState const& node) { return node.state == "idle"; });
+}
+
+Error never_idle(Result<std::vector<NodeState>> const& states) {
+    Error error{codes::timed_out, "the nodes did not become idle in time"};
+    if (!states) return std::move(error).noting(states.error().message);
+    for (auto const& node : *states) error.notes.push_back(fmt::format("{} is {}", node.name, node.state));
+    return error;
+}
+
+Status await_idle_nodes(ClusterPaths const& paths, int nodes, SignalWatch const& interrupts,
+                        Deadline const& deadline) {
+    constexpr std::chrono::seconds one_look{5};
+    for (;;) {
+        auto const states = read_node_states(paths, one_look);
+        if (all_idle(states, nodes)) return Ok{};
+        if (deadline.has_passed()) return never_idle(states);
+        DET_TRY_ASSIGN(auto const running, find_running(paths));
+        if (!running) return Error{codes::process, "the keeper ended"};
+        pollfd polled{interrupts.fd(), POLLIN, 0};
+        if (::poll(&polled, 1, 50) > 0) return Error{codes::interrupted, "interrupted"};
+    }
+}
+
+Status start(KeeperOptions const& keeper, SignalWatch const& interrupts) {
+    Deadline const deadline(ready_limit);
+    DET_TRY_ASSIGN(auto const pipe, start_keeper(keeper));
+    DET_TRY(await_started(pipe, interrupts, deadline, say));
+    return await_idle_nodes(keeper.paths, keeper.nodes, interrupts, deadline);
+}
+
+void announce(ClusterPaths const& paths, KeeperOptions const& keeper, ClusterOptions const& options) {
+    auto const name = paths.name() == default_name ? "" : fmt::format(" --name {}", paths.name());
+    auto const base = paths.base() == default_base ? "" : fmt::format(" --dir {}", paths.base().string());
+    fmt::print(
+        "cluster '{}' is up: {} nodes of {} slots and {} CPUs, proctrack/{}, SPANK plugin {}\n"
+        "  cluster login{}{} srun -N{} hostname\n  cluster down{}{}\n",
+        paths.name(), options.nodes, options.slots, options.cpus_per_node(), to_string(keeper.proctrack),
+        options.plugin == Plugin::off ? "off" : "on", base, name, options.nodes, base, name);
+}
+
+}  // namespace
+
+Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
+    DET_TRY(require_root());
+    DET_TRY(require_programs());
+    DET_TRY_ASSIGN(auto const lock, ClusterLock::take(paths));
+    DET_TRY(require_free_place(paths));
+
+    SignalWatch const interrupts{SIGINT, SIGTERM, SIGHUP};
+    auto const software = own_executable().parent_path().parent_path();
+    auto options = wanted;
+    options.plugin = choose_plugin(wanted.plugin, software);
+    Attempt attempt(paths);
+    DET_TRY_ASSIGN(auto const proctrack, choose_proctrack(options, paths));
+    DET_TRY(make_state_directory(options, proctrack, paths));
+    KeeperOptions const keeper{paths, options.nodes, options.slots, proctrack, software};
+    if (auto started = start(keeper, interrupts); !started) {
+        return explain_with_logs(std::move(started).error(), paths)
+            .while_doing(fmt::format("starting cluster '{}'", paths.name()));
+    }
+    attempt.keep();
+    announce(paths, keeper, options);
+    return 0;
+}
+
+}  // namespace det::loopback

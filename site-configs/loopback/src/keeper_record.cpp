@@ -1,0 +1,65 @@
+#include "keeper_record.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+#include <map>
+
+#include "codes.hpp"
+
+namespace det::loopback {
+
+std::string_view to_string(Proctrack proctrack) {
+    return proctrack == Proctrack::cgroup ? "cgroup" : "linuxproc";
+}
+
+std::optional<Proctrack> parse_proctrack(std::string_view text) {
+    for (auto const proctrack : {Proctrack::cgroup, Proctrack::linuxproc}) {
+        if (text == to_string(proctrack)) return proctrack;
+    }
+    return std::nullopt;
+}
+
+std::string render_keeper_record(KeeperRecord const& record) {
+    return fmt::format("pid {}\nstart_time {}\nnodes {}\nslots {}\nproctrack {}\n", record.keeper.pid,
+                       record.keeper.start_time, record.nodes, record.slots, to_string(record.proctrack));
+}
+
+std::optional<KeeperRecord> parse_keeper_record(std::string_view text) {
+    std::map<std::string_view, std::string_view> values;
+    for (auto const line : split_lines(text)) {
+        auto const blank = line.find(' ');
+        if (blank == std::string_view::npos) return std::nullopt;
+        values[line.substr(0, blank)] = line.substr(blank + 1);
+    }
+    auto const pid = parse_integer<pid_t>(values["pid"]);
+    auto const start_time = parse_integer<std::uint64_t>(values["start_time"]);
+    auto const nodes = parse_integer<int>(values["nodes"]);
+    auto const slots = parse_integer<int>(values["slots"]);
+    auto const proctrack = parse_proctrack(values["proctrack"]);
+    if (!pid || !start_time || !nodes || !slots || !proctrack) return std::nullopt;
+    return KeeperRecord{{*pid, *start_time}, *nodes, *slots, *proctrack};
+}
+
+Status write_keeper_record(ClusterPaths const& paths, KeeperRecord const& record) {
+    return write_file(paths.keeper(), render_keeper_record(record), 0644);
+}
+
+Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths) {
+    if (!path_exists(paths.keeper())) return std::optional<RunningCluster>();
+    DET_TRY_ASSIGN(auto const text, read_file(paths.keeper()));
+    auto const record = parse_keeper_record(text);
+    if (!record) return std::optional<RunningCluster>();
+    auto keeper = ProcessHandle::open(record->keeper);
+    if (!keeper) return std::optional<RunningCluster>();
+    return std::optional(RunningCluster{*record, *std::move(keeper)});
+}
+
+Result<RunningCluster> require_running(ClusterPaths const& paths) {
+    DET_TRY_ASSIGN(auto running, find_running(paths));
+    if (running) return *std::move(running);
+    return Error{codes::no_such_cluster, fmt::format("no cluster '{}'", paths.name()),
+                 fmt::format("run 'cluster up --name {}'", paths.name())};
+}
+
+}  // namespace det::loopback

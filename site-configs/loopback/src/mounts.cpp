@@ -1,0 +1,82 @@
+#include "mounts.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+
+namespace det::loopback {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool lies_below(fs::path const& path, fs::path const& directory) {
+    auto const [end, ignored] = std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
+    return end == directory.end();
+}
+
+struct KeptTree {
+    fs::path path;
+    UniqueFd tree;
+};
+
+Result<KeptTree> keep(fs::path const& path) {
+    UniqueFd tree(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+    if (!tree) return os_error(fmt::format("keep '{}' in sight", path.string()), errno);
+    return KeptTree{path, std::move(tree)};
+}
+
+Status put_back(KeptTree const& kept) {
+    DET_TRY(make_directories(kept.path, 0755));
+    if (::move_mount(kept.tree.get(), "", AT_FDCWD, kept.path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+        return os_error(fmt::format("put '{}' back in its place", kept.path.string()), errno);
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+Status keep_mounts_to_ourselves() {
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+        return os_error("separate our mounts from the host's", errno);
+    }
+    return Ok{};
+}
+
+Status bind_mount(fs::path const& source, fs::path const& target) {
+    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+        return os_error(fmt::format("bind '{}' to '{}'", source.string(), target.string()), errno);
+    }
+    return Ok{};
+}
+
+Status bind_mount_read_only(fs::path const& source, fs::path const& target) {
+    DET_TRY(bind_mount(source, target));
+    if (::mount(nullptr, target.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
+        return os_error(fmt::format("make '{}' read-only", target.string()), errno);
+    }
+    return Ok{};
+}
+
+Status mount_file_system(std::string const& type, fs::path const& target, std::string const& options) {
+    if (::mount(type.c_str(), target.c_str(), type.c_str(), MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+        return os_error(fmt::format("mount {} at '{}'", type, target.string()), errno);
+    }
+    return Ok{};
+}
+
+Status mount_over(fs::path const& directory, std::vector<fs::path> const& kept,
+                  std::function<Status()> const& mount) {
+    std::vector<KeptTree> trees;
+    for (auto const& path : kept) {
+        if (!lies_below(path, directory) || !path_exists(path)) continue;
+        DET_TRY_ASSIGN(auto tree, keep(path));
+        trees.push_back(std::move(tree));
+    }
+    DET_TRY(mount());
+    for (auto const& tree : trees) DET_TRY(put_back(tree));
+    return Ok{};
+}
+
+}  // namespace det::loopback

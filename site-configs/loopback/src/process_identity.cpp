@@ -1,0 +1,60 @@
+#include "process_identity.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <cerrno>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace det::loopback {
+namespace {
+
+std::optional<ProcessIdentity> read_stat(std::string const& path) {
+    auto const text = read_file(path);
+    return text ? parse_stat(*text) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ProcessIdentity> parse_stat(std::string_view text) {
+    // "pid (name) state ...": the name may hold blanks and brackets, so the last bracket counts.
+    auto const name_end = text.rfind(')');
+    auto const pid_end = text.find(' ');
+    if (name_end == std::string_view::npos || name_end + 2 > text.size()) return std::nullopt;
+    auto const fields = split(text.substr(name_end + 2), ' ');
+    constexpr std::size_t state = 0, start_time = 22 - 3;
+    if (fields.size() <= start_time || fields[state] == "Z" || fields[state] == "X") return std::nullopt;
+    auto const pid = parse_integer<pid_t>(text.substr(0, pid_end));
+    auto const ticks = parse_integer<std::uint64_t>(fields[start_time]);
+    if (!pid || !ticks) return std::nullopt;
+    return ProcessIdentity{*pid, *ticks};
+}
+
+std::optional<ProcessIdentity> identify(pid_t pid) { return read_stat(fmt::format("/proc/{}/stat", pid)); }
+
+std::optional<ProcessIdentity> identify_self() { return read_stat("/proc/self/stat"); }
+
+std::optional<ProcessHandle> ProcessHandle::open(ProcessIdentity const& identity) {
+    if (identity.pid <= 0) return std::nullopt;
+    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, identity.pid, 0)));
+    // Compared after opening: from here on the pid can't change hands unnoticed.
+    if (!fd || identify(identity.pid) != identity) return std::nullopt;
+    return ProcessHandle(identity.pid, std::move(fd));
+}
+
+void ProcessHandle::signal(int number) const {
+    ::syscall(SYS_pidfd_send_signal, fd_.get(), number, nullptr, 0);
+}
+
+bool ProcessHandle::wait_until(Deadline const& deadline) const {
+    for (;;) {
+        pollfd polled{fd_.get(), POLLIN, 0};
+        auto const ready = ::poll(&polled, 1, deadline.milliseconds_left());
+        if (ready > 0) return true;
+        if (ready == 0 || errno != EINTR) return false;
+    }
+}
+
+}  // namespace det::loopback

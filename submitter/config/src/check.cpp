@@ -1,0 +1,240 @@
+#include "check.hpp"
+
+#include <det/config/layers.hpp>
+#include <det/foundation/text.hpp>
+#include <det/yaml/parse.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "schema/tables.hpp"
+#include "unknown_key.hpp"
+
+namespace det::config {
+namespace {
+
+using schema::Key;
+using schema::Required;
+using schema::Shape;
+using schema::Type;
+using yaml::Kind;
+using yaml::Node;
+
+/// How to write what was written so that it has the right type.
+std::string hint_for_kind(Node const& value, Type const& type) {
+    if (!type.hint.empty()) return std::string(type.hint);
+    if (!value.is_text()) {
+        bool const could_be_text = value.is_scalar() && !value.is_null() && accepts(type, Kind::text);
+        return could_be_text ? "write it in quotes" : "";
+    }
+    auto const& text = *value.text();
+    auto const plain = yaml::resolve_plain(text);
+    if (plain && accepts(type, Node(*plain, {}).kind()) && !accepts(type, Kind::text)) {
+        return fmt::format("write it without quotes: {}", text);
+    }
+    if (type.shape == Shape::boolean) return "write true or false";
+    if (accepts(type, Kind::list)) return "write each item on a line of its own after '- '";
+    return "";
+}
+
+std::string subject(Path const& path) {
+    auto text = path.text();
+    return text.empty() ? "the configuration" : text;
+}
+
+}  // namespace
+
+std::string Path::text() const {
+    if (parent == nullptr) return "";
+    if (index) return fmt::format("{}[{}]", parent->text(), *index);
+    auto const before = parent->text();
+    return before.empty() ? std::string(key) : fmt::format("{}.{}", before, key);
+}
+
+void Checker::refuse(Error error) {
+    if (is_full()) return;
+    ++refused_;
+    found_.report(std::move(error));
+}
+
+void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place) {
+    refuse(Error{code, std::move(message), std::move(hint), place.span()});
+}
+
+Diagnostics Checker::finish() && {
+    if (is_full()) {
+        found_.report(
+            Error{codes::bad_value, fmt::format("more than {} errors: the rest is not shown", refused_max)});
+    }
+    return std::move(found_);
+}
+
+void Checker::check(Node const& value, Type const& type, Path const& path, yaml::Place const& owner) {
+    if (is_full()) return;
+    if (type.shape == Shape::hyperparameter) return check_hyperparameter(value, path, owner);
+    if (value.is_null()) return;
+    auto const* way = find_way(type, value.kind());
+    if (way == nullptr || !accepts(*way, value.kind())) return check_kind(value, type, path);
+    check_contents(value, *way, path, owner);
+    if (way->rule != nullptr) way->rule(value, path, *this);
+    if (way != &type && type.rule != nullptr) type.rule(value, path, *this);
+}
+
+void Checker::check_kind(Node const& value, Type const& type, Path const& path) {
+    refuse(codes::wrong_type,
+           fmt::format("{} must be {}, found {}", subject(path), wanted(type), describe(value)),
+           hint_for_kind(value, type), value.place());
+}
+
+void Checker::check_contents(Node const& value, Type const& type, Path const& path,
+                             yaml::Place const& owner) {
+    switch (type.shape) {
+        case Shape::anything:
+            return check_finite(value, path);
+        case Shape::integer:
+        case Shape::number:
+            return check_number(value, type, path);
+        case Shape::choice:
+            return check_choice(value, type, path);
+        case Shape::list:
+        case Shape::map:
+            return check_items(value, type, path);
+        case Shape::tagged_union:
+            return check_union(value, type, path, owner);
+        case Shape::object:
+            check_present(value, type.keys, path, owner);
+            return check_keys(value, type, path);
+        case Shape::boolean:
+        case Shape::text:
+        case Shape::either:
+        case Shape::hyperparameter:
+            return;
+    }
+}
+
+void Checker::check_number(Node const& value, Type const& type, Path const& path) {
+    check_finite(value, path);
+    bool const is_too_small = *value.number() <= type.above;
+    auto const* whole = value.integer();
+    bool const is_outside = whole != nullptr && (*whole < type.least || *whole > type.most);
+    if (!is_too_small && !is_outside) return;
+    refuse_value(value, fmt::format("{} must be {}, found {}", subject(path), wanted(type), *value.number()));
+}
+
+void Checker::check_finite(Node const& value, Path const& path) {
+    if (value.kind() == Kind::real && !std::isfinite(*value.number())) {
+        refuse_value(value, fmt::format("{} must be a finite number: JSON has no other", subject(path)),
+                     "write it as a string, in quotes");
+    }
+    for (auto const& entry : value.entries()) check_finite(entry.value, path / entry.key);
+    for (std::size_t i = 0; i < value.items().size(); ++i) check_finite(value.items()[i], path[i]);
+}
+
+void Checker::check_choice(Node const& value, Type const& type, Path const& path) {
+    auto const& word = *value.text();
+    if (std::find(type.words.begin(), type.words.end(), word) != type.words.end()) return;
+    auto const near = nearest_word(word, type.words);
+    refuse_value(value, fmt::format("{} must be {}, found '{}'", subject(path), wanted(type), word),
+                 near ? fmt::format("use '{}'", *near) : "");
+}
+
+void Checker::check_items(Node const& value, Type const& type, Path const& path) {
+    for (std::size_t i = 0; i < value.items().size(); ++i) {
+        auto const& item = value.items()[i];
+        bool const may_be_null = type.item->shape == Shape::anything;
+        if (item.is_null() && !may_be_null) check_kind(item, *type.item, path[i]);
+        check(item, *type.item, path[i], item.place());
+    }
+    for (auto const& entry : value.entries())
+        check(entry.value, *type.item, path / entry.key, entry.key_place);
+}
+
+void Checker::check_keys(Node const& value, Type const& type, Path const& path) {
+    for (auto const& entry : value.entries()) {
+        if (is_full()) return;
+        auto const* key = find_key(type, value, entry.key);
+        if (key != nullptr) {
+            check(entry.value, key->type, path / entry.key, entry.key_place);
+            if (!key->ignored_because.empty() && !entry.value.is_null() && !is_final()) {
+                found_.warn(Error{codes::not_supported,
+                                  fmt::format("'{}' is ignored: {}", entry.key, key->ignored_because), "",
+                                  entry.key_place.span()});
+            }
+        } else if (!type.is_open) {
+            refuse(unknown_key(entry, value, type, path));
+        } else {
+            check_finite(entry.value, path / entry.key);
+        }
+    }
+}
+
+void Checker::check_present(Node const& value, std::span<Key const> keys, Path const& path,
+                            yaml::Place const& owner) {
+    for (auto const& key : keys) {
+        bool const must_be_there =
+            key.required == Required::always || (key.required == Required::finally && is_final());
+        auto const* found = value.find(key.name);
+        bool const may_be_null = key.type.shape == Shape::anything;
+        if (!must_be_there || (found != nullptr && (may_be_null || !found->is_null()))) continue;
+        auto const where = path.text();
+        refuse(codes::missing_key,
+               fmt::format("'{}' is missing{}{}", key.name, where.empty() ? "" : " in ", where),
+               fmt::format("add '{}: ...': {}", key.name, key.help), owner);
+    }
+}
+
+void Checker::check_union(Node const& value, Type const& type, Path const& path, yaml::Place const& owner) {
+    check_present(value, type.keys, path, owner);
+    auto const* tag = value.find(type.tag);
+    auto const* member = find_member(type, value);
+    if (tag != nullptr && tag->is_text() && member == nullptr) return refuse_tag(*tag, type, path);
+    if (member != nullptr) {
+        check_present(value, member->keys, path, owner);
+        if (!member->use_instead.empty() && is_final()) {
+            refuse(codes::not_supported,
+                   fmt::format("{} '{}' is no longer supported", path.text(), member->name),
+                   std::string(member->use_instead), tag->place());
+        }
+    }
+    check_keys(value, type, path);
+}
+
+void Checker::refuse_tag(Node const& tag, Type const& type, Path const& path) {
+    std::vector<std::string_view> names;
+    for (auto const& member : type.members) {
+        if (member.use_instead.empty()) names.push_back(member.name);
+    }
+    auto const near = nearest_word(*tag.text(), names);
+    refuse_value(tag,
+                 fmt::format("{}.{} must be one of {}, found '{}'", path.text(), type.tag,
+                             fmt::join(names, ", "), *tag.text()),
+                 near ? fmt::format("use '{}'", *near) : std::string(type.hint));
+}
+
+void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Place const& owner) {
+    switch (schema::hyperparameter_form(value)) {
+        case schema::HyperparameterForm::constant:
+            return check_finite(value, path);
+        case schema::HyperparameterForm::searched:
+            return check(value, schema::searched_hyperparameter, path, owner);
+        case schema::HyperparameterForm::nested:
+            for (auto const& entry : value.entries()) {
+                check_hyperparameter(entry.value, path / entry.key, entry.key_place);
+            }
+    }
+}
+
+Diagnostics check_sanity(Node const& written) {
+    Checker checker(Checker::Phase::sanity);
+    checker.check(written, schema::experiment, Path{}, written.place());
+    return std::move(checker).finish();
+}
+
+Diagnostics check_completeness(Node const& merged) {
+    Checker checker(Checker::Phase::completeness);
+    checker.check(merged, schema::experiment, Path{}, merged.place());
+    return std::move(checker).finish();
+}
+
+}  // namespace det::config

@@ -1,0 +1,89 @@
+#include <det/config/layers.hpp>
+#include <det/yaml/parse.hpp>
+
+#include <fmt/format.h>
+
+#include "merge.hpp"
+#include "normalise.hpp"
+#include "schema/tables.hpp"
+
+namespace det::config {
+namespace {
+
+using yaml::Node;
+
+/// The value under the path replaced; maps on the way are made where there are none.
+Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostics& problems) {
+    auto const& step = steps.front();
+    if (!base.is_map() && !base.is_null()) {
+        problems.report(Error{
+            codes::merge_conflict,
+            fmt::format("there is no key '{}' in {} at {}", step.key, describe(base), base.place().text()),
+            "override the whole value instead", step.key_place.span()});
+        return base;
+    }
+    auto const* present = base.find(step.key);
+    auto value = steps.size() == 1
+                     ? step.value
+                     : with_value(present != nullptr ? *present : Node(), steps.subspan(1), problems);
+    std::vector<Node::Entry> entries;
+    bool is_done = value.is_null();
+    for (auto const& entry : base.entries()) {
+        if (entry.key != step.key) {
+            entries.push_back(entry);
+        } else if (!is_done) {
+            entries.push_back({step.key, step.key_place, value});
+            is_done = true;
+        }
+    }
+    if (!is_done) entries.push_back({step.key, step.key_place, value});
+    return Node(std::move(entries), base.is_map() ? base.place() : step.value.place());
+}
+
+/// From the top to the value that replaces, in the document's normal form, where keys may have other names.
+std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string> const& path) {
+    std::vector<Node::Entry> steps;
+    auto rest = document;
+    while (steps.size() < path.size() && rest.entries().size() == 1) {
+        steps.push_back(rest.entries()[0]);
+        rest = steps.back().value;
+    }
+    // The normal form has no null: what is taken away is known by its path alone.
+    bool const is_taken_away = steps.size() < path.size() && rest.is_map();
+    for (auto i = steps.size(); is_taken_away && i < path.size(); ++i)
+        steps.push_back({path[i], document.place(), {}});
+    return steps;
+}
+
+Node put(Layer const& layer, Node const& below, Diagnostics& problems) {
+    auto const document = normalise(layer.document, schema::experiment);
+    if (layer.replaces.empty()) return merge(document, below, &schema::experiment, "", problems);
+    return with_value(below, steps_of(document, layer.replaces), problems);
+}
+
+}  // namespace
+
+Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin) {
+    auto document = yaml::parse_document(text, origin);
+    if (!document) return std::move(document).error();
+    if (document->is_map()) return *std::move(document);
+    if (document->is_null()) {
+        auto const source = std::make_shared<yaml::Source const>(std::move(origin), std::string(text));
+        return Node(std::vector<Node::Entry>{}, yaml::Place{source});
+    }
+    return Diagnostics(
+        Error{codes::wrong_type,
+              fmt::format("a configuration is a map of keys to values, found {}", describe(*document)),
+              "begin with 'name: ...'", document->place().span()});
+}
+
+Result<Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low) {
+    Diagnostics problems;
+    Node merged;
+    for (auto layer = high_to_low.rbegin(); layer != high_to_low.rend(); ++layer)
+        merged = put(*layer, merged, problems);
+    if (problems.has_errors()) return problems;
+    return merged;
+}
+
+}  // namespace det::config

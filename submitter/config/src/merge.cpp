@@ -1,0 +1,142 @@
+#include "merge.hpp"
+
+#include <fmt/format.h>
+#include <unordered_set>
+
+#include "schema/tables.hpp"
+
+namespace det::config {
+namespace {
+
+using schema::Merge;
+using schema::Shape;
+using schema::Type;
+using yaml::Node;
+
+std::string below(std::string const& path, std::string_view key) {
+    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+Type const* type_of(Type const* owner, Node const& value, std::string_view name) {
+    if (owner == nullptr) return nullptr;
+    if (owner->shape == Shape::map) return owner->item;
+    auto const* key = find_key(*owner, value, name);
+    return key != nullptr ? &key->type : nullptr;
+}
+
+/// What the higher value takes of the lower one: of a union with another member only what all members have.
+Node inheritable(Node const& high, Node const& low, Type const* type) {
+    if (type == nullptr) return low;
+    auto const offered = type->inheritable != nullptr ? type->inheritable(high, low) : low;
+    if (type->shape != Shape::tagged_union) return offered;
+    auto const* wanted = high.find(type->tag);
+    auto const* given = offered.find(type->tag);
+    if (wanted == nullptr || given == nullptr || *wanted == *given) return offered;
+    std::vector<Node::Entry> common;
+    for (auto const& entry : offered.entries()) {
+        if (schema::find_key(type->keys, entry.key) != nullptr) common.push_back(entry);
+    }
+    return Node(std::move(common), offered.place());
+}
+
+Node merge_maps(Node const& high, Node const& offered, Type const* type, std::string const& path,
+                Diagnostics& problems) {
+    auto const low = inheritable(high, offered, type);
+    std::vector<Node::Entry> entries;
+    entries.reserve(high.entries().size() + low.entries().size());
+    for (auto const& entry : high.entries()) {
+        auto const* beneath = low.find(entry.key);
+        entries.push_back(beneath == nullptr
+                              ? entry
+                              : Node::Entry{entry.key, entry.key_place,
+                                            merge(entry.value, *beneath, type_of(type, high, entry.key),
+                                                  below(path, entry.key), problems)});
+    }
+    for (auto const& entry : low.entries()) {
+        if (high.find(entry.key) == nullptr) entries.push_back(entry);
+    }
+    return Node(std::move(entries), high.place());
+}
+
+/// Equal scalars have equal words, and no others do.
+std::string identity(Node const& node) { return node.is_text() ? "'" + *node.text() : describe(node); }
+
+Node union_of(Node const& high, Node const& low) {
+    Node::List items;
+    std::unordered_set<std::string> seen;
+    for (auto const* side : {&low, &high}) {
+        for (auto const& item : side->items()) {
+            if (seen.insert(identity(item)).second) items.push_back(item);
+        }
+    }
+    return Node(std::move(items), high.place());
+}
+
+Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_key) {
+    auto items = high.items();
+    std::unordered_set<std::string> taken;
+    for (auto const& item : high.items()) {
+        if (auto const* key = item.find(item_key)) taken.insert(identity(*key));
+    }
+    for (auto const& item : low.items()) {
+        auto const* key = item.find(item_key);
+        if (key == nullptr || !taken.contains(identity(*key))) items.push_back(item);
+    }
+    return Node(std::move(items), high.place());
+}
+
+Node merge_lists(Node const& high, Node const& low, Type const* type) {
+    auto const rule = type != nullptr ? type->merge : Merge::natural;
+    if (rule == Merge::as_set) return union_of(high, low);
+    if (rule == Merge::by_item_key) return merge_by_item_key(high, low, type->item_key);
+    auto items = low.items();
+    items.insert(items.end(), high.items().begin(), high.items().end());
+    return Node(std::move(items), high.place());
+}
+
+bool fit_together(Node const& high, Node const& low) {
+    return high.kind() == low.kind() || (high.is_number() && low.is_number());
+}
+
+Error conflict(Node const& high, Node const& low, std::string const& path) {
+    return Error{codes::merge_conflict,
+                 fmt::format("{} is {} here and {} at {}", path, kind_name(high.kind()),
+                             kind_name(low.kind()), low.place().text()),
+                 "give both the same type", high.place().span()};
+}
+
+/// Only two groups of hyperparameters merge: a range never takes half of another range.
+bool is_atomic(Node const& high, Node const& low, Type const* type) {
+    if (type == nullptr) return false;
+    if (type->shape == Shape::hyperparameter) {
+        constexpr auto nested = schema::HyperparameterForm::nested;
+        return schema::hyperparameter_form(high) != nested || schema::hyperparameter_form(low) != nested;
+    }
+    return type->merge == Merge::atomic;
+}
+
+/// The way of `either`, unless the type as a whole says how to merge.
+Type const* merging_type(Type const* type, Node const& high) {
+    if (type == nullptr || type->shape != Shape::either || type->merge != Merge::natural) return type;
+    return find_way(*type, high.kind());
+}
+
+}  // namespace
+
+Node merge(Node const& high, Node const& low, Type const* declared, std::string const& path,
+           Diagnostics& problems) {
+    if (is_atomic(high, low, declared)) return high;
+    if (high.is_null()) return low;
+    if (low.is_null()) return high;
+    if (!fit_together(high, low)) {
+        problems.report(conflict(high, low, path));
+        return high;
+    }
+    auto const* type = merging_type(declared, high);
+    if (high.is_list()) return merge_lists(high, low, type);
+    if (!high.is_map()) return high;
+    if (declared != nullptr && declared->shape == Shape::hyperparameter) type = &schema::hyperparameters;
+    return merge_maps(high, low, type, path, problems);
+}
+
+}  // namespace det::config

@@ -1,0 +1,118 @@
+#include "../check.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constexpr std::string_view slot_kinds[] = {"cpu", "cuda", "rocm"};
+
+yaml::Node::Entry renamed(yaml::Node::Entry entry) {
+    if (entry.key == "gpu") entry.key = "cuda";
+    return entry;
+}
+
+/// {gpu: x} becomes {cuda: x}; where both stand, cuda is meant.
+yaml::Node gpu_as_cuda(yaml::Node const& value) {
+    if (value.find("gpu") == nullptr) return value;
+    std::vector<yaml::Node::Entry> entries;
+    bool const has_cuda = value.find("cuda") != nullptr;
+    for (auto const& entry : value.entries()) {
+        if (entry.key != "gpu" || !has_cuda) entries.push_back(renamed(entry));
+    }
+    return yaml::Node(std::move(entries), value.place());
+}
+
+/// What is said once holds for every kind of slot.
+yaml::Node per_slot_kind(yaml::Node const& value) {
+    if (value.is_map()) return gpu_as_cuda(value);
+    std::vector<yaml::Node::Entry> entries;
+    for (auto const kind : slot_kinds) entries.push_back({std::string(kind), value.place(), value});
+    return yaml::Node(std::move(entries), value.place());
+}
+
+void require_variable(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& written = *value.text();
+    auto const name = written.substr(0, written.find('='));
+    bool const is_name = !name.empty() && name.find_first_of(" \t\r\n") == std::string::npos;
+    if (is_name) return;
+    checker.refuse_value(value, path.text() + " must be NAME=VALUE, found '" + written + "'");
+}
+
+constinit Type const variable{.shape = Shape::text,
+                              .wanted = "a string NAME=VALUE",
+                              .hint = "write NAME=VALUE, without a colon",
+                              .rule = require_variable};
+constinit Type const variable_list{.shape = Shape::list, .wanted = "a list of NAME=VALUE", .item = &variable};
+
+using Variables = PerSlotKind<EnvironmentVariables>;
+constexpr Key variables_keys[] = {
+    {"cpu", variable_list, "[]", "for trials on CPUs", into<&Variables::cpu>},
+    {"cuda", variable_list, "[]", "for trials on NVIDIA GPUs", into<&Variables::cuda>},
+    {"rocm", variable_list, "[]", "for trials on AMD GPUs", into<&Variables::rocm>},
+    {"gpu", variable_list, "", "the old name of cuda"},
+};
+constinit Type const variables_map = object_of(variables_keys);
+constexpr Type const* variables_ways[] = {&variable_list, &variables_map};
+constinit Type const environment_variables{
+    .shape = Shape::either,
+    .wanted = "a list of NAME=VALUE, or a map from cpu, cuda and rocm to such lists",
+    .ways = variables_ways,
+    .normalise = per_slot_kind};
+
+using Images = PerSlotKind<std::optional<std::string>>;
+constexpr Key image_keys[] = {
+    {"cpu", text, "", "for trials on CPUs", into<&Images::cpu>},
+    {"cuda", text, "", "for trials on NVIDIA GPUs", into<&Images::cuda>},
+    {"rocm", text, "", "for trials on AMD GPUs", into<&Images::rocm>},
+    {"gpu", text, "", "the old name of cuda"},
+};
+constinit Type const image_map = object_of(image_keys);
+constexpr Type const* image_ways[] = {&text, &image_map};
+constinit Type const image{.shape = Shape::either,
+                           .wanted = "a string, or a map from cpu, cuda and rocm to strings",
+                           .ways = image_ways,
+                           .normalise = per_slot_kind};
+
+constinit Type const port_map{.shape = Shape::map, .wanted = "a map of names to ports", .item = &integer};
+
+constexpr Key proxy_port_keys[] = {
+    always({"proxy_port", integer, "", "the port"}),
+    {"proxy_tcp", boolean, "false", "true: TCP, not HTTP"},
+    {"unauthenticated", boolean, "false", "true: without login"},
+    {"default_service_id", boolean, "false", "true: the trial's main port"},
+};
+constinit Type const proxy_port = object_of(proxy_port_keys);
+constinit Type const proxy_ports{
+    .shape = Shape::list, .item = &proxy_port, .merge = Merge::by_item_key, .item_key = "proxy_port"};
+
+constexpr Key registry_keys[] = {
+    {"username", text, "", "who logs in", into<&RegistryAuth::username>},
+    secret({"password", text, "", "with which password", into<&RegistryAuth::password>}),
+    secret({"auth", text, "", "both, encoded"}),
+    {"email", text, "", "of old registries"},
+    {"serveraddress", text, "", "the registry", into<&RegistryAuth::server_address>},
+    secret({"identitytoken", text, "", "in place of a password"}),
+    secret({"registrytoken", text, "", "in place of a password"}),
+};
+constinit Type const registry_auth = object_of(registry_keys);
+
+constexpr Key rows[] = {
+    {"image", image, "", "the container image, for all or by kind of slot", into<&Environment::image>},
+    {"environment_variables", environment_variables, "{}", "NAME=VALUE, for all or by kind of slot",
+     into<&Environment::environment_variables>},
+    {"ports", port_map, "{}", "names for ports", into<&Environment::ports>},
+    {"proxy_ports", proxy_ports, "[]", "ports that Determined's master forwards"},
+    {"force_pull_image", boolean, "false", "fetch the image again", into<&Environment::force_pull_image>},
+    {"registry_auth", registry_auth, "", "how to log in to the registry", into<&Environment::registry_auth>},
+    {"add_capabilities", text_list, "[]", "Linux capabilities to add", into<&Environment::add_capabilities>},
+    {"drop_capabilities", text_list, "[]", "Linux capabilities to drop",
+     into<&Environment::drop_capabilities>},
+    ignored("it is for Kubernetes", {"pod_spec", free_map, "", ""}),
+};
+
+}  // namespace
+
+constinit Type const environment = object_of(rows);
+
+}  // namespace det::config::schema

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+#include <set>
+
+#include "../check.hpp"
+#include "rules.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+// Sections that are checked here and acted upon elsewhere, or nowhere on Slurm.
+namespace det::config::schema {
+namespace {
+
+constexpr Key profiling_keys[] = {
+    {"enabled", boolean, "false", "true: profile", into<&Profiling::enabled>},
+    {"begin_on_batch", count_from_zero, "0", "the first batch", into<&Profiling::begin_on_batch>},
+    {"end_after_batch", count_from_zero, "", "the last batch", into<&Profiling::end_after_batch>},
+    {"sync_timings", boolean, "true", "wait for the GPU before each time is taken",
+     into<&Profiling::sync_timings>},
+};
+
+void require_profiling_order(yaml::Node const& value, Path const& path, Checker& checker) {
+    require_order(value, "begin_on_batch", "end_after_batch", Bound::may_be_equal, path, checker);
+}
+
+constexpr std::string_view precision_words[] = {"O0", "O1", "O2", "O3"};
+constinit Type const precision = choice_of(precision_words);
+constexpr Key optimization_keys[] = {
+    {"aggregation_frequency", count_from_one, "1", "gradients are exchanged every so many batches"},
+    {"average_aggregated_gradients", boolean, "true", "divide them by aggregation_frequency"},
+    {"average_training_metrics", boolean, "true", "over all slots"},
+    {"gradient_compression", boolean, "false", "exchange half precision"},
+    {"grad_updates_size_file", text, "", "where sizes of gradients are written"},
+    {"mixed_precision", precision, "O0", "NVIDIA Apex's level"},
+    {"tensor_fusion_threshold", count_from_zero, "64", "MB that are exchanged together"},
+    {"tensor_fusion_cycle_time", count_from_zero, "1", "ms to wait for more to exchange"},
+    {"auto_tune_tensor_fusion", boolean, "false", "find both by trying"},
+};
+
+constexpr std::string_view action_words[] = {"cancel_retries", "exclude_node"};
+constinit Type const action_word = choice_of(action_words);
+constexpr Key legacy_action_keys[] = {
+    always({"type", action_word, "", "cancel_retries or exclude_node"}),
+};
+constinit Type const legacy_action = object_of(legacy_action_keys);
+constexpr Type const* action_ways[] = {&action_word, &legacy_action};
+
+yaml::Node action_as_word(yaml::Node const& value) {
+    auto const* type = value.find("type");
+    return type != nullptr ? *type : value;
+}
+
+constinit Type const action{.shape = Shape::either,
+                            .wanted = R"("cancel_retries" or "exclude_node")",
+                            .ways = action_ways,
+                            .merge = Merge::atomic,
+                            .normalise = action_as_word};
+
+constexpr Key log_policy_keys[] = {
+    {"name", text, "", "by which it can be replaced or switched off"},
+    {"pattern", text, "", "a regular expression for a line"},
+    {"action", action, "", "cancel_retries: no further restart; exclude_node: restart elsewhere"},
+};
+
+void require_name_or_action(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const has = [&](std::string_view key) {
+        auto const* found = value.find(key);
+        return found != nullptr && !found->is_null();
+    };
+    if (has("name") || (has("pattern") && has("action"))) return;
+    checker.refuse_value(value, path.text() + R"(: "name" must be set, or "pattern" and "action")");
+}
+
+constinit Type const log_policy{
+    .shape = Shape::object, .keys = log_policy_keys, .rule = require_name_or_action};
+
+void require_different_names(yaml::Node const& value, Path const& path, Checker& checker) {
+    std::set<std::string> names;
+    for (auto const& item : value.items()) {
+        auto const* name = item.find("name");
+        if (name == nullptr || !name->is_text() || names.insert(*name->text()).second) continue;
+        checker.refuse_value(*name,
+                             fmt::format("{} have duplicated names \"{}\"", path.text(), *name->text()));
+    }
+}
+
+constinit Type const retention_days = integer_between(-1, 32767);
+constexpr Key retention_keys[] = {
+    {"log_retention_days", retention_days, "", "-1: for ever; 0: until the next cleaning"},
+};
+
+constexpr Key kerberos_keys[] = {{"config_file", text, "", ""}};
+constinit Type const kerberos = object_of(kerberos_keys);
+constexpr Key security_keys[] = {{"kerberos", kerberos, "", ""}};
+
+constexpr Key pachd_keys[] = {always({"host", text, "", "its host"}),
+                              always({"port", integer, "", "its port"})};
+constexpr Key proxy_keys[] = {always({"scheme", text, "", "http or https"}),
+                              always({"host", text, "", "its host"}),
+                              always({"port", integer, "", "its port"})};
+constexpr Key dataset_keys[] = {
+    always({"project", text, "", "the project"}), always({"repo", text, "", "the repository"}),
+    always({"commit", text, "", "the commit"}), always({"branch", text, "", "the branch"}),
+    always(secret({"token", text, "", "opens it"}))};
+constinit Type const pachd = object_of(pachd_keys);
+constinit Type const proxy = object_of(proxy_keys);
+constinit Type const dataset = object_of(dataset_keys);
+constexpr Key pachyderm_keys[] = {{"pachd", pachd, "", "the server"},
+                                  {"proxy", proxy, "", "the way to it"},
+                                  {"dataset", dataset, "", "the data"}};
+constinit Type const pachyderm = object_of(pachyderm_keys);
+constexpr Key webhook_keys[] = {{"webhook_id", integer_list, "", "by number"},
+                                {"webhook_name", text_list, "", "by name"},
+                                {"exclude", boolean, "false", "true: all but these"}};
+constinit Type const webhooks = object_of(webhook_keys);
+constexpr Key integration_keys[] = {{"pachyderm", pachyderm, "", "data from Pachyderm"},
+                                    {"webhooks", webhooks, "", "who is told of changes"}};
+
+}  // namespace
+
+constinit Type const profiling{
+    .shape = Shape::object, .keys = profiling_keys, .rule = require_profiling_order};
+constinit Type const optimizations = object_of(optimization_keys);
+constinit Type const log_policies{.shape = Shape::list,
+                                  .item = &log_policy,
+                                  .merge = Merge::by_item_key,
+                                  .item_key = "name",
+                                  .rule = require_different_names};
+constinit Type const retention_policy = object_of(retention_keys);
+constinit Type const security = object_of(security_keys);
+constinit Type const integrations = object_of(integration_keys);
+
+}  // namespace det::config::schema

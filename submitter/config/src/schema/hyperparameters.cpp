@@ -1,0 +1,93 @@
+#include "../check.hpp"
+#include "rules.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constinit Type const any_list = list_of(anything);
+constinit Type const positive{.shape = Shape::number, .above = 0};
+
+constexpr Key common_keys[] = {
+    always({"type", text, "", "const, int, double, log or categorical"}),
+};
+constexpr Key const_keys[] = {
+    always({"val", anything, "", "the value", into<&ConstHyperparameter::value>}),
+};
+constexpr Key int_keys[] = {
+    always({"minval", integer, "", "the least value", into<&IntHyperparameter::minval>}),
+    always({"maxval", integer, "", "the greatest value", into<&IntHyperparameter::maxval>}),
+    {"count", count_from_one, "", "how many points a grid search tries", into<&IntHyperparameter::count>},
+};
+constexpr Key double_keys[] = {
+    always({"minval", number, "", "the least value", into<&DoubleHyperparameter::minval>}),
+    always({"maxval", number, "", "the greatest value", into<&DoubleHyperparameter::maxval>}),
+    {"count", count_from_one, "", "how many points a grid search tries", into<&DoubleHyperparameter::count>},
+};
+constexpr Key log_keys[] = {
+    always({"minval", number, "", "the least exponent", into<&LogHyperparameter::minval>}),
+    always({"maxval", number, "", "the greatest exponent", into<&LogHyperparameter::maxval>}),
+    always({"base", positive, "", "what is raised to the exponent", into<&LogHyperparameter::base>}),
+    {"count", count_from_one, "", "how many points a grid search tries", into<&LogHyperparameter::count>},
+};
+constexpr Key categorical_keys[] = {
+    always({"vals", any_list, "", "the values to choose from", into<&CategoricalHyperparameter::vals>}),
+};
+
+template <class Alternative>
+constexpr auto as = into_alternative<&Hyperparameter::value, Alternative>;
+
+constexpr Member members[] = {
+    {"const", const_keys, as<ConstHyperparameter>},
+    {"int", int_keys, as<IntHyperparameter>},
+    {"double", double_keys, as<DoubleHyperparameter>},
+    {"log", log_keys, as<LogHyperparameter>},
+    {"categorical", categorical_keys, as<CategoricalHyperparameter>},
+};
+
+void require_range(yaml::Node const& value, Path const& path, Checker& checker) {
+    require_order(value, "minval", "maxval", Bound::strict, path, checker);
+}
+
+constinit Type const hyperparameter{.shape = Shape::hyperparameter};
+
+Hyperparameter read_hyperparameter(yaml::Node const& value) {
+    Hyperparameter result;
+    switch (hyperparameter_form(value)) {
+        case HyperparameterForm::constant:
+            result.value = ConstHyperparameter{value};
+            break;
+        case HyperparameterForm::searched:
+            store_object(&result, value, searched_hyperparameter);
+            break;
+        case HyperparameterForm::nested:
+            assign(result.value.emplace<Hyperparameters>(), value, hyperparameters);
+            break;
+    }
+    return result;
+}
+
+}  // namespace
+
+constinit Type const searched_hyperparameter{
+    .shape = Shape::tagged_union,
+    .hint = "a group of hyperparameters can't have one called 'type': rename it",
+    .keys = common_keys,
+    .members = members,
+    .tag = "type",
+    .rule = require_range};
+
+constinit Type const hyperparameters{.shape = Shape::map, .item = &hyperparameter};
+
+HyperparameterForm hyperparameter_form(yaml::Node const& value) {
+    if (!value.is_map()) return HyperparameterForm::constant;
+    auto const* type = value.find("type");
+    return type != nullptr && !type->is_null() ? HyperparameterForm::searched : HyperparameterForm::nested;
+}
+
+void assign(Hyperparameters& field, yaml::Node const& value, Type const&) {
+    for (auto const& entry : value.entries()) field.push_back({entry.key, read_hyperparameter(entry.value)});
+}
+
+}  // namespace det::config::schema

@@ -1,0 +1,147 @@
+#include <det/foundation/text.hpp>
+
+#include "../check.hpp"
+#include "rules.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constinit Type const priority = integer_between(1, 99);
+constinit Type const absolute_path{.shape = Shape::text, .rule = require_absolute_path};
+
+// A memory size: 4294967296, "4G", "1.5 gb".
+constexpr Type const* size_ways[] = {&count_from_zero, &text};
+
+void require_memory_size(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!value.is_text() || parse_memory_size(*value.text())) return;
+    checker.refuse_value(value, path.text() + " must be a valid memory size, found '" + *value.text() + "'",
+                         "for example 4G or '1.5 GiB'");
+}
+
+yaml::Node size_in_bytes(yaml::Node const& value) {
+    if (!value.is_text()) return value;
+    auto const bytes = parse_memory_size(*value.text());
+    return bytes ? yaml::Node(yaml::Node::Scalar(*bytes), value.place()) : value;
+}
+
+constinit Type const memory_size{.shape = Shape::either,
+                                 .wanted = "a memory size",
+                                 .ways = size_ways,
+                                 .merge = Merge::atomic,
+                                 .rule = require_memory_size,
+                                 .normalise = size_in_bytes};
+
+// A device: {host_path, container_path, mode}, or "/host:/container:mode".
+constexpr Key device_keys[] = {
+    always({"host_path", text, "", "the device on the host", into<&Device::host_path>}),
+    always({"container_path", text, "", "its name in the container", into<&Device::container_path>}),
+    {"mode", text, "mrw", "of m, r and w: may be made, read, written", into<&Device::mode>},
+};
+constinit Type const device_object = object_of(device_keys);
+constexpr Type const* device_ways[] = {&device_object, &text};
+
+struct DeviceText {
+    std::string_view host_path, container_path;
+    std::optional<std::string_view> mode;
+};
+
+std::optional<DeviceText> parse_device(std::string_view written) {
+    auto const parts = split(written, ':');
+    if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+    if (!parts[0].starts_with('/') || !parts[1].starts_with('/')) return std::nullopt;
+    if (parts.size() == 2) return DeviceText{parts[0], parts[1], std::nullopt};
+    if (parts[2].find_first_not_of("rwm") != std::string_view::npos) return std::nullopt;
+    return DeviceText{parts[0], parts[1], parts[2]};
+}
+
+void require_device(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!value.is_text() || parse_device(*value.text())) return;
+    checker.refuse_value(
+        value, path.text() + " must be /host/path:/container/path[:mode], found '" + *value.text() + "'");
+}
+
+yaml::Node device_as_object(yaml::Node const& value) {
+    auto const device = value.is_text() ? parse_device(*value.text()) : std::nullopt;
+    if (!device) return value;
+    auto const entry = [&](std::string_view key, std::string_view part) {
+        return yaml::Node::Entry{std::string(key), value.place(),
+                                 yaml::Node(yaml::Node::Scalar(std::string(part)), value.place())};
+    };
+    std::vector entries = {entry("host_path", device->host_path),
+                           entry("container_path", device->container_path)};
+    if (device->mode) entries.push_back(entry("mode", *device->mode));
+    return yaml::Node(std::move(entries), value.place());
+}
+
+constinit Type const device{.shape = Shape::either,
+                            .wanted = "a map or a string",
+                            .ways = device_ways,
+                            .rule = require_device,
+                            .normalise = device_as_object};
+constinit Type const devices{
+    .shape = Shape::list, .item = &device, .merge = Merge::by_item_key, .item_key = "container_path"};
+
+constexpr Key resources_keys[] = {
+    {"slots_per_trial", count_from_zero, "1", "ranks of a trial, one slot each; 0: a task that needs none",
+     into<&Resources::slots_per_trial>},
+    {"max_slots", count_from_zero, "", "slots that all trials together may have at a time",
+     into<&Resources::max_slots>},
+    {"resource_pool", text, R"("")", "the pool; empty: the default one", into<&Resources::resource_pool>},
+    {"priority", priority, "", "lower comes earlier", into<&Resources::priority>},
+    {"weight", number, "1", "share of a fair-share scheduler", into<&Resources::weight>},
+    {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>},
+    {"devices", devices, "[]", "device files for the container", into<&Resources::devices>},
+    {"is_single_node", boolean, "", "true: never spread over several nodes",
+     into<&Resources::is_single_node>},
+    {"native_parallel", boolean, "false", "for Determined's oldest trial classes"},
+    ignored("only commands read it, trials have slots_per_trial", {"slots", integer, "", ""}),
+    ignored("agent labels have become resource pools", {"agent_label", text, "", ""}),
+};
+
+void require_target(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (*value.text() == ".")
+        checker.refuse_value(value, path.text() + R"(: container_path must not be ".")");
+}
+constinit Type const container_path{.shape = Shape::text, .rule = require_target};
+
+constexpr Key bind_mount_keys[] = {
+    always({"host_path", absolute_path, "", "the directory on the host", into<&BindMount::host_path>}),
+    always({"container_path", container_path, "", "where it appears", into<&BindMount::container_path>}),
+    {"read_only", boolean, "false", "true: may not be written", into<&BindMount::read_only>},
+    {"propagation", text, "rprivate", "of mounts below it", into<&BindMount::propagation>},
+};
+constinit Type const bind_mount = object_of(bind_mount_keys);
+
+// Ours beside Determined's own keys: launch, mpi.
+constexpr std::string_view launch_words[] = {"node", "rank"};
+constexpr std::string_view mpi_words[] = {"none", "pmix", "pmi2"};
+constinit Type const launch = choice_of(launch_words);
+constinit Type const mpi = choice_of(mpi_words);
+
+constexpr Key slurm_keys[] = {
+    {"slots_per_node", count_from_one, "", "slots on each node; default: as the pool says",
+     into<&Slurm::slots_per_node>},
+    {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>},
+    {"sbatch_args", text_list, "", "more options for sbatch", into<&Slurm::sbatch_args>},
+    {"launch", launch, "",
+     "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
+     "slot",
+     into<&Slurm::launch>},
+    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>},
+};
+constexpr Key pbs_keys[] = {
+    {"slots_per_node", count_from_one, "", "slots on each node"},
+    {"pbsbatch_args", text_list, "", "more options for PBS"},
+};
+
+}  // namespace
+
+constinit Type const resources = object_of(resources_keys);
+constinit Type const bind_mounts{
+    .shape = Shape::list, .item = &bind_mount, .merge = Merge::by_item_key, .item_key = "container_path"};
+constinit Type const slurm = object_of(slurm_keys);
+constinit Type const pbs = object_of(pbs_keys);
+
+}  // namespace det::config::schema

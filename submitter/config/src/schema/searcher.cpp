@@ -1,0 +1,154 @@
+#include "../check.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constexpr std::string_view mode_words[] = {"aggressive", "standard", "conservative"};
+constinit Type const asha_mode = choice_of(mode_words);
+constinit Type const bracket_rungs{.shape = Shape::list, .item = &integer, .merge = Merge::atomic};
+constinit Type const above_one{.shape = Shape::number, .above = 1};
+
+constexpr std::string_view concurrent_help = "how many trials run at the same time; 0: no limit";
+constexpr std::string_view length_help = "how long one trial trains";
+constexpr std::string_view time_metric_help = "the metric that counts the training, for max_time";
+constexpr std::string_view time_help = "how long one trial trains, in time_metric";
+constexpr std::string_view divisor_help = "one of so many trials goes on at each rung";
+
+constexpr Key common_keys[] = {
+    finally({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>}),
+    finally({"metric", text, "", "the validation metric that ranks trials", into<&Searcher::metric>}),
+    {"smaller_is_better", boolean, "true", "false: the greatest metric is best",
+     into<&Searcher::smaller_is_better>},
+    {"source_trial_id", integer, "", "start from the latest checkpoint of this trial",
+     into<&Searcher::source_trial_id>},
+    {"source_checkpoint_uuid", text, "", "start from this checkpoint",
+     into<&Searcher::source_checkpoint_uuid>},
+};
+
+constexpr Key single_keys[] = {
+    {"max_length", max_length, "", length_help, into<&SingleSearch::max_length>},
+};
+constexpr Key random_keys[] = {
+    finally({"max_trials", count_from_one, "", "how many trials are run", into<&RandomSearch::max_trials>}),
+    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+     into<&RandomSearch::max_concurrent_trials>},
+    {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>},
+};
+constexpr Key grid_keys[] = {
+    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+     into<&GridSearch::max_concurrent_trials>},
+    {"max_length", max_length, "", length_help, into<&GridSearch::max_length>},
+};
+constexpr Key adaptive_asha_keys[] = {
+    finally(
+        {"max_trials", count_from_one, "", "how many trials are run", into<&AdaptiveAshaSearch::max_trials>}),
+    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+     into<&AdaptiveAshaSearch::max_concurrent_trials>},
+    {"mode", asha_mode, "standard", "how early trials are stopped", into<&AdaptiveAshaSearch::mode>},
+    {"divisor", above_one, "4", divisor_help, into<&AdaptiveAshaSearch::divisor>},
+    {"max_rungs", count_from_one, "5", "how many times trials are compared",
+     into<&AdaptiveAshaSearch::max_rungs>},
+    {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket; empty: as mode says",
+     into<&AdaptiveAshaSearch::bracket_rungs>},
+    {"stop_once", boolean, "", "trials are stopped, never continued", into<&AdaptiveAshaSearch::stop_once>},
+    {"max_length", max_length, "", length_help, into<&AdaptiveAshaSearch::max_length>},
+    {"time_metric", text, "", time_metric_help, into<&AdaptiveAshaSearch::time_metric>},
+    {"max_time", count_from_one, "", time_help, into<&AdaptiveAshaSearch::max_time>},
+};
+constexpr Key async_halving_keys[] = {
+    finally({"num_rungs", count_from_one, "", "how many times trials are compared",
+             into<&AsyncHalvingSearch::num_rungs>}),
+    finally(
+        {"max_trials", count_from_one, "", "how many trials are run", into<&AsyncHalvingSearch::max_trials>}),
+    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+     into<&AsyncHalvingSearch::max_concurrent_trials>},
+    {"divisor", above_one, "4", divisor_help, into<&AsyncHalvingSearch::divisor>},
+    {"stop_once", boolean, "", "trials are stopped, never continued", into<&AsyncHalvingSearch::stop_once>},
+    {"max_length", max_length, "", length_help, into<&AsyncHalvingSearch::max_length>},
+    {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>},
+    {"max_time", count_from_one, "", time_help, into<&AsyncHalvingSearch::max_time>},
+};
+constexpr std::string_view unit_words[] = {"batches", "records", "epochs"};
+constinit Type const unit = choice_of(unit_words);
+constexpr Key custom_keys[] = {
+    {"unit", unit, "", "in which the searcher counts"},
+};
+
+// Searchers that Determined reads of old experiments and no longer runs.
+constexpr Key adaptive_keys[] = {
+    finally({"budget", length, "", "the training of all trials together"}),
+    {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket"},
+    {"mode", asha_mode, "standard", "how early trials are stopped"},
+    {"divisor", above_one, "4", divisor_help},
+    {"max_rungs", count_from_one, "5", "how many times trials are compared"},
+    {"max_length", max_length, "", length_help},
+    {"train_stragglers", boolean, "true", "trials that come late train too"},
+};
+constinit Type const trials_to_2000 = integer_between(1, 2000);
+constexpr Key adaptive_simple_keys[] = {
+    finally({"max_trials", trials_to_2000, "", "how many trials are run"}),
+    {"mode", asha_mode, "standard", "how early trials are stopped"},
+    {"divisor", above_one, "4", divisor_help},
+    {"max_rungs", count_from_one, "5", "how many times trials are compared"},
+    {"max_length", max_length, "", length_help},
+};
+constexpr Key sync_halving_keys[] = {
+    finally({"num_rungs", count_from_one, "", "how many times trials are compared"}),
+    finally({"budget", length, "", "the training of all trials together"}),
+    {"max_length", max_length, "", length_help},
+    {"divisor", above_one, "4", divisor_help},
+    {"train_stragglers", boolean, "true", "trials that come late train too"},
+};
+
+template <class Alternative>
+constexpr auto as = into_alternative<&Searcher::method, Alternative>;
+
+constexpr Member members[] = {
+    {"single", single_keys, as<SingleSearch>},
+    {"random", random_keys, as<RandomSearch>},
+    {"grid", grid_keys, as<GridSearch>},
+    {"adaptive_asha", adaptive_asha_keys, as<AdaptiveAshaSearch>},
+    {"async_halving", async_halving_keys, as<AsyncHalvingSearch>},
+    {"custom", custom_keys, as<CustomSearch>},
+    {"adaptive", adaptive_keys, nullptr, "use 'adaptive_asha'"},
+    {"adaptive_simple", adaptive_simple_keys, nullptr, "use 'adaptive_asha'"},
+    {"sync_halving", sync_halving_keys, nullptr, "use 'async_halving'"},
+};
+
+bool has(yaml::Node const& value, std::string_view key) {
+    auto const* found = value.find(key);
+    return found != nullptr && !found->is_null();
+}
+
+void require_end_of_training(yaml::Node const& value, std::string_view name, Path const& path,
+                             Checker& checker) {
+    bool const is_asha = name == "adaptive_asha" || name == "async_halving";
+    bool const has_end = has(value, "max_length") || (has(value, "time_metric") && has(value, "max_time"));
+    if (!is_asha || has_end) return;
+    checker.refuse(codes::missing_key, path.text() + " does not say how long a trial trains",
+                   "add 'max_length: {batches: ...}', or 'time_metric: ...' and 'max_time: ...'",
+                   value.place());
+}
+
+void check_searcher(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (has(value, "source_trial_id") && has(value, "source_checkpoint_uuid")) {
+        checker.refuse_value(
+            *value.find("source_checkpoint_uuid"),
+            path.text() + ": source_trial_id and source_checkpoint_uuid must not both be set",
+            "remove one of them");
+    }
+    auto const* member = find_member(searcher, value);
+    if (checker.is_final() && member != nullptr) require_end_of_training(value, member->name, path, checker);
+}
+
+}  // namespace
+
+constinit Type const searcher{.shape = Shape::tagged_union,
+                              .keys = common_keys,
+                              .members = members,
+                              .tag = "name",
+                              .rule = check_searcher};
+
+}  // namespace det::config::schema

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "../check.hpp"
+#include "rules.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constinit Type const absolute_path{.shape = Shape::text, .rule = require_absolute_path};
+constinit Type const prefix{.shape = Shape::text, .rule = require_plain_prefix};
+
+constexpr Key common_keys[] = {
+    finally({"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
+    {"save_experiment_best", count_from_zero, "0", "how many of the experiment's best checkpoints are kept",
+     into<&CheckpointStorage::save_experiment_best>},
+    {"save_trial_best", count_from_zero, "1", "how many of each trial's best",
+     into<&CheckpointStorage::save_trial_best>},
+    {"save_trial_latest", count_from_zero, "1", "how many of each trial's latest",
+     into<&CheckpointStorage::save_trial_latest>},
+};
+constexpr Key shared_fs_keys[] = {
+    finally({"host_path", text, "", "a directory that every node sees", into<&SharedFsStorage::host_path>}),
+    {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>},
+    {"propagation", text, "rprivate", "of the mount in the container", into<&SharedFsStorage::propagation>},
+    {"container_path", text, "", "no longer used"},
+    {"checkpoint_path", text, "", "no longer used"},
+    {"tensorboard_path", text, "", "no longer used"},
+};
+constexpr Key directory_keys[] = {
+    finally({"container_path", text, "", "a directory in the container",
+             into<&DirectoryStorage::container_path>}),
+};
+constexpr Key s3_keys[] = {
+    finally({"bucket", text, "", "the bucket", into<&S3Storage::bucket>}),
+    secret({"access_key", text, "", "default: as the AWS tools find it", into<&S3Storage::access_key>}),
+    secret({"secret_key", text, "", "default: as the AWS tools find it", into<&S3Storage::secret_key>}),
+    {"endpoint_url", text, "", "of an S3 that is not Amazon's", into<&S3Storage::endpoint_url>},
+    {"prefix", prefix, "", "begins every name", into<&S3Storage::prefix>},
+};
+constexpr Key gcs_keys[] = {
+    finally({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>}),
+    {"prefix", prefix, "", "begins every name", into<&GcsStorage::prefix>},
+};
+constexpr Key azure_keys[] = {
+    finally({"container", text, "", "the container", into<&AzureStorage::container>}),
+    secret({"connection_string", text, "", "says where and how", into<&AzureStorage::connection_string>}),
+    // A URL may carry a signature that opens the container.
+    secret({"account_url", text, "", "says where", into<&AzureStorage::account_url>}),
+    secret({"credential", text, "", "for account_url", into<&AzureStorage::credential>}),
+};
+constexpr Key hdfs_keys[] = {
+    finally({"hdfs_url", text, "", "the name node"}),
+    finally({"hdfs_path", absolute_path, "", "the directory"}),
+    {"user", text, "", "who writes"},
+};
+
+template <class Alternative>
+constexpr auto as = into_alternative<&CheckpointStorage::location, Alternative>;
+
+constexpr Member members[] = {
+    {"shared_fs", shared_fs_keys, as<SharedFsStorage>},
+    {"directory", directory_keys, as<DirectoryStorage>},
+    {"s3", s3_keys, as<S3Storage>},
+    {"gcs", gcs_keys, as<GcsStorage>},
+    {"azure", azure_keys, as<AzureStorage>},
+    {"hdfs", hdfs_keys, nullptr, "use 'shared_fs', or 's3'"},
+};
+
+std::string const* text_of(yaml::Node const& value, std::string_view key) {
+    auto const* found = value.find(key);
+    return found != nullptr ? found->text() : nullptr;
+}
+
+bool lies_below(std::string const& path, std::string const& top) {
+    return path == top || path.starts_with(top.ends_with('/') ? top : top + "/");
+}
+
+void require_storage_below_host(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const* host_path = text_of(value, "host_path");
+    auto const* storage_path = text_of(value, "storage_path");
+    if (host_path == nullptr || storage_path == nullptr) return;
+    auto const top = clean_path(*host_path);
+    auto const below = clean_path(*storage_path);
+    bool const is_below =
+        below.starts_with('/') ? lies_below(below, top) : below != ".." && !below.starts_with("../");
+    if (is_below) return;
+    checker.refuse_value(
+        *value.find("storage_path"),
+        fmt::format("{}: storage_path must either be a relative directory or a subdirectory of host_path",
+                    path.text()));
+}
+
+void require_azure_credentials(yaml::Node const& value, Path const& path, Checker& checker) {
+    bool const has_string = text_of(value, "connection_string") != nullptr;
+    bool const has_url = text_of(value, "account_url") != nullptr;
+    if (has_string && text_of(value, "credential") != nullptr) {
+        checker.refuse_value(*value.find("credential"),
+                             path.text() + ": credential and connection_string must not both be set",
+                             "remove one");
+    }
+    if (checker.is_final() ? has_string == has_url : has_string && has_url) {
+        checker.refuse(codes::bad_value,
+                       path.text() + ": Exactly one of connection_string or account_url must be set",
+                       "set one of them", value.place());
+    }
+}
+
+void check_storage(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const* member = find_member(checkpoint_storage, value);
+    if (member == nullptr || member->name == "shared_fs") require_storage_below_host(value, path, checker);
+    if (member != nullptr && member->name == "azure") require_azure_credentials(value, path, checker);
+}
+
+/// Azure's credentials are one block: who gives a connection string or a URL takes no part of another's.
+yaml::Node without_lower_credentials(yaml::Node const& high, yaml::Node const& low) {
+    constexpr std::string_view block[] = {"connection_string", "account_url", "credential"};
+    if (text_of(high, "connection_string") == nullptr && text_of(high, "account_url") == nullptr) return low;
+    std::vector<yaml::Node::Entry> kept;
+    for (auto const& entry : low.entries()) {
+        if (std::find(std::begin(block), std::end(block), entry.key) == std::end(block))
+            kept.push_back(entry);
+    }
+    return yaml::Node(std::move(kept), low.place());
+}
+
+}  // namespace
+
+constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
+                                        .keys = common_keys,
+                                        .members = members,
+                                        .tag = "type",
+                                        .rule = check_storage,
+                                        .inheritable = without_lower_credentials};
+
+}  // namespace det::config::schema

@@ -1,0 +1,84 @@
+#pragma once
+#include <det/config/experiment_config.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+#include "type.hpp"
+
+// How a checked value gets into a field: by the field's C++ type. A row of a table names the field with
+// into<&Resources::max_slots>, and that is all it takes.
+namespace det::config::schema {
+
+/// Every key of the object that is present, into the struct whose fields the rows name.
+void store_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
+/// The common keys, then those of the member.
+void store_object(void* object, yaml::Node const& value, Type const& type);
+
+void assign(bool& field, yaml::Node const& value, Type const& type);
+void assign(std::int64_t& field, yaml::Node const& value, Type const& type);
+void assign(double& field, yaml::Node const& value, Type const& type);
+void assign(std::string& field, yaml::Node const& value, Type const& type);
+void assign(yaml::Node& field, yaml::Node const& value, Type const& type);
+void assign(Entrypoint& field, yaml::Node const& value, Type const& type);
+void assign(Length& field, yaml::Node const& value, Type const& type);
+void assign(EnvironmentVariable& field, yaml::Node const& value, Type const& type);
+void assign(Hyperparameters& field, yaml::Node const& value, Type const& type);
+
+/// A choice: the enumerators stand in the order of the words.
+template <class Enum>
+requires std::is_enum_v<Enum>
+void assign(Enum& field, yaml::Node const& value, Type const& type) {
+    for (std::size_t i = 0; i < type.words.size(); ++i) {
+        if (type.words[i] == *value.text()) field = static_cast<Enum>(i);
+    }
+}
+
+/// A struct whose fields the rows of the object's table name.
+template <class Struct>
+requires std::is_class_v<Struct>
+void assign(Struct& field, yaml::Node const& value, Type const& type) { store_object(&field, value, type); }
+
+template <class T>
+void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) {
+    assign(field.emplace(), value, type);
+}
+
+/// By the way of `either` that the value takes. No way: it was not checked, and nothing may be read from it.
+template <class T>
+void assign_checked(T& field, yaml::Node const& value, Type const& type) {
+    if (auto const* way = find_way(type, value.kind())) assign(field, value, *way);
+}
+
+template <class T>
+void assign(std::vector<T>& field, yaml::Node const& value, Type const& type) {
+    field.clear();
+    for (auto const& item : value.items()) assign_checked(field.emplace_back(), item, *type.item);
+}
+
+template <class T>
+void assign(std::map<std::string, T>& field, yaml::Node const& value, Type const& type) {
+    for (auto const& entry : value.entries()) assign_checked(field[entry.key], entry.value, *type.item);
+}
+
+template <class T>
+struct FieldOwner;
+template <class Struct, class Field>
+struct FieldOwner<Field Struct::*> {
+    using type = Struct;
+};
+
+template <auto Field>
+void into(void* object, yaml::Node const& value, Type const& type) {
+    auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);
+    assign_checked(owner.*Field, value, type);
+}
+
+/// Of a union: makes the variant hold this alternative.
+template <auto Field, class Alternative>
+void into_alternative(void* object, yaml::Node const& value, std::span<Key const> keys) {
+    auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);
+    store_keys(&(owner.*Field).template emplace<Alternative>(), value, keys);
+}
+
+}  // namespace det::config::schema

@@ -1,0 +1,142 @@
+#pragma once
+#include <det/yaml/node.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+// The language in which the key tables are written. A table says everything there is to know of a key: its
+// name, type, default, meaning, rules and where its value goes. Checking, the spelling hints, merging,
+// defaults, masking and reading are each one walk over these tables.
+namespace det::config {
+
+class Checker;
+struct Path;
+
+namespace schema {
+
+enum class Shape {
+    anything,
+    boolean,
+    integer,
+    number,
+    text,
+    choice,          // one of `words`
+    list,            // of `item`
+    map,             // free names to `item`
+    object,          // `keys`
+    tagged_union,    // `keys`, and those of the member that the value of `tag` names
+    either,          // the one of `ways` that fits the kind of what was written
+    hyperparameter,  // constant, searched for, or a map of hyperparameters
+};
+
+/// What becomes of a value that two layers have. Scalars always replace, maps always merge.
+enum class Merge {
+    natural,      // lists follow each other, the lower layer's first
+    atomic,       // the higher value, whatever it is
+    as_set,       // a list without repetitions
+    by_item_key,  // the higher list, then the lower one's items whose `item_key` it does not have
+};
+
+enum class Required {
+    no,
+    always,   // wherever the object is written
+    finally,  // once all layers are merged
+};
+
+/// From when on a secret is hidden.
+enum class Secrecy { shown, hidden };
+
+struct Type;
+/// Writes a checked value into a field of the struct that `object` points to.
+using Store = void (*)(void* object, yaml::Node const& value, Type const& type);
+
+struct Key {
+    std::string_view name;
+    Type const& type;
+    std::string_view preset;  // the default as YAML; empty: absent
+    std::string_view help;
+    Store store = nullptr;
+    Required required = Required::no;
+    Secrecy secrecy = Secrecy::shown;
+    std::string_view ignored_because = {};
+};
+
+/// One of the shapes of a union: of the searchers, of the storages.
+struct Member {
+    std::string_view name;
+    std::span<Key const> keys;
+    void (*store)(void* object, yaml::Node const& value, std::span<Key const> keys) = nullptr;
+    std::string_view use_instead = {};  // of one that Determined has given up
+};
+
+struct Type {
+    Shape shape = Shape::anything;
+    std::string_view wanted = {};  // in messages, where the shape alone says too little
+    std::string_view hint = {};    // how to write it, where it was written as something else
+    std::int64_t least = std::numeric_limits<std::int64_t>::min();
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    double above = -std::numeric_limits<double>::infinity();
+    std::span<std::string_view const> words = {};
+    std::span<Key const> keys = {};
+    std::span<Member const> members = {};
+    std::string_view tag = {};  // the key that names the member
+    bool is_open = false;       // other keys are the user's own
+    Type const* item = nullptr;
+    std::span<Type const* const> ways = {};
+    Merge merge = Merge::natural;
+    std::string_view item_key = {};
+    /// A rule of its own, once the shape is right.
+    void (*rule)(yaml::Node const& value, Path const& path, Checker& checker) = nullptr;
+    /// The one form that the rest of the program knows, of a value that may be written in several.
+    yaml::Node (*normalise)(yaml::Node const& value) = nullptr;
+    /// What is left to inherit of the lower value, where the higher one forbids parts of it.
+    yaml::Node (*inheritable)(yaml::Node const& high, yaml::Node const& low) = nullptr;
+};
+
+// The types that need no table.
+extern Type const anything, boolean, text, integer, count_from_zero, count_from_one, number, text_list,
+    integer_list, free_map;
+
+constexpr Type integer_between(std::int64_t least, std::int64_t most) {
+    return {.shape = Shape::integer, .least = least, .most = most};
+}
+constexpr Type choice_of(std::span<std::string_view const> words) {
+    return {.shape = Shape::choice, .words = words};
+}
+constexpr Type list_of(Type const& item) { return {.shape = Shape::list, .item = &item}; }
+constexpr Type object_of(std::span<Key const> keys) { return {.shape = Shape::object, .keys = keys}; }
+
+// Marks on a row of a table.
+constexpr Key always(Key key) {
+    key.required = Required::always;
+    return key;
+}
+constexpr Key finally(Key key) {
+    key.required = Required::finally;
+    return key;
+}
+constexpr Key secret(Key key) {
+    key.secrecy = Secrecy::hidden;
+    return key;
+}
+constexpr Key ignored(std::string_view because, Key key) {
+    key.ignored_because = because;
+    return key;
+}
+
+Key const* find_key(std::span<Key const> keys, std::string_view name);
+/// The member that a union's value names; nullptr where it names none, or an unknown one.
+Member const* find_member(Type const& type, yaml::Node const& value);
+/// The key in an object, or in a union as far as its member is known; nullptr where there is none such.
+Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
+bool accepts(Type const& type, yaml::Kind kind);
+/// Of `either`, the way that takes a value of this kind; every other type is its own only way.
+Type const* find_way(Type const& type, yaml::Kind kind);
+/// "an integer of at least 1": what a message says it expected.
+std::string wanted(Type const& type);
+
+}  // namespace schema
+}  // namespace det::config

@@ -1,0 +1,82 @@
+#include "unknown_key.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+
+#include "schema/tables.hpp"
+
+namespace det::config {
+namespace {
+
+using schema::Key;
+using schema::Shape;
+using schema::Type;
+
+constexpr std::size_t keys_listed_max = 8;
+
+void add_names(std::vector<std::string_view>& names, std::span<Key const> keys) {
+    for (auto const& key : keys) names.push_back(key.name);
+}
+
+std::vector<std::string_view> known_names(yaml::Node const& owner, Type const& type) {
+    std::vector<std::string_view> names;
+    add_names(names, type.keys);
+    auto const* chosen = find_member(type, owner);
+    for (auto const& member : type.members) {
+        if (chosen == nullptr || chosen == &member) add_names(names, member.keys);
+    }
+    return names;
+}
+
+/// Of a union: the members that do have the key.
+std::string members_with(Type const& type, std::string_view name) {
+    std::string out;
+    for (auto const& member : type.members) {
+        if (find_key(member.keys, name) == nullptr || !member.use_instead.empty()) continue;
+        out += (out.empty() ? "" : ", ") + std::string(member.name);
+    }
+    return out;
+}
+
+/// The object at the top that has the key: it is often only indented wrongly.
+std::string home_of(std::string_view name) {
+    auto const& top = schema::experiment;
+    if (find_key(top.keys, name) != nullptr) return "out to the top level";
+    for (auto const& key : top.keys) {
+        bool const has_keys = key.type.shape == Shape::object || key.type.shape == Shape::tagged_union;
+        if (has_keys && !key.type.is_open && find_key(key.type, yaml::Node(), name) != nullptr) {
+            return fmt::format("under '{}'", key.name);
+        }
+    }
+    return "";
+}
+
+std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type) {
+    auto const others = members_with(type, entry.key);
+    if (!others.empty()) return fmt::format("'{}' is for {}", entry.key, others);
+    auto const names = known_names(owner, type);
+    if (auto const colon = entry.key.find(':'); colon != std::string::npos && entry.value.is_null()) {
+        return fmt::format("put a blank after the colon: '{}: {}'", entry.key.substr(0, colon),
+                           entry.key.substr(colon + 1));
+    }
+    if (auto const near = nearest_word(entry.key, names)) return fmt::format("use '{}'", *near);
+    if (auto const home = home_of(entry.key); !home.empty())
+        return fmt::format("move '{}' {}", entry.key, home);
+    if (names.size() <= keys_listed_max) return fmt::format("known here: {}", fmt::join(names, ", "));
+    return "";
+}
+
+}  // namespace
+
+Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type,
+                  Path const& path) {
+    auto const where = path.text();
+    auto message = fmt::format("unknown key '{}'", entry.key);
+    if (!where.empty()) message += " in " + where;
+    if (auto const* member = find_member(type, owner)) message += fmt::format(" '{}'", member->name);
+    return Error{codes::unknown_key, std::move(message), hint_for(entry, owner, type),
+                 entry.key_place.span()};
+}
+
+}  // namespace det::config

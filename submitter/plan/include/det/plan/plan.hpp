@@ -1,0 +1,29 @@
+#pragma once
+#include <det/config/experiment_config.hpp>
+#include <det/foundation/diagnostic.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/site/site.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace det::plan {
+
+/// An experiment as jobs of a site: what will be asked of Slurm, before anything is.
+struct SubmissionPlan {
+    site::Pool pool;
+    TrialShape shape;  // of each trial
+    std::uint32_t trial_count = 1;
+    std::uint32_t concurrent_trials_max = 1;
+    std::vector<std::string> sbatch_args;  // the user's own, behind ours
+
+    /// Slurm's array indices, throttled: "0-0%1".
+    std::string array() const;
+};
+
+/// slots_per_trial as whole nodes: at most a node's slots are one node, more must be a whole multiple of
+/// them. Whatever can never run here is said with the numbers and with what would fit. Pure.
+Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,
+                                                    site::Site const& site);
+
+}  // namespace det::plan

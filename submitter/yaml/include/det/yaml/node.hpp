@@ -1,0 +1,84 @@
+#pragma once
+#include <det/yaml/source.hpp>
+
+#include <optional>
+#include <variant>
+
+namespace det::yaml {
+
+enum class Kind { null, boolean, integer, real, text, list, map };
+
+/// A value and where it was written. Lists and maps are shared and never change: a copy is cheap, and an
+/// edited tree is a new one that shares what stayed the same.
+class Node {
+public:
+    struct Entry;
+    struct Table;
+    using List = std::vector<Node>;
+    using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+    Node() = default;  // null, written nowhere
+    Node(Node const&) = default;
+    Node(Node&&) = default;
+    ~Node() = default;
+    /// By value, so that a node may be assigned a part of itself.
+    Node& operator=(Node other) noexcept;
+    Node(Scalar scalar, Place place);
+    Node(List items, Place place);
+    /// No key twice: find_duplicate tells beforehand.
+    Node(std::vector<Entry> entries, Place place);
+
+    Kind kind() const { return static_cast<Kind>(value_.index()); }
+    bool is_null() const { return kind() == Kind::null; }
+    bool is_scalar() const { return kind() < Kind::list; }
+    bool is_list() const { return kind() == Kind::list; }
+    bool is_map() const { return kind() == Kind::map; }
+    bool is_text() const { return kind() == Kind::text; }
+    bool is_number() const { return kind() == Kind::integer || kind() == Kind::real; }
+
+    bool const* boolean() const { return std::get_if<bool>(&value_); }
+    std::int64_t const* integer() const { return std::get_if<std::int64_t>(&value_); }
+    /// Of integers too.
+    std::optional<double> number() const;
+    std::string const* text() const { return std::get_if<std::string>(&value_); }
+    /// Of anything but a list: empty.
+    List const& items() const;
+    /// In the order of the file. Of anything but a map: empty.
+    std::vector<Entry> const& entries() const;
+    Entry const* find_entry(std::string_view key) const;
+    /// The value under the key. A null counts as there: the caller knows what it means.
+    Node const* find(std::string_view key) const;
+
+    Place const& place() const { return place_; }
+    Node at(Place place) const;
+
+    /// Same value; places do not count, the order of a map's keys neither.
+    friend bool operator==(Node const& a, Node const& b);
+
+private:
+    // In the order of Kind.
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::shared_ptr<List const>,
+                 std::shared_ptr<Table const>>
+        value_;
+    Place place_;
+};
+
+struct Node::Entry {
+    std::string key;
+    Place key_place;
+    Node value;
+};
+
+/// Entries whose key an earlier one has already.
+struct DuplicateKey {
+    std::size_t first;
+    std::size_t again;
+};
+std::vector<DuplicateKey> find_duplicates(std::vector<Node::Entry> const& entries);
+
+/// "a string", "an integer", "a list": for "expected ..., found ...".
+std::string_view kind_name(Kind kind);
+/// What was found, for messages: "the string 'x'", "the integer 5", "a list", "nothing".
+std::string describe(Node const& node);
+
+}  // namespace det::yaml

@@ -1,0 +1,115 @@
+// The only file that knows yaml-cpp. We use its parser alone: its own tree lets duplicate keys pass and can
+// be made to loop by an anchor inside itself.
+#include <det/yaml/parse.hpp>
+
+#include <algorithm>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include "syntax_hint.hpp"
+#include "text_check.hpp"
+#include "tree_builder.hpp"
+
+namespace det::yaml {
+namespace {
+
+TreeBuilder::Mark from(YAML::Mark const& mark) { return {std::max(mark.line, 0), std::max(mark.column, 0)}; }
+
+/// Hands the events of the first document on and refuses a second one.
+class Events : public YAML::EventHandler {
+public:
+    explicit Events(TreeBuilder& builder) : builder_(builder) {}
+
+    void OnDocumentStart(YAML::Mark const& mark) override {
+        if (++documents_ > 1) refuse_second(from(mark));
+    }
+    void OnDocumentEnd() override {}
+    void OnNull(YAML::Mark const& mark, YAML::anchor_t anchor) override {
+        builder_.on_null(from(mark), anchor);
+    }
+    void OnAlias(YAML::Mark const& mark, YAML::anchor_t anchor) override {
+        builder_.on_alias(from(mark), anchor);
+    }
+    void OnScalar(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
+                  std::string const& value) override {
+        builder_.on_scalar(from(mark), tag, anchor, value);
+    }
+    void OnSequenceStart(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        builder_.on_list_start(from(mark), tag, anchor);
+    }
+    void OnSequenceEnd() override { builder_.on_end(); }
+    void OnMapStart(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
+        builder_.on_map_start(from(mark), tag, anchor);
+    }
+    void OnMapEnd() override { builder_.on_end(); }
+
+private:
+    /// yaml-cpp begins another document wherever the first can't go on, with or without "---".
+    [[noreturn]] void refuse_second(TreeBuilder::Mark mark) {
+        auto const at = builder_.place(mark);
+        bool const is_marked = at.source->line(at.line).starts_with("---");
+        builder_.report(is_marked ? Error{codes::syntax, "a second document in the file",
+                                          "put each configuration into a file of its own", at.span()}
+                                  : Error{codes::syntax, "this line does not fit in with the lines above it",
+                                          "a file is one map: every key followed by ': '", at.span()});
+        throw TreeBuilder::Abandoned{};
+    }
+
+    TreeBuilder& builder_;
+    int documents_ = 0;
+};
+
+Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
+    auto at = builder.place(from(thrown.mark));
+    auto const line = at.source->line(at.line);
+    auto const advice = advise(thrown.msg, line);
+    if (advice.place == AdvicePlace::innermost_open) at = builder.innermost_open().value_or(at);
+    if (advice.place == AdvicePlace::first_tab) at.column = static_cast<std::uint32_t>(line.find('\t') + 1);
+    return Error{codes::syntax, std::string(advice.message), std::string(advice.hint), at.span()};
+}
+
+/// `text` is what the parser reads; it has the lines and columns of the source.
+Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::string text,
+                                     Limits const& limits) {
+    TreeBuilder builder(source, limits);
+    Events events(builder);
+    try {
+        std::istringstream stream(std::move(text));
+        YAML::Parser parser(stream);
+        while (parser.HandleNextDocument(events)) continue;
+    } catch (TreeBuilder::Abandoned const&) {
+        // The builder has said why.
+    } catch (YAML::Exception const& thrown) {
+        builder.report(syntax_error(builder, thrown));
+    }
+    return std::move(builder).finish();
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
+}  // namespace
+
+Result<Node, Diagnostics> parse_document(std::string_view text, std::string file_name, Limits const& limits) {
+    auto const source =
+        std::make_shared<Source const>(std::move(file_name), std::string(without_byte_order_mark(text)));
+    if (auto problem = find_bad_text(source, limits)) return Diagnostics(*std::move(problem));
+    return parse_text(source, source->text(), limits);
+}
+
+Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std::size_t offset,
+                                      Limits const& limits) {
+    if (auto problem = find_bad_text(source, limits)) return Diagnostics(*std::move(problem));
+    // Blanks in place of what stands before the value keep the columns right.
+    auto text = source->text();
+    text.replace(0, offset, offset, ' ');
+    return parse_text(std::move(source), std::move(text), limits);
+}
+
+}  // namespace det::yaml

@@ -1,0 +1,189 @@
+#include <det/foundation/text.hpp>
+#include <det/yaml/parse.hpp>
+#include <det/yaml/render.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace det::yaml {
+namespace {
+
+// Strings only in YAML 1.2; older readers make booleans of them.
+constexpr std::string_view old_booleans[] = {"y", "n", "yes", "no", "on", "off"};
+
+bool begins_plain(std::string_view text) {
+    auto const c = text.front();
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || text.starts_with("./");
+}
+
+/// What every reader takes for a string without quotes. Strict on purpose: a needless quote harms nobody.
+bool is_plain(std::string_view text) {
+    constexpr std::string_view harmless =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-+=@%$:, ";
+    if (text.empty() || !begins_plain(text) || text.back() == ' ' || text.back() == ':') return false;
+    if (text.find_first_not_of(harmless) != std::string_view::npos) return false;
+    if (text.find(": ") != std::string_view::npos) return false;
+    auto const lower = to_lower(text);
+    if (std::find(std::begin(old_booleans), std::end(old_booleans), lower) != std::end(old_booleans))
+        return false;
+    auto const meaning = resolve_plain(text);
+    return meaning && std::holds_alternative<std::string>(*meaning);
+}
+
+/// The bytes of the first character; the text is UTF-8.
+std::string_view first_character(std::string_view text) {
+    std::size_t size = 1;
+    while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) ++size;
+    return text.substr(0, size);
+}
+
+char32_t code_point(std::string_view character) {
+    auto const lead = static_cast<unsigned char>(character[0]);
+    if (character.size() == 1) return lead;
+    auto value = static_cast<char32_t>(lead & (0x7f >> character.size()));
+    for (auto const c : character.substr(1)) value = value << 6 | (static_cast<unsigned char>(c) & 0x3f);
+    return value;
+}
+
+/// What a terminal or an older YAML reader would act on instead of showing it.
+bool needs_escape(std::string_view character) {
+    auto const value = code_point(character);
+    return value == 0x2028 || value == 0x2029 || value == 0xfeff || escape_control(character) != character;
+}
+
+std::string escape_of(std::string_view character) {
+    auto const value = static_cast<std::uint32_t>(code_point(character));
+    switch (value) {
+        case '\n':
+            return "\\n";
+        case '\t':
+            return "\\t";
+        case '\r':
+            return "\\r";
+        default:
+            return value < 0x100 ? fmt::format("\\x{:02x}", value) : fmt::format("\\u{:04x}", value);
+    }
+}
+
+std::string in_double_quotes(std::string_view text) {
+    std::string out = "\"";
+    while (!text.empty()) {
+        auto const character = first_character(text);
+        text.remove_prefix(character.size());
+        if (character == "\"" || character == "\\") {
+            out += '\\';
+            out += character;
+        } else if (needs_escape(character)) {
+            out += escape_of(character);
+        } else {
+            out += character;
+        }
+    }
+    return out + '"';
+}
+
+std::string in_single_quotes(std::string_view text) {
+    std::string out = "'";
+    for (auto const c : text) out += c == '\'' ? "''" : std::string(1, c);
+    return out + "'";
+}
+
+bool has_escapes(std::string_view text) {
+    for (; !text.empty(); text.remove_prefix(first_character(text).size())) {
+        if (needs_escape(first_character(text))) return true;
+    }
+    return false;
+}
+
+std::string one_line(std::string_view text) {
+    if (is_plain(text)) return std::string(text);
+    return has_escapes(text) ? in_double_quotes(text) : in_single_quotes(text);
+}
+
+/// Several lines that a `|` block gives back to the byte.
+bool is_block(std::string_view text) {
+    if (text.find('\n') == std::string_view::npos || text.ends_with("\n\n")) return false;
+    if (text.front() == ' ' || text.front() == '\n') return false;
+    auto const lines = split_lines(text);
+    return std::none_of(lines.begin(), lines.end(), [](std::string_view line) {
+        return has_escapes(line) || (!line.empty() && trim(line).empty());
+    });
+}
+
+std::string block(std::string_view text, std::string const& indent) {
+    std::string out = text.ends_with('\n') ? "|\n" : "|-\n";
+    for (auto const line : split_lines(text)) {
+        if (!line.empty()) out += indent;
+        out += line;
+        out += '\n';
+    }
+    return out;
+}
+
+std::string real_number(double value) {
+    if (std::isnan(value)) return ".nan";
+    if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+    auto text = fmt::format("{}", value);
+    // PyYAML takes 1e-05 for a string: it wants a point in every number that is not whole.
+    if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".0");
+    return text;
+}
+
+std::string scalar(Node const& node, std::string const& indent) {
+    if (auto const* value = node.boolean()) return *value ? "true\n" : "false\n";
+    if (auto const* value = node.integer()) return fmt::format("{}\n", *value);
+    if (auto const value = node.number()) return real_number(*value) + '\n';
+    if (auto const* value = node.text())
+        return is_block(*value) ? block(*value, indent) : one_line(*value) + '\n';
+    return "null\n";
+}
+
+void write(std::string& out, Node const& node, std::string const& indent);
+
+/// What follows "key:" or "-".
+void write_value(std::string& out, Node const& value, std::string const& indent) {
+    if (value.is_list() && value.items().empty()) {
+        out += " []\n";
+    } else if (value.is_map() && value.entries().empty()) {
+        out += " {}\n";
+    } else if (value.is_scalar()) {
+        out += ' ' + scalar(value, indent);
+    } else {
+        out += '\n';
+        write(out, value, indent);
+    }
+}
+
+/// A map or list within a list begins on the line of its dash.
+void write_item(std::string& out, Node const& item, std::string const& indent) {
+    auto const is_empty = item.items().empty() && item.entries().empty();
+    if (item.is_scalar() || is_empty) {
+        out += indent + '-';
+        write_value(out, item, indent + "  ");
+        return;
+    }
+    auto const start = out.size();
+    write(out, item, indent + "  ");
+    out[start + indent.size()] = '-';
+}
+
+void write(std::string& out, Node const& node, std::string const& indent) {
+    for (auto const& item : node.items()) write_item(out, item, indent);
+    for (auto const& entry : node.entries()) {
+        out += indent + one_line(entry.key) + ':';
+        write_value(out, entry.value, indent + "  ");
+    }
+}
+
+}  // namespace
+
+std::string render_yaml(Node const& node) {
+    std::string out;
+    if (node.is_scalar()) return scalar(node, "  ");
+    if (node.items().empty() && node.entries().empty()) return node.is_list() ? "[]\n" : "{}\n";
+    write(out, node, "");
+    return out;
+}
+
+}  // namespace det::yaml

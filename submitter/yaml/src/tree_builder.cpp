@@ -1,0 +1,305 @@
+#include "tree_builder.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unordered_set>
+
+#include "scalar.hpp"
+
+namespace det::yaml {
+namespace {
+
+constexpr std::string_view core_tag_prefix = "tag:yaml.org,2002:";
+
+// How the parser writes the tags that nobody wrote: of a plain value, of a quoted one or a block.
+constexpr std::string_view plain_tag = "?";
+constexpr std::string_view quoted_tag = "!";
+
+/// Past the tag and the anchor that may stand before a value on its line.
+std::size_t skip_properties(std::string_view text, std::size_t at) {
+    while (at < text.size() && (text[at] == '!' || text[at] == '&')) {
+        at = std::min(text.find_first_of(" \t\r\n", at), text.size());
+        at = std::min(text.find_first_not_of(" \t", at), text.size());
+    }
+    return at;
+}
+
+/// Where the quoted text that begins at `at` ends; npos where its quote never closes.
+std::size_t find_closing_quote(std::string_view text, std::size_t at) {
+    auto const quote = text[at];
+    for (++at; at < text.size(); ++at) {
+        if (quote == '"' && text[at] == '\\') {
+            ++at;
+        } else if (text[at] == quote) {
+            bool const is_doubled = quote == '\'' && at + 1 < text.size() && text[at + 1] == quote;
+            if (!is_doubled) return at;
+            ++at;
+        }
+    }
+    return std::string_view::npos;
+}
+
+/// "!!int", as people write it.
+std::string tag_as_written(std::string_view tag) {
+    if (tag.starts_with(core_tag_prefix)) return "!!" + std::string(tag.substr(core_tag_prefix.size()));
+    return std::string(tag);
+}
+
+}  // namespace
+
+TreeBuilder::TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits)
+    : source_(std::move(source)), limits_(limits) {}
+
+Place TreeBuilder::place(Mark mark, std::size_t width) const {
+    return Place{source_, static_cast<std::uint32_t>(mark.line + 1),
+                 static_cast<std::uint32_t>(mark.column + 1), static_cast<std::uint32_t>(width)};
+}
+
+std::optional<Place> TreeBuilder::innermost_open() const {
+    if (open_.empty()) return std::nullopt;
+    return open_.back().place;
+}
+
+std::size_t TreeBuilder::byte_of(Mark mark) const {
+    auto const at = place(mark);
+    return source_->offset(at.line, at.column);
+}
+
+void TreeBuilder::problem(ErrorCode code, std::string message, std::string hint, Place const& place) {
+    problems_.report(Error{code, std::move(message), std::move(hint), place.span()});
+}
+
+void TreeBuilder::abandon(ErrorCode code, std::string message, std::string hint, Place const& place) {
+    problem(code, std::move(message), std::move(hint), place);
+    throw Abandoned{};
+}
+
+void TreeBuilder::on_null(Mark mark, Anchor anchor) {
+    auto const at = place(mark);
+    charge({}, at);
+    attach({Node(Node::Scalar{}, at), {}}, anchor);
+}
+
+void TreeBuilder::on_alias(Mark mark, Anchor anchor) {
+    auto const written = source_->line(static_cast<std::uint32_t>(mark.line + 1))
+                             .substr(static_cast<std::size_t>(mark.column));
+    auto const at = place(mark, std::min(written.find_first_of(" ,]}:\t"), written.size()));
+    if (anchor >= anchored_.size() || !anchored_[anchor]) {
+        abandon(codes::syntax, "the anchor refers to itself", "an alias may only name a value that has ended",
+                at);
+    }
+    auto value = *anchored_[anchor];
+    charge(value.weight, at);
+    value.node = value.node.at(at);
+    attach(std::move(value), 0);
+}
+
+void TreeBuilder::on_scalar(Mark mark, std::string_view tag, Anchor anchor, std::string const& value) {
+    auto width = value.size();
+    auto const& text = source_->text();
+    auto const start = skip_properties(text, byte_of(mark));
+    bool const is_quoted =
+        tag != plain_tag && start < text.size() && (text[start] == '"' || text[start] == '\'');
+    if (is_quoted) {
+        auto const end = find_closing_quote(text, start);
+        if (end == std::string_view::npos) {
+            abandon(codes::syntax, "a quote that is never closed",
+                    fmt::format("close it with {}", text[start]), place(mark));
+        }
+        width = end + 1 - start;
+    }
+    auto const at = place(mark, std::max<std::size_t>(width, 1));
+    check_bytes(value, at);
+    Weight const weight{1, value.size(), 0};
+    charge(weight, at);
+    attach({scalar(tag, value, at), weight}, anchor, tag == plain_tag);
+}
+
+/// Escapes can make bytes that the file itself may not have.
+void TreeBuilder::check_bytes(std::string_view value, Place const& at) {
+    if (value.find('\0') != std::string_view::npos) {
+        problem(codes::syntax, "a string can't hold a NUL byte", "leave out the \\0", at);
+    }
+    // yaml-cpp makes the single bytes 85 and a0 of \N and \_.
+    if (!is_valid_utf8(value)) {
+        problem(codes::syntax, "the escapes \\N and \\_ are not known here", "write \\x85 or \\xa0", at);
+    }
+}
+
+Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Place at) {
+    if (tag == quoted_tag) return Node(value, std::move(at));
+    auto const too_large = [&] {
+        problem(codes::bad_value, fmt::format("the number {} is too large for 64 bits", value),
+                fmt::format("write it in quotes: '{}'", value), at);
+        return Node(value, at);
+    };
+    if (tag == plain_tag) {
+        auto plain = resolve_plain(value);
+        return plain ? Node(*std::move(plain), std::move(at)) : too_large();
+    }
+    constexpr std::string_view types[] = {"str", "int", "float", "bool", "null"};
+    auto const type =
+        tag.starts_with(core_tag_prefix) ? tag.substr(core_tag_prefix.size()) : std::string_view();
+    if (std::find(std::begin(types), std::end(types), type) == std::end(types)) {
+        problem(codes::syntax, fmt::format("unknown tag '{}'", tag_as_written(tag)),
+                "leave the tag out; !!str, !!int, !!float, !!bool and !!null are known", at);
+        return Node(value, std::move(at));
+    }
+    auto tagged = resolve_tagged(type, value);
+    if (tagged.reading == Reading::out_of_range) return too_large();
+    if (tagged.reading == Reading::not_that_type) {
+        problem(codes::bad_value, fmt::format("'{}' is no {}", value, tag_as_written(tag)),
+                "leave the tag out", at);
+    }
+    return Node(std::move(tagged.value), std::move(at));
+}
+
+void TreeBuilder::on_list_start(Mark mark, std::string_view tag, Anchor anchor) {
+    open(Kind::list, mark, tag, "seq", anchor);
+}
+
+void TreeBuilder::on_map_start(Mark mark, std::string_view tag, Anchor anchor) {
+    open(Kind::map, mark, tag, "map", anchor);
+}
+
+void TreeBuilder::open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor) {
+    auto const at = place(mark);
+    bool const is_known = tag.empty() || tag == plain_tag || tag == quoted_tag ||
+                          (tag.starts_with(core_tag_prefix) && tag.substr(core_tag_prefix.size()) == own_tag);
+    if (!is_known) {
+        problem(codes::syntax, fmt::format("unknown tag '{}'", tag_as_written(tag)), "leave the tag out", at);
+    }
+    if (static_cast<int>(open_.size()) >= limits_.depth) {
+        abandon(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
+                "no configuration needs that", at);
+    }
+    open_.push_back({kind, at, anchor});
+}
+
+void TreeBuilder::on_end() {
+    auto ended = std::move(open_.back());
+    open_.pop_back();
+    auto const weight = ended.weight;
+    auto const anchor = ended.anchor;
+    charge({}, ended.place);  // what is inside was charged as it came
+    auto node =
+        ended.kind == Kind::list ? Node(std::move(ended.items), ended.place) : close_map(std::move(ended));
+    attach({std::move(node), weight}, anchor);
+}
+
+void TreeBuilder::attach(Weighed value, Anchor anchor, bool is_plain_text) {
+    if (anchor != 0) {
+        anchored_.resize(std::max(anchored_.size(), anchor + 1));
+        anchored_[anchor] = value;
+    }
+    if (open_.empty()) {
+        root_ = std::move(value.node);
+        return;
+    }
+    auto& around = open_.back();
+    around.weight.values += value.weight.values;
+    around.weight.text_bytes += value.weight.text_bytes;
+    around.weight.height = std::max(around.weight.height, value.weight.height + 1);
+    if (around.kind == Kind::list) {
+        around.items.push_back(std::move(value.node));
+    } else {
+        attach_to_map(around, std::move(value.node), is_plain_text);
+    }
+}
+
+void TreeBuilder::attach_to_map(Open& around, Node value, bool is_plain_text) {
+    if (!around.key) {
+        around.key = MapKey{value.place().text(), value.place(), false};
+        if (auto const* text = value.text()) {
+            around.key = MapKey{*text, value.place(), is_plain_text && *text == "<<"};
+        } else {
+            problem(codes::wrong_type, fmt::format("a key must be a string, found {}", describe(value)),
+                    value.is_scalar() ? "write the key in quotes" : "", value.place());
+        }
+        return;
+    }
+    Node::Entry entry{std::move(around.key->text), std::move(around.key->place), std::move(value)};
+    bool const is_merge = around.key->is_merge;
+    around.key.reset();
+    if (!is_merge) {
+        around.entries.push_back(std::move(entry));
+    } else if (!around.inherited) {
+        around.inherited = std::move(entry);
+    } else {
+        report_duplicate(*around.inherited, entry);
+    }
+}
+
+Node TreeBuilder::close_map(Open ended) {
+    drop_duplicates(ended);
+    if (ended.inherited) inherit(ended);
+    return Node(std::move(ended.entries), ended.place);
+}
+
+void TreeBuilder::report_duplicate(Node::Entry const& first, Node::Entry const& again) {
+    problems_.report(Error{codes::duplicate_key, fmt::format("the key '{}' stands here twice", again.key),
+                           "remove one of the two", again.key_place.span()}
+                         .noting("the first is at " + first.key_place.text()));
+}
+
+void TreeBuilder::drop_duplicates(Open& map) {
+    std::unordered_set<std::size_t> dropped;
+    for (auto const& [first, again] : find_duplicates(map.entries)) {
+        report_duplicate(map.entries[first], map.entries[again]);
+        dropped.insert(again);
+    }
+    if (dropped.empty()) return;
+    std::vector<Node::Entry> kept;
+    for (std::size_t i = 0; i < map.entries.size(); ++i) {
+        if (!dropped.contains(i)) kept.push_back(std::move(map.entries[i]));
+    }
+    map.entries = std::move(kept);
+}
+
+/// `<<: *base` and `<<: [*a, *b]`: keys that the map does not have itself, the earlier base first.
+void TreeBuilder::inherit(Open& map) {
+    auto const& merge = *map.inherited;
+    auto const bases = merge.value.is_list() ? merge.value.items() : Node::List{merge.value};
+    std::unordered_set<std::string> present;
+    for (auto const& entry : map.entries) present.insert(entry.key);
+    for (auto const& base : bases) {
+        if (!base.is_map()) {
+            problem(codes::wrong_type,
+                    fmt::format("'<<' takes a map or a list of maps, found {}", describe(base)),
+                    "write <<: *name, where &name marks a map", base.place());
+            continue;
+        }
+        for (auto const& entry : base.entries()) {
+            if (present.insert(entry.key).second) map.entries.push_back(entry);
+        }
+    }
+}
+
+Result<Node, Diagnostics> TreeBuilder::finish() && {
+    if (problems_.has_errors()) return std::move(problems_);
+    return std::move(root_);
+}
+
+void TreeBuilder::charge(Weight const& weight, Place const& at) {
+    spent_.values += weight.values;
+    spent_.text_bytes += weight.text_bytes;
+    if (spent_.values > limits_.values) {
+        abandon(codes::document_too_large,
+                fmt::format("more than {} values once aliases are written out", limits_.values),
+                "write large data into a file of its own", at);
+    }
+    if (spent_.text_bytes > limits_.text_bytes) {
+        abandon(
+            codes::document_too_large,
+            fmt::format("more than {} of text once aliases are written out", format_size(limits_.text_bytes)),
+            "write large data into a file of its own", at);
+    }
+    if (static_cast<int>(open_.size()) + weight.height > limits_.depth) {
+        abandon(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
+                "no configuration needs that", at);
+    }
+}
+
+}  // namespace det::yaml

@@ -1,0 +1,87 @@
+#pragma once
+#include <det/yaml/parse.hpp>
+
+namespace det::yaml {
+
+/// Makes the tree from the parser's events and refuses what the parser lets pass: duplicate keys, keys that
+/// are no strings, unknown tags, quotes that never close, anchors within themselves, aliases that grow
+/// without end.
+class TreeBuilder {
+public:
+    /// Where an event happened; line and column from 0, columns in bytes.
+    struct Mark {
+        int line;
+        int column;
+    };
+    /// Anchors are numbered from 1 in the order in which they appear; 0 is none.
+    using Anchor = std::size_t;
+    /// Thrown to leave the parser early; the reason is already among the problems.
+    struct Abandoned {};
+
+    TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits);
+
+    void on_null(Mark mark, Anchor anchor);
+    void on_alias(Mark mark, Anchor anchor);
+    void on_scalar(Mark mark, std::string_view tag, Anchor anchor, std::string const& value);
+    void on_list_start(Mark mark, std::string_view tag, Anchor anchor);
+    void on_map_start(Mark mark, std::string_view tag, Anchor anchor);
+    void on_end();
+
+    void report(Error problem) { problems_.report(std::move(problem)); }
+    Place place(Mark mark, std::size_t width = 1) const;
+    /// The list or map that has begun last and not ended.
+    std::optional<Place> innermost_open() const;
+    Result<Node, Diagnostics> finish() &&;
+
+private:
+    /// What a value costs once every alias in it is written out.
+    struct Weight {
+        std::size_t values = 1;
+        std::size_t text_bytes = 0;
+        int height = 0;
+    };
+    struct Weighed {
+        Node node;
+        Weight weight;
+    };
+    struct MapKey {
+        std::string text;
+        Place place;
+        bool is_merge;  // << without quotes
+    };
+    /// A list or map that has begun and not ended.
+    struct Open {
+        Kind kind;
+        Place place;
+        Anchor anchor;
+        Weight weight = {};
+        Node::List items = {};
+        std::vector<Node::Entry> entries = {};
+        std::optional<MapKey> key = {};
+        std::optional<Node::Entry> inherited = {};  // what stands under <<
+    };
+
+    void attach(Weighed value, Anchor anchor, bool is_plain_text = false);
+    void attach_to_map(Open& around, Node value, bool is_plain_text);
+    void open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor);
+    Node close_map(Open ended);
+    void drop_duplicates(Open& map);
+    void report_duplicate(Node::Entry const& first, Node::Entry const& again);
+    void inherit(Open& map);
+    std::size_t byte_of(Mark mark) const;
+    void charge(Weight const& weight, Place const& place);
+    void check_bytes(std::string_view value, Place const& place);
+    Node scalar(std::string_view tag, std::string const& value, Place place);
+    void problem(ErrorCode code, std::string message, std::string hint, Place const& place);
+    [[noreturn]] void abandon(ErrorCode code, std::string message, std::string hint, Place const& place);
+
+    std::shared_ptr<Source const> source_;
+    Limits limits_;
+    Weight spent_{0, 0, 0};
+    std::vector<Open> open_;
+    std::vector<std::optional<Weighed>> anchored_;
+    Node root_;
+    Diagnostics problems_;
+};
+
+}  // namespace det::yaml

@@ -1,0 +1,18 @@
+#pragma once
+#include <det/transport/transport.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace det::transport {
+
+/// What every Transport has to do. All ranks run a case together, each with its own Transport; what they find
+/// is returned, because Boost.Test may not be called from several threads.
+struct TransportCase {
+    std::string_view name;
+    Status (*run)(Transport& transport);
+};
+
+std::span<TransportCase const> transport_cases();
+
+}  // namespace det::transport

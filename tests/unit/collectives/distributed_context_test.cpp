@@ -1,0 +1,124 @@
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+
+#include "../../conformance/expectation.hpp"
+#include "../transport/rank_threads.hpp"
+#include "check_result.hpp"
+#include "collective_cases.hpp"
+
+using namespace det;
+using namespace det::collectives;
+using transport::check_ranks;
+using transport::LocalOptions;
+using transport::run_ranks;
+
+namespace {
+
+using ContextBody = std::function<Status(DistributedContext& context)>;
+
+std::vector<Status> run_contexts(int ranks, ContextBody const& body, Tuning tuning = {},
+                                 LocalOptions options = {}) {
+    return run_ranks(
+        ranks,
+        [&](auto transport) -> Status {
+            auto const topology = on_one_node(*transport);
+            DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
+            return body(context);
+        },
+        options);
+}
+
+void run_suite(int ranks, Tuning const& tuning, LocalOptions options = {}) {
+    auto const seed = test_seed();
+    BOOST_TEST_CONTEXT(ranks << " ranks, small up to " << tuning.small_limit_bytes << ", segments of "
+                             << tuning.segment_bytes) {
+        auto const body = [seed](DistributedContext& context) { return run_all_cases(context, seed); };
+        check_ranks(run_contexts(ranks, body, tuning, options));
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(distributed_context_test)
+
+BOOST_AUTO_TEST_CASE(one_to_nine_ranks_agree_on_everything) {
+    for (int ranks = 1; ranks <= 9; ++ranks) run_suite(ranks, {});
+}
+
+BOOST_AUTO_TEST_CASE(one_to_nine_ranks_agree_when_nothing_is_small) {
+    for (int ranks = 1; ranks <= 9; ++ranks) run_suite(ranks, nothing_is_small);
+}
+
+BOOST_AUTO_TEST_CASE(algorithms_may_change_over_at_any_size) {
+    for (auto const& tuning : tunings()) {
+        for (int const ranks : {2, 3, 4}) run_suite(ranks, tuning);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_leans_on_buffered_sends) {
+    for (int const ranks : {2, 5}) {
+        for (auto const& tuning : tunings()) run_suite(ranks, tuning, {.eager_limit_bytes = 0});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_single_rank_needs_no_transport) {
+    auto context = DistributedContext::single();
+    BOOST_TEST(context.size() == 1);
+    BOOST_TEST(context.is_chief());
+    BOOST_TEST(context.local_size() == 1);
+    BOOST_TEST(context.cross_size() == 1);
+    must(run_all_cases(context, test_seed()));
+    BOOST_TEST(must(context.gather("only")) == std::vector<std::string>{"only"});
+}
+
+BOOST_AUTO_TEST_CASE(nobody_leaves_a_barrier_before_everybody_has_come) {
+    for (int const ranks : {2, 3, 4, 7}) {
+        std::atomic<int> arrived{0};
+        check_ranks(run_contexts(ranks, [&](DistributedContext& context) -> Status {
+            for (int round = 1; round <= 20; ++round) {
+                ++arrived;
+                DET_TRY(context.barrier());
+                DET_TRY(expect(arrived >= round * ranks, "all ranks to have arrived"));
+                DET_TRY(context.barrier());
+            }
+            return Ok{};
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_sum_has_the_same_bits_from_run_to_run) {
+    std::vector<std::string> results;
+    for (int run = 0; run < 5; ++run) {
+        check_ranks(run_contexts(5, [&](DistributedContext& context) -> Status {
+            std::vector<double> values(10'007);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                values[i] = 1.0 / (static_cast<double>(i * 7) + context.rank().value + 1);
+            }
+            DET_TRY(context.allreduce(std::span(values), ReduceOp::sum));
+            auto const* bytes = reinterpret_cast<char const*>(values.data());
+            if (context.is_chief()) results.emplace_back(bytes, values.size() * sizeof(double));
+            return Ok{};
+        }));
+    }
+    for (auto const& result : results) BOOST_TEST((result == results.front()));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_that_wait_for_it) {
+    auto const results = run_contexts(4, [](DistributedContext& context) -> Status {
+        DET_TRY(context.barrier());
+        if (context.rank().value == 2) context.abandon();
+        return context.barrier();
+    });
+    for (auto const& result : results) BOOST_TEST(!result.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_context_moves) {
+    check_ranks(run_contexts(2, [](DistributedContext& context) -> Status {
+        auto moved = std::move(context);
+        DET_TRY(moved.barrier());
+        context = std::move(moved);
+        return context.barrier();
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,165 @@
+#include <det/config/layers.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+#include <det/foundation/text.hpp>
+#include <det/plan/plan.hpp>
+#include <det/render/script.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::plan;
+
+namespace {
+
+config::ExperimentConfig config_of(std::string const& text) {
+    auto const base = must(config::parse_layer(
+        "name: example\nentrypoint: ./train\nsearcher: {name: single, metric: loss}\n"
+        "checkpoint_storage: {type: shared_fs, host_path: /ck}\nreproducibility: {experiment_seed: 1}\n",
+        "defaults"));
+    auto const written = must(config::parse_layer(text, "exp.yaml"));
+    return must(config::read_experiment_config(must(config::merge_layers({{written}, {base}}))));
+}
+
+config::ExperimentConfig with_slots(int slots) {
+    return config_of("resources:\n  slots_per_trial: " + std::to_string(slots) + "\n");
+}
+
+/// Four nodes of four GPUs, the default, and two without any.
+site::Site small_site() {
+    slurm::Partition gpus{
+        "compute", true, true, "REQUEUE", std::chrono::seconds(30), {{4, 8, "idle", "gpu:4"}}};
+    slurm::Partition cpus{"cpu", false, true, "OFF", {}, {{2, 16, "idle", "(null)"}}};
+    return site::make_site({gpus, cpus});
+}
+
+std::string refusal(int slots) {
+    return explain(must_fail(plan_submission(with_slots(slots), small_site())));
+}
+
+render::ScriptInput input_named(std::string name) {
+    return {{7}, std::move(name), "/shared/det/experiments/7", "/opt/det/bin/det-launch"};
+}
+
+std::string job_template() {
+    return must(read_file(std::string(DET_SOURCE_DIR) + "/templates/job/trial.sbatch"));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_test)
+
+BOOST_AUTO_TEST_CASE(slots_become_whole_nodes) {
+    struct Row {
+        int slots, nodes, per_node;
+    };
+    for (auto const& row :
+         std::initializer_list<Row>{{1, 1, 1}, {3, 1, 3}, {4, 1, 4}, {8, 2, 4}, {16, 4, 4}}) {
+        auto const plan = must(plan_submission(with_slots(row.slots), small_site()));
+        BOOST_TEST(plan.shape.nodes == row.nodes, row.slots);
+        BOOST_TEST(plan.shape.slots_per_node == row.per_node, row.slots);
+        BOOST_TEST((plan.shape.slot_type == SlotType::cuda));
+        BOOST_TEST(plan.array() == "0-0%1");
+    }
+    auto const none = must(plan_submission(with_slots(0), small_site()));
+    BOOST_TEST(none.shape.ranks() == 1);
+    BOOST_TEST((none.shape.slot_type == SlotType::cpu));
+}
+
+BOOST_AUTO_TEST_CASE(six_slots_on_nodes_of_four_are_refused_with_the_numbers) {
+    check_golden("plan/six_slots.txt", refusal(6));
+    BOOST_TEST(plan_submission(with_slots(12), small_site()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(more_nodes_than_there_are_is_refused_with_what_fits) {
+    check_golden("plan/too_many_nodes.txt", refusal(20));
+    BOOST_TEST(refusal(18).find("use 16") != std::string::npos, refusal(18));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_of_cpus_has_a_slot_per_cpu) {
+    auto const plan = must(
+        plan_submission(config_of("resources: {slots_per_trial: 32, resource_pool: cpu}"), small_site()));
+    BOOST_TEST(plan.shape.nodes == 2);
+    BOOST_TEST((plan.shape.slot_type == SlotType::cpu));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_does_not_exist_is_named_with_its_place) {
+    auto const text = explain(
+        must_fail(plan_submission(config_of("resources:\n  resource_pool: computer\n"), small_site())));
+    check_golden("plan/no_such_pool.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(what_can_not_be_run_yet_is_said_all_at_once) {
+    auto const text = explain(must_fail(
+        plan_submission(config_of("searcher: {name: random, max_trials: 4}\nhyperparameters:\n  opt:\n"
+                                  "    lr: {type: double, minval: 0, maxval: 1}\n  fixed: 3\n"),
+                        small_site())));
+    BOOST_TEST(text.find("searcher 'random'") != std::string::npos, text);
+    BOOST_TEST(text.find("hyperparameters.opt.lr") != std::string::npos, text);
+    BOOST_TEST(text.find("fixed") == std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(pools_are_what_most_nodes_of_a_partition_are) {
+    slurm::Partition mixed{"mixed", false, true,
+                           "OFF",   {},    {{2, 8, "idle", "gpu:2"}, {6, 64, "idle", "gpu:a100:8"}}};
+    auto const site = site::make_site({mixed, {"empty", true, true, "OFF", {}, {}}});
+    BOOST_TEST(site.pools.size() == 1u);
+    BOOST_TEST(site.pools[0].slots_per_node == 8);
+    BOOST_TEST(site.pools[0].node_count == 6);
+    BOOST_TEST((must_fail(site::require_pool(site, "")).code == codes::no_such_pool));
+}
+
+BOOST_AUTO_TEST_CASE(the_script_is_one_that_a_person_can_read) {
+    auto const plan = must(plan_submission(with_slots(8), small_site()));
+    check_golden("plan/trial.sbatch",
+                 must(render::render_script(job_template(), plan, input_named("digits"))));
+}
+
+BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
+    auto const plan = must(plan_submission(with_slots(8), small_site()));
+    TemporaryDirectory directory;
+    for (std::string const evil : {"x\n#SBATCH --uid=0\ntouch PWNED", "$(touch PWNED)", "`touch PWNED`",
+                                   "'; touch PWNED; '", "\r\ntouch PWNED", "a\"b", "{{det_launch}}"}) {
+        auto input = input_named(evil);
+        input.experiment_path = directory.path() / evil;
+        input.det_launch = "/bin/echo";
+        auto const script = must(render::render_script(job_template(), plan, input));
+        must(write_file(directory / "script", script));
+        SystemProcessRunner runner;
+        auto environment = Environment::of_this_process();
+        environment.set("SLURM_ARRAY_TASK_ID", "0");
+        auto const output = must(runner.run(
+            {{"/bin/bash", "-c", "cd \"$0\" && exec bash ./script", directory.path()}, environment}));
+        BOOST_TEST(output.out == "trial --experiment " + input.experiment_path.string() + " --trial 0\n");
+        BOOST_TEST(!path_exists(directory / "PWNED"), evil);
+        int sbatch_lines = 0;
+        for (auto const line : split_lines(script)) {
+            if (!line.empty() && line[0] != '#') break;  // sbatch reads no further either
+            sbatch_lines += line.starts_with("#SBATCH") ? 1 : 0;
+        }
+        BOOST_TEST(sbatch_lines == 9);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
+    auto const plan = must(
+        plan_submission(config_of("slurm: {sbatch_args: ['--comment=mine', '--time=5']}"), small_site()));
+    auto const options = render::command_line_options(plan, input_named("x"), "abc");
+    BOOST_TEST(join(options, "\n") ==
+               "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
+               "--comment=det:abc/7\n--chdir=/\n--comment=mine\n--time=5");
+}
+
+BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
+    auto const plan = must(plan_submission(with_slots(1), small_site()));
+    BOOST_TEST(!render::render_script("{{nonsense}}", plan, input_named("x")).has_value());
+    BOOST_TEST(!render::render_script("{{det_launch", plan, input_named("x")).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
