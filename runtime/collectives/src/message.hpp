@@ -14,7 +14,7 @@ struct Head {
     std::uint32_t magic = magic_value;
     Verdict verdict = Verdict::agreed;
     Call call;
-    std::int32_t rank = 0;  // the lowest of those that the message speaks for
+    std::int32_t rank = 0;           // the lowest of those that the message speaks for
     std::uint32_t reserved[3] = {};  // so that what follows is aligned
 
     static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cassert>
+#include <limits>
 #include <type_traits>
 
 namespace det::collectives {
@@ -17,11 +18,19 @@ struct Arithmetic<T> {
     using type = std::make_unsigned_t<T>;
 };
 
+/// One NaN for all: which of two operands' NaNs a sum keeps is up to the compiler, here one and there the
+/// other.
+template <class T>
+T settle(T value) {
+    if constexpr (std::floating_point<T>) return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+    return value;
+}
+
 struct Sum {
     template <class T>
     static T apply(T below, T above) {
         using A = typename Arithmetic<T>::type;
-        return static_cast<T>(static_cast<A>(below) + static_cast<A>(above));
+        return settle(static_cast<T>(static_cast<A>(below) + static_cast<A>(above)));
     }
 };
 
@@ -29,23 +38,23 @@ struct Product {
     template <class T>
     static T apply(T below, T above) {
         using A = typename Arithmetic<T>::type;
-        return static_cast<T>(static_cast<A>(below) * static_cast<A>(above));
+        return settle(static_cast<T>(static_cast<A>(below) * static_cast<A>(above)));
     }
 };
 
 struct Minimum {
     template <class T>
     static T apply(T below, T above) {
-        bool const below_stays = !(above < below) && above == above;  // a NaN is not equal to itself
-        return below_stays || below != below ? below : above;
+        bool const above_stays = above < below || above != above;  // a NaN is not equal to itself
+        return settle(above_stays ? above : below);
     }
 };
 
 struct Maximum {
     template <class T>
     static T apply(T below, T above) {
-        bool const below_stays = !(below < above) && above == above;
-        return below_stays || below != below ? below : above;
+        bool const above_stays = below < above || above != above;
+        return settle(above_stays ? above : below);
     }
 };
 

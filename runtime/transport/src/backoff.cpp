@@ -18,9 +18,8 @@ void Backoff::pause() {
         --spins_left_;
         return;
     }
-    if (yields_left_ > 0) {
-        --yields_left_;
-        ::sched_yield();
+    if (polite_polls_left_ > 0) {
+        if (--polite_polls_left_ % polls_per_yield == 0) ::sched_yield();
         return;
     }
     auto const now = std::chrono::steady_clock::now();

@@ -11,12 +11,12 @@ inline constexpr char const* default_name = "default";
 
 /// Where the files of one cluster lie.
 ///
-///     etc/       slurm.conf, gres.conf, cgroup.conf, plugstack.conf, munge.key, hosts, passwd, group
-///     run/       keeper (who keeps the cluster), control and munge sockets
-///     log/  spool/  ctld/  cgroup/  dev/gpu0...
-///     nodes/<host>/{tmp,var-tmp}   what each host sees as /tmp and /var/tmp
-///     shared/    seen by all: home/researcher, det (DET_ROOT)
-///     software/  the build tree, bound there so that plain users reach it wherever it lies
+///     etc/       slurm.conf, gres.conf, cgroup.conf, plugstack.conf, munge.key
+///     etc-changes/  hosts, passwd, group: what differs from the host's /etc (etc-scratch/: overlayfs needs
+///     it) run/       keeper (who keeps the cluster), control and munge sockets log/  spool/  ctld/  cgroup/
+///     dev/gpu0... nodes/<host>/{tmp,var-tmp}   what each host sees as /tmp and /var/tmp shared/    seen by
+///     all: home/researcher, det (DET_ROOT) software/  the build tree, bound there so that plain users reach
+///     it wherever it lies
 class ClusterPaths {
 public:
     /// `base` must be absolute; a name goes into host names of files, cgroups and sockets.
@@ -29,6 +29,8 @@ public:
 
     std::filesystem::path etc() const { return state() / "etc"; }
     std::filesystem::path slurm_conf() const { return etc() / "slurm.conf"; }
+    std::filesystem::path etc_changes() const { return state() / "etc-changes"; }
+    std::filesystem::path etc_scratch() const { return state() / "etc-scratch"; }
     std::filesystem::path run() const { return state() / "run"; }
     std::filesystem::path keeper() const { return run() / "keeper"; }
     std::filesystem::path control() const { return run() / "control"; }

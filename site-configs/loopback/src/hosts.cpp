@@ -27,18 +27,26 @@ Status mount_private_directories(ClusterPaths const& paths, std::string const& h
         char const* where;
         char const* name;
     };
-    for (auto const& [where, name] : {Private{"/tmp", "tmp"}, Private{"/var/tmp", "var-tmp"}}) {
-        DET_TRY(
-            mount_over(where, {paths.state()}, [&] { return bind_mount(paths.host(host) / name, where); }));
+    for (auto const& directory : {Private{"/tmp", "tmp"}, Private{"/var/tmp", "var-tmp"}}) {
+        DET_TRY(mount_over(directory.where, {paths.state()},
+                           [&] { return bind_mount(paths.host(host) / directory.name, directory.where); }));
     }
     return mount_file_system("tmpfs", "/dev/shm", "mode=1777");
 }
 
+/// Hosts and users of the cluster. A file that is mounted over a file goes when the host replaces its own (as
+/// useradd does), so that is only for where there is no overlayfs: in a container, say.
+Status mount_changes_of_etc(ClusterPaths const& paths) {
+    if (mount_overlay("/etc", paths.etc_changes(), paths.etc_scratch())) return Ok{};
+    for (auto const* name : {"hosts", "passwd", "group"}) {
+        DET_TRY(bind_mount(paths.etc_changes() / name, fs::path("/etc") / name));
+    }
+    return Ok{};
+}
+
 /// Slurm's own place for its configuration too: a job started with --export=NONE has no SLURM_CONF.
 Status mount_configuration(ClusterPaths const& paths) {
-    for (auto const* name : {"hosts", "passwd", "group"}) {
-        DET_TRY(bind_mount(paths.etc() / name, fs::path("/etc") / name));
-    }
+    DET_TRY(mount_changes_of_etc(paths));
     if (path_exists("/etc/slurm")) DET_TRY(bind_mount(paths.etc(), "/etc/slurm"));
     // A name service cache would answer with the host's users.
     if (path_exists("/run/nscd")) DET_TRY(mount_file_system("tmpfs", "/run/nscd"));

@@ -66,6 +66,15 @@ Status mount_file_system(std::string const& type, fs::path const& target, std::s
     return Ok{};
 }
 
+Status mount_overlay(fs::path const& directory, fs::path const& changes, fs::path const& scratch) {
+    auto const options = fmt::format("lowerdir={},upperdir={},workdir={}", directory.string(),
+                                     changes.string(), scratch.string());
+    if (::mount("overlay", directory.c_str(), "overlay", 0, options.c_str()) != 0) {
+        return os_error(fmt::format("mount an overlay over '{}'", directory.string()), errno);
+    }
+    return Ok{};
+}
+
 Status mount_over(fs::path const& directory, std::vector<fs::path> const& kept,
                   std::function<Status()> const& mount) {
     std::vector<KeptTree> trees;

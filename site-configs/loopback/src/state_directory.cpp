@@ -30,8 +30,9 @@ Status give_to(fs::path const& path, PlainUser const& user) {
 
 Status make_directories_of(ClusterOptions const& options, ClusterPaths const& paths) {
     for (auto const& directory :
-         {paths.state(), paths.etc(), paths.run(), paths.log(), paths.spool(), paths.cgroup(), paths.dev(),
-          paths.shared(), paths.shared() / "home", paths.software(), paths.state() / "nodes"}) {
+         {paths.state(), paths.etc(), paths.etc_changes(), paths.etc_scratch(), paths.run(), paths.log(),
+          paths.spool(), paths.cgroup(), paths.dev(), paths.shared(), paths.shared() / "home",
+          paths.software(), paths.state() / "nodes"}) {
         DET_TRY(make_directories(directory, 0755));
     }
     DET_TRY(make_directories(paths.ctld(), 0700));
@@ -75,10 +76,10 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, C
              File{"gres.conf", render_gres_conf(options, paths)},
              File{"cgroup.conf", render_cgroup_conf(paths)},
              File{"plugstack.conf", render_plugstack_conf(options.plugin, paths)},
-             File{"hosts", render_hosts(options.nodes)},
          }) {
         DET_TRY(write_file(paths.etc() / name, text, 0644));
     }
+    DET_TRY(write_file(paths.etc_changes() / "hosts", render_hosts(options.nodes), 0644));
     return write_munge_key(paths);
 }
 
@@ -96,8 +97,8 @@ Status make_users(ClusterPaths const& paths) {
     DET_TRY_ASSIGN(auto const passwd, read_file("/etc/passwd"));
     DET_TRY_ASSIGN(auto const group, read_file("/etc/group"));
     auto const users = choose_plain_users(passwd, group);
-    DET_TRY(write_file(paths.etc() / "passwd", render_passwd(passwd, users, paths), 0644));
-    DET_TRY(write_file(paths.etc() / "group", render_group(group, users), 0644));
+    DET_TRY(write_file(paths.etc_changes() / "passwd", render_passwd(passwd, users, paths), 0644));
+    DET_TRY(write_file(paths.etc_changes() / "group", render_group(group, users), 0644));
     for (auto const& user : users) DET_TRY(make_home(user, paths));
     DET_TRY(make_directories(paths.det_root(), 0700));
     return give_to(paths.det_root(), users.front());

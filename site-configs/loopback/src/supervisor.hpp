@@ -23,7 +23,7 @@ struct DaemonSpec {
 
 enum class DaemonState {
     waiting,     // for the stages before it
-    running,     //
+    running,     // it has a pid, ready or not
     restarting,  // it died, and is given a moment
     held,        // killed on request: started on request
     given_up,    // died again and again

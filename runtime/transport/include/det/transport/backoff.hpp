@@ -21,10 +21,13 @@ public:
 
 private:
     static constexpr int spins = 2'000;
-    static constexpr int yields = 2'000;
+    static constexpr int polite_polls = 20'000;
+    // What one poll finds MPI shows to the next: to yield after each makes a round of all ranks of it.
+    // Measured for 8 bytes on 2 cores: 4 ranks 13 us with 1, 5 us with 8; 8 ranks 42 us with 1, 26 us with 8.
+    static constexpr int polls_per_yield = 8;
 
     int spins_left_;
-    int yields_left_ = yields;
+    int polite_polls_left_ = polite_polls;
     std::optional<std::chrono::steady_clock::time_point> sleeping_since_;
 };
 

@@ -1,0 +1,30 @@
+# Writes the pages of PAGES as strings into OUTPUT: cmake -DPAGES=a.md;b.md -DOUTPUT=pages.cpp -P embed_pages.cmake
+set(rows "")
+foreach(page IN LISTS PAGES)
+  get_filename_component(name "${page}" NAME_WE)
+  file(READ "${page}" text)
+  string(APPEND rows "    {\"${name}\", R\"page(${text})page\"},\n")
+endforeach()
+file(WRITE "${OUTPUT}" "// Made from the pages beside the commands' sources.
+#include \"pages.hpp\"
+
+namespace det::cli {
+namespace {
+
+struct Page {
+    std::string_view name, text;
+};
+constexpr Page pages[] = {
+${rows}};
+
+}  // namespace
+
+std::string_view find_page(std::string_view name) {
+    for (auto const& page : pages) {
+        if (page.name == name) return page.text;
+    }
+    return {};
+}
+
+}  // namespace det::cli
+")

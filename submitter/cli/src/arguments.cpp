@@ -1,0 +1,139 @@
+// The only file that sees CLI11.
+#include "arguments.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pages.hpp"
+
+namespace det::cli {
+namespace {
+
+constexpr std::string_view version_text = "det-submit " DET_VERSION "\n";
+
+std::string_view resolve_alias(std::string_view group) {
+    for (auto const& alias : group_aliases()) {
+        if (alias.alias == group) return alias.group;
+    }
+    return group;
+}
+
+std::string overview() {
+    std::string text =
+        "det-submit: Determined-style experiments on a Slurm cluster\n\n"
+        "usage: det-submit COMMAND ... [--json]\n\n";
+    for (auto const& entry : command_table()) {
+        auto const name =
+            entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
+        text += fmt::format("  {:<22}{}\n", name, entry.summary);
+    }
+    return text + "\n'det-submit COMMAND --help' is its manual. 'det' is the same program.\n";
+}
+
+Error unknown_command(std::string const& typed, std::string_view group) {
+    std::vector<std::string_view> candidates;
+    for (auto const& entry : command_table()) {
+        if (group.empty()) {
+            candidates.push_back(entry.group.empty() ? entry.name : entry.group);
+        } else if (entry.group == group) {
+            candidates.push_back(entry.name);
+        }
+    }
+    std::sort(candidates.begin(), candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    auto const near = nearest_word(typed, candidates);
+    auto const where = group.empty() ? std::string() : fmt::format("{} ", group);
+    return Error{
+        codes::usage, fmt::format("there is no command '{}{}'", where, typed),
+        near ? fmt::format("use 'det-submit {}{}'", where, *near)
+             : fmt::format("{}: {}", group.empty() ? "commands" : "it has", fmt::join(candidates, ", "))};
+}
+
+CommandEntry const* find_command(std::string_view group, std::string_view name) {
+    auto const table = command_table();
+    auto const found = std::find_if(table.begin(), table.end(), [&](auto const& entry) {
+        return entry.group == group && entry.name == name;
+    });
+    return found == table.end() ? nullptr : &*found;
+}
+
+bool is_group(std::string_view group) {
+    auto const table = command_table();
+    return std::any_of(table.begin(), table.end(), [&](auto const& entry) { return entry.group == group; });
+}
+
+/// How each kind of target is declared to CLI11.
+struct Declare {
+    CLI::App& app;
+    Option const& option;
+
+    CLI::Option* operator()(bool* target) const { return app.add_flag(option.names, *target, option.help); }
+    template <class T>
+    CLI::Option* operator()(T* target) const {
+        return app.add_option(option.names, *target, option.help);
+    }
+};
+
+Error wrong_usage(CLI::ParseError const& problem, CommandEntry const& entry) {
+    std::string message = problem.what();
+    if (!message.empty())
+        message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+    auto const name =
+        entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
+    return Error{codes::usage, message, fmt::format("see 'det-submit {} --help'", name)};
+}
+
+Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
+    Invocation invocation;
+    invocation.command = entry.make();
+    CLI::App app;
+    app.set_help_flag("");
+    bool help = false, json = false;
+    auto options = invocation.command->options();
+    options.push_back({"--json", &json, "print JSON"});
+    for (auto const& option : options) {
+        auto* const declared = std::visit(Declare{app, option}, option.target);
+        if (option.need == Need::required) declared->required();
+    }
+    // Before anything is missing.
+    help = std::any_of(arguments.begin(), arguments.end(),
+                       [](auto const& a) { return a == "--help" || a == "-h"; });
+    if (help) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
+    try {
+        std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+        app.parse(std::move(arguments));
+    } catch (CLI::ParseError const& problem) {
+        return wrong_usage(problem, entry);
+    }
+    invocation.format = json ? Format::json : Format::text;
+    return invocation;
+}
+
+}  // namespace
+
+Result<Invocation> parse_command_line(std::vector<std::string> const& arguments) {
+    if (arguments.empty())
+        return Error{codes::usage, "det-submit needs a command", "see 'det-submit --help'"};
+    auto const& first = arguments[0];
+    if (first == "--help" || first == "-h" || first == "help")
+        return Invocation{nullptr, Format::text, overview()};
+    if (first == "--version") return Invocation{nullptr, Format::text, std::string(version_text)};
+    if (auto const* entry = find_command("", first))
+        return parse_options(*entry, {arguments.begin() + 1, arguments.end()});
+
+    auto const group = resolve_alias(first);
+    if (!is_group(group)) return unknown_command(first, "");
+    if (arguments.size() < 2)
+        return Error{codes::usage, fmt::format("'det-submit {}' needs a command", group),
+                     "see 'det-submit --help'"};
+    if (arguments[1] == "--help" || arguments[1] == "-h")
+        return Invocation{nullptr, Format::text, overview()};
+    auto const* entry = find_command(group, arguments[1]);
+    if (entry == nullptr) return unknown_command(arguments[1], group);
+    return parse_options(*entry, {arguments.begin() + 2, arguments.end()});
+}
+
+}  // namespace det::cli

@@ -1,0 +1,71 @@
+#pragma once
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/exit_code.hpp>
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+using Outcome = Result<ExitCode, Diagnostics>;
+
+enum class Need { optional, required };
+
+/// A row of a command's option table: how it is written, and the member that takes it. A name without dashes
+/// is an argument by its position.
+struct Option {
+    using Target = std::variant<bool*, std::string*, std::optional<std::string>*,
+                                std::optional<std::uint32_t>*, double*, std::vector<std::string>*>;
+    std::string names;  // "-f,--follow", "config"
+    Target target;
+    std::string help;
+    Need need = Need::optional;
+};
+
+/// One thing that det-submit does. Its options() point at its members, which are set when run() is called.
+class Command {
+public:
+    virtual ~Command() = default;
+    virtual std::vector<Option> options() = 0;
+    virtual Outcome run(Session& session) = 0;
+};
+
+/// A row of the table of commands. Its page is src/<group>_<name>.md.
+struct CommandEntry {
+    std::string_view group;  // "experiment"; empty: the name stands alone
+    std::string_view name;
+    std::string_view summary;
+    std::unique_ptr<Command> (*make)();
+
+    std::string page_name() const;
+};
+
+std::span<CommandEntry const> command_table();
+
+/// Other names of a group: "e" and "exp" for "experiment".
+struct GroupAlias {
+    std::string_view alias, group;
+};
+std::span<GroupAlias const> group_aliases();
+
+// Each in the file of its name.
+std::unique_ptr<Command> make_config_check();
+std::unique_ptr<Command> make_dump();
+std::unique_ptr<Command> make_experiment_create();
+std::unique_ptr<Command> make_experiment_describe();
+std::unique_ptr<Command> make_experiment_list();
+std::unique_ptr<Command> make_experiment_wait();
+std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_trial_logs();
+std::unique_ptr<Command> make_trial_metrics();
+
+}  // namespace det::cli

@@ -1,0 +1,35 @@
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+constexpr CommandEntry entries[] = {
+    {"experiment", "create", "submit an experiment", make_experiment_create},
+    {"experiment", "list", "your experiments and their states", make_experiment_list},
+    {"experiment", "describe", "one experiment: its trials, runs and how they ended",
+     make_experiment_describe},
+    {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
+    {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
+    {"trial", "metrics", "what a trial reported", make_trial_metrics},
+    {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
+    {"config", "check", "everything that is wrong with a configuration", make_config_check},
+    {"", "dump", "any file that det-submit wrote, readable", make_dump},
+};
+
+constexpr GroupAlias aliases[] = {
+    {"e", "experiment"},
+    {"exp", "experiment"},
+    {"t", "trial"},
+    {"j", "job"},
+};
+
+}  // namespace
+
+std::string CommandEntry::page_name() const {
+    return group.empty() ? std::string(name) : std::string(group) + "_" + std::string(name);
+}
+
+std::span<CommandEntry const> command_table() { return entries; }
+std::span<GroupAlias const> group_aliases() { return aliases; }
+
+}  // namespace det::cli

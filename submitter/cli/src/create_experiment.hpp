@@ -1,0 +1,39 @@
+#pragma once
+#include <det/config/experiment_config.hpp>
+#include <det/plan/plan.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+/// Everything that an experiment is made of.
+struct Creation {
+    config::ExperimentConfig config;
+    std::string written;  // the configuration as the user wrote it
+    std::optional<std::filesystem::path> context;
+    plan::SubmissionPlan plan;
+    RootLayout root;
+    std::string job_template;
+    std::filesystem::path det_launch;
+};
+
+struct CreatedExperiment {
+    ExperimentId id;
+    std::uint32_t job = 0;
+    std::filesystem::path path;
+};
+
+/// The creation protocol: a directory of its own by mkdir, filled; the job submitted held; the `created`
+/// event with its id; only then released. What fails before Slurm has the job leaves nothing behind; a crash
+/// after it leaves a held job and an experiment that is listed as SUBMITTING.
+Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session);
+
+/// The script as it would be submitted, for --dry-run; the id is not known yet.
+Result<std::string> preview_script(Creation const& creation);
+
+}  // namespace det::cli

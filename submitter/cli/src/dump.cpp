@@ -1,0 +1,61 @@
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+constexpr std::size_t dump_limit_bytes = std::size_t{1} << 30;
+
+class Dump final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"file", &file_, "any file that det-submit wrote", Need::required}};
+    }
+
+    Outcome run(Session& session) override {
+        auto const bytes = read_file(file_, dump_limit_bytes);
+        if (!bytes) return Diagnostics(bytes.error());
+        auto const outcome =
+            bytes->starts_with("{") ? dump_document(*bytes, session) : dump_journal(*bytes, session);
+        if (outcome) return ExitCode::done;
+        auto error = outcome.error();
+        return Diagnostics(std::move(error).while_doing(fmt::format("reading '{}'", file_)));
+    }
+
+private:
+    static Status dump_document(std::string_view bytes, Session& session) {
+        DET_TRY_ASSIGN(auto const document, parse_any_document(bytes));
+        session.answer(Json{{"det", document.claim}, {"body", document.body}});
+        return Ok{};
+    }
+
+    /// One record a line; what can't be believed at the end is talk.
+    static Status dump_journal(std::string_view bytes, Session& session) {
+        DET_TRY_ASSIGN(auto const contents, journal::parse_journal(bytes));
+        for (auto const& record : contents.records) session.out << to_line(to_json(record)) << '\n';
+        if (contents.skipped > 0)
+            session.say(fmt::format("{} records of types that this program does not know", contents.skipped));
+        auto const rest = bytes.size() - contents.good_size_bytes;
+        if (contents.tail == journal::FrameState::torn)
+            session.say(fmt::format("torn tail of {} bytes", rest));
+        if (contents.tail == journal::FrameState::damaged) {
+            return Error{codes::damaged,
+                         fmt::format("it is damaged at byte {}: the {} bytes from there on are not believed",
+                                     contents.good_size_bytes, rest)};
+        }
+        return Ok{};
+    }
+
+    std::string file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_dump() { return std::make_unique<Dump>(); }
+
+}  // namespace det::cli

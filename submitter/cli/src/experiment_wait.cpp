@@ -1,0 +1,82 @@
+#include <det/history/journal_history.hpp>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "root.hpp"
+#include "views.hpp"
+
+namespace det::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using lifecycle::State;
+
+// slurmctld is asked rarely, the journals often: a glance at them costs it nothing.
+constexpr auto poll_interval = 500ms;
+constexpr auto queue_interval = 10s;
+
+bool is_settled(State state) { return lifecycle::is_terminal(state) || state == State::interrupted; }
+
+class ExperimentWait final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--timeout", &timeout_seconds_, "give up after so many seconds; 0: never"}};
+    }
+
+    Outcome run(Session& session) override {
+        auto view = wait(session);
+        if (!view) return Diagnostics(std::move(view).error());
+        if (session.wants_json()) session.answer(to_json(*view));
+        if (view->state == State::completed) return ExitCode::done;
+        return Diagnostics(
+            Error{codes::experiment_failed,
+                  fmt::format("experiment {} ended as {}", view->record.id.value, to_string(view->state)),
+                  fmt::format("see 'det-submit experiment describe {}'", view->record.id.value)});
+    }
+
+private:
+    Result<history::ExperimentView> wait(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        history::JournalHistory history(root);
+        auto const begin = session.clock.steady_now();
+        auto asked = begin - queue_interval;
+        history::QueueSight queue;
+        std::optional<State> told;
+        for (;;) {
+            auto const now = session.clock.steady_now();
+            DET_TRY_ASSIGN(auto record, history.load_experiment(id));
+            bool const fresh = now - asked >= queue_interval;
+            if (fresh) {
+                queue = look_at_queue({record}, session);
+                asked = now;
+            }
+            auto view = view_experiment(std::move(record), queue);
+            // The journals may have gone on since the queue was read: an end is believed with a fresh one.
+            if (is_settled(view.state) && !fresh) {
+                asked = now - queue_interval;
+                continue;
+            }
+            if (view.state != told)
+                session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
+            told = view.state;
+            if (is_settled(view.state)) return view;
+            if (timeout_seconds_ > 0 && now - begin >= std::chrono::duration<double>(timeout_seconds_)) {
+                return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
+                                                           to_string(view.state), timeout_seconds_)};
+            }
+            session.clock.sleep_for(poll_interval);
+        }
+    }
+
+    std::string id_;
+    double timeout_seconds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_wait() { return std::make_unique<ExperimentWait>(); }
+
+}  // namespace det::cli

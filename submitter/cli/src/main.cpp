@@ -1,0 +1,54 @@
+// det-submit: wires the world to the commands, and is the only place that prints errors and exits.
+#include <det/foundation/text.hpp>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <unistd.h>
+
+#include "arguments.hpp"
+
+namespace {
+
+using namespace det;
+
+/// Colour on a terminal that can show it, unless NO_COLOR says no.
+Colour colour_for(int fd, Environment const& environment) {
+    bool const wanted = ::isatty(fd) == 1 && environment.find("TERM").value_or("dumb") != "dumb" &&
+                        !environment.find_non_empty("NO_COLOR");
+    return wanted ? Colour::always : Colour::never;
+}
+
+int run(std::vector<std::string> const& arguments) {
+    auto const environment = Environment::of_this_process();
+    RenderStyle const style{colour_for(STDERR_FILENO, environment), "det-submit"};
+    auto invocation = cli::parse_command_line(arguments);
+    if (!invocation) {
+        print(std::cerr, invocation.error(), style);
+        return to_int(invocation.error().code.exit);
+    }
+    if (!invocation->command) {
+        std::cout << invocation->text;
+        return 0;
+    }
+    SystemProcessRunner runner;
+    SystemClock clock;
+    slurm::CommandClient slurm(runner, environment);
+    cli::Session session{environment, std::cout, std::cerr, style, clock, slurm, invocation->format};
+    auto const outcome = invocation->command->run(session);
+    std::cout.flush();
+    if (outcome) return to_int(*outcome);
+    print(std::cerr, outcome.error(), style);
+    return to_int(outcome.error().exit_code());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    ::signal(SIGPIPE, SIG_DFL);  // `det-submit ... | head` ends as others do
+    return run({argv + 1, argv + argc});
+} catch (std::exception const& surprise) {
+    det::print(std::cerr, det::Error{det::codes::internal, surprise.what(), "please report this"},
+               {det::Colour::never, "det-submit"});
+    return det::to_int(det::ExitCode::internal);
+}

@@ -1,0 +1,56 @@
+#include "root.hpp"
+
+#include <det/foundation/bytes.hpp>
+#include <det/protocol/task_identity.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::cli {
+namespace {
+
+constexpr char root_hint[] = "set DET_ROOT to a directory of yours that all nodes see";
+
+Status check_owner(std::filesystem::path const& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return Ok{};  // not there yet
+    if (!S_ISDIR(info.st_mode)) {
+        return Error{codes::not_a_directory, fmt::format("the root '{}' is not a directory", path.string()),
+                     root_hint};
+    }
+    if (info.st_uid != ::geteuid()) {
+        return Error{codes::unsafe_owner, fmt::format("the root '{}' belongs to another user", path.string()),
+                     root_hint};
+    }
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return Error{codes::unsafe_owner, fmt::format("others can write into the root '{}'", path.string()),
+                     fmt::format("chmod go-w '{}'", path.string())};
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+Result<RootLayout> find_root(Environment const& environment) {
+    std::filesystem::path path;
+    if (auto const root = environment.find_non_empty(variables::root)) {
+        path = *root;
+    } else if (auto const home = environment.find_non_empty("HOME")) {
+        path = std::filesystem::path(*home) / "det";
+    } else {
+        return Error{codes::usage, "neither DET_ROOT nor HOME is set", root_hint};
+    }
+    if (!path.is_absolute()) {
+        return Error{codes::usage, fmt::format("DET_ROOT='{}' is not an absolute path", path.string()),
+                     root_hint};
+    }
+    path = path.lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();  // a slash at the end
+    DET_TRY(check_owner(path));
+    return RootLayout(path);
+}
+
+std::string root_id(RootLayout const& root) { return format_hex32(crc32c(root.path().string())); }
+
+}  // namespace det::cli

@@ -1,0 +1,25 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::cli {
+
+/// Rows in aligned columns, as commands print them. Control bytes in cells are escaped.
+class Table {
+public:
+    explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+    void add(std::vector<std::string> row);
+    std::string render() const;
+
+private:
+    std::vector<std::string> header_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+/// "2026-11-21 08:15:30Z"; "" for nothing.
+std::string short_time(std::optional<UtcTime> const& time);
+
+}  // namespace det::cli

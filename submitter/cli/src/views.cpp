@@ -1,0 +1,89 @@
+#include "views.hpp"
+
+#include <fmt/format.h>
+
+namespace det::cli {
+namespace {
+
+Json time_or_null(std::optional<UtcTime> const& time) {
+    return time ? Json(format_utc(*time)) : Json(nullptr);
+}
+
+Json to_json(history::TrialView const& trial) {
+    auto runs = Json::array();
+    for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
+        auto const& run = trial.record.runs[number];
+        Json json{{"run", number}, {"started", nullptr}, {"ended", nullptr}};
+        if (run.started) {
+            json["started"] = format_utc(run.started->time);
+            json["hosts"] = run.started->hosts;
+            json["job"] = run.started->job;
+            json["restart_count"] = run.started->restart_count;
+            json["latest_checkpoint"] = run.started->latest_checkpoint;
+            json["steps_completed"] = run.started->steps_completed;
+        }
+        if (run.ended) {
+            json["ended"] = format_utc(run.ended->time);
+            json["cause"] = to_string(run.ended->cause);
+            json["follow"] = to_string(run.ended->follow);
+            json["exit_code"] = run.ended->exit_code;
+            json["message"] = run.ended->message;
+        }
+        runs.push_back(std::move(json));
+    }
+    return {{"id", to_integer(trial.record.id)},
+            {"name", to_string(trial.record.id)},
+            {"state", to_string(trial.state)},
+            {"runs", std::move(runs)}};
+}
+
+}  // namespace
+
+history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& records, Session& session) {
+    slurm::QueueFilter filter{{}, {}, true};
+    for (auto const& record : records) {
+        if (auto const job = record.job()) filter.jobs.push_back(*job);
+    }
+    if (filter.jobs.empty()) return {};
+    auto jobs = session.slurm.queue(filter);
+    if (jobs) return {true, *std::move(jobs)};
+    session.warn(std::move(jobs).error().noting("states are those that the journals tell"));
+    return {false, {}};
+}
+
+Json to_json(history::ExperimentView const& view) {
+    auto const& record = view.record;
+    Json json{{"id", record.id.value}, {"state", to_string(view.state)}};
+    auto const job = record.job();
+    json["job_id"] = job ? Json(std::to_string(*job)) : Json(nullptr);
+    json["started"] = time_or_null(view.started());
+    json["ended"] = time_or_null(view.ended());
+    if (record.spec) {
+        auto const& spec = *record.spec;
+        json["name"] = spec.name;
+        json["owner"] = spec.owner;
+        json["created"] = format_utc(spec.created);
+        json["resource_pool"] = spec.pool;
+        json["nodes"] = spec.shape.nodes;
+        json["slots_per_node"] = spec.shape.slots_per_node;
+    }
+    json["trials"] = Json::array();
+    for (auto const& trial : view.trials) json["trials"].push_back(to_json(trial));
+    return json;
+}
+
+Result<ExperimentId> require_experiment_id(std::string const& text) {
+    if (auto const id = parse_experiment_id(text)) return *id;
+    return Error{codes::usage, fmt::format("'{}' is not the id of an experiment", text),
+                 "ids are numbers: see 'det-submit experiment list'"};
+}
+
+Result<TrialId> require_trial_id(std::string const& text) {
+    if (auto const id = parse_trial_id(text)) return *id;
+    // An experiment of one trial is its trial.
+    if (auto const experiment = parse_experiment_id(text)) return TrialId{*experiment, 0};
+    return Error{codes::usage, fmt::format("'{}' is not the id of a trial", text),
+                 "write it as EXPERIMENT.TRIAL, for example 7.0"};
+}
+
+}  // namespace det::cli
