@@ -10,7 +10,7 @@ using transport::Fit;
 
 std::string describe_difference(Head const& below, Head const& above) {
     return fmt::format("rank {} called {} and rank {} called {}, each as its operation {}", below.rank,
-                       describe(below.call), above.rank, describe(above.call), below.call.sequence);
+                       describe(below.call), above.rank, describe(above.call), below.call.sequence + 1);
 }
 
 /// Takes in what another part of the ranks sent. Where both have failed, the reason of the lower ranks stays.

@@ -103,6 +103,22 @@ BOOST_AUTO_TEST_CASE(the_same_sum_has_the_same_bits_from_run_to_run) {
     for (auto const& result : results) BOOST_TEST((result == results.front()));
 }
 
+BOOST_AUTO_TEST_CASE(an_error_says_who_called_what_as_which_of_its_operations) {
+    auto const results = run_contexts(3, [](DistributedContext& context) -> Status {
+        DET_TRY(context.barrier());
+        DET_TRY(context.barrier());
+        if (context.rank().value != 2) return context.barrier();
+        DET_TRY(context.allreduce(1.0, ReduceOp::mean));
+        return Ok{};
+    });
+    for (auto const& result : results) {
+        BOOST_REQUIRE(!result.has_value());
+        BOOST_TEST(result.error().message ==
+                   "rank 0 called barrier() and rank 2 called allreduce(mean of 1 float64), each as its "
+                   "operation 2");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_that_wait_for_it) {
     auto const results = run_contexts(4, [](DistributedContext& context) -> Status {
         DET_TRY(context.barrier());

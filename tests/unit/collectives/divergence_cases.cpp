@@ -90,6 +90,14 @@ Status ranks_that_all_call_different_things_get_one_error(DistributedContext& co
     return expect_common_error(context, mine.make(context), {"rank 0 called", "rank 1 called"});
 }
 
+Status parts_of_any_size_that_differ_get_one_error(DistributedContext& context, std::uint32_t) {
+    for (int first_above = 1; first_above < context.size(); ++first_above) {
+        auto const result = (context.rank().value < first_above ? calls[0] : calls[7]).make(context);
+        DET_TRY(expect_common_error(context, result, {calls[0].name, calls[7].name}));
+    }
+    return Ok{};
+}
+
 Status what_one_rank_cannot_do_is_an_error_on_all(DistributedContext& context, std::uint32_t) {
     Rank const last{context.size() - 1};
     bool const is_last = context.rank() == last;
@@ -138,6 +146,7 @@ constexpr CollectiveCase cases[] = {
      one_rank_that_calls_something_else_is_named_on_all},
     {"ranks that all call different things get one error",
      ranks_that_all_call_different_things_get_one_error},
+    {"parts of any size that differ get one error", parts_of_any_size_that_differ_get_one_error},
     {"what one rank cannot do is an error on all", what_one_rank_cannot_do_is_an_error_on_all},
     {"a root that is no rank is refused", a_root_that_is_no_rank_is_refused},
     {"nothing at all can be reduced and broadcast", nothing_at_all_can_be_reduced_and_broadcast},

@@ -69,13 +69,15 @@ using Status = Result<Ok>;
 #define DET_CONCAT_(a, b) a##b
 #define DET_CONCAT(a, b) DET_CONCAT_(a, b)
 
-/// Returns the error of `expr`, if it has one.
-#define DET_TRY(expr)                                \
-    do {                                             \
-        if (auto det_status = (expr); !det_status) { \
-            return std::move(det_status).error();    \
-        }                                            \
+#define DET_TRY_(status, expr)                \
+    do {                                      \
+        if (auto status = (expr); !status) {  \
+            return std::move(status).error(); \
+        }                                     \
     } while (false)
+
+/// Returns the error of `expr`, if it has one.
+#define DET_TRY(expr) DET_TRY_(DET_CONCAT(det_status_, __LINE__), expr)
 
 #define DET_TRY_ASSIGN_(result, var, expr)         \
     auto result = (expr);                          \

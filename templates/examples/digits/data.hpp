@@ -1,0 +1,34 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace digits {
+
+inline constexpr std::size_t side = 8;
+inline constexpr std::size_t pixels = side * side;
+inline constexpr std::size_t classes = 10;
+inline constexpr std::size_t test_images = 360;  // the last ones
+
+struct Image {
+    std::array<double, pixels> ink;  // 0 to 1
+    std::size_t label;
+};
+
+/// The image moved by so many pixels; what comes in at the edges is empty.
+Image moved(Image const& image, int right, int down);
+
+/// From a gzipped CSV: 64 numbers from 0 to 16 and the digit, per line.
+det::Result<std::vector<Image>> load_images(std::filesystem::path const& path);
+
+inline std::span<Image const> training_set(std::vector<Image> const& images) {
+    return std::span(images).first(images.size() - test_images);
+}
+inline std::span<Image const> test_set(std::vector<Image> const& images) {
+    return std::span(images).last(test_images);
+}
+
+}  // namespace digits
