@@ -216,14 +216,9 @@ BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_linuxproc_every_proce
 #ifdef DET_MPI_HOSTS
 BOOST_AUTO_TEST_CASE(open_mpi_runs_across_nodes_by_pmix) {
     LoopbackCluster const cluster;
-    ProcessOutput output;
-    // Open MPI under srun now and then dies in MPI_Init, on real clusters too (open-mpi/ompi issue 12495).
-    for (int attempt = 0; attempt < 3; ++attempt) {
-        output = cluster.login(
-            "researcher", {"timeout", "20", "srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2",
-                           "--ntasks-per-node=2", (cluster.state() / "software" / DET_MPI_HOSTS).string()});
-        if (output.exit_code == 0) break;
-    }
+    auto const output = cluster.login(
+        "researcher", {"timeout", "20", "srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2",
+                       "--ntasks-per-node=2", (cluster.state() / "software" / DET_MPI_HOSTS).string()});
     auto const lines = sorted_lines(output.out);
     BOOST_TEST(
         lines == (std::vector<std::string>{"rank 0 of 4 on n0 counts 4", "rank 1 of 4 on n0 counts 4",

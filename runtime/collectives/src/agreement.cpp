@@ -1,16 +1,15 @@
 #include "agreement.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 namespace det::collectives {
 namespace {
 
 using transport::Fit;
 
-std::string describe_difference(Head const& below, Head const& above) {
-    return fmt::format("rank {} called {} and rank {} called {}, each as its operation {}", below.rank,
-                       describe(below.call), above.rank, describe(above.call), below.call.sequence + 1);
+std::string difference(Head const& below, Head const& above) {
+    return describe_difference(below.call, {below.rank}, above.call, {above.rank});
 }
 
 /// Takes in what another part of the ranks sent. Where both have failed, the reason of the lower ranks stays.
@@ -23,8 +22,7 @@ void join(Message& mine, Message const& theirs, Side side, Merge const& merge) {
         if (ours.call == head.call) {
             merge(mine, theirs, side);
         } else {
-            mine.fail(side == Side::below ? describe_difference(head, ours)
-                                          : describe_difference(ours, head));
+            mine.fail(side == Side::below ? difference(head, ours) : difference(ours, head));
         }
     } else if (!they_agreed && (we_agreed || side == Side::below)) {
         mine.fail(theirs.reason());

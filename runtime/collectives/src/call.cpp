@@ -31,4 +31,15 @@ std::string describe(Call const& call) {
     return describe_by_kind[kind](call);
 }
 
+std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above) {
+    if (below_call.small_limit_bytes != above_call.small_limit_bytes ||
+        below_call.segment_bytes != above_call.segment_bytes) {
+        return fmt::format("rank {} has Tuning {{{}, {}}} and rank {} {{{}, {}}}", below.value,
+                           below_call.small_limit_bytes, below_call.segment_bytes, above.value,
+                           above_call.small_limit_bytes, above_call.segment_bytes);
+    }
+    return fmt::format("rank {} called {} and rank {} called {}, each as its operation {}", below.value,
+                       describe(below_call), above.value, describe(above_call), below_call.sequence + 1);
+}
+
 }  // namespace det::collectives

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/collectives/tensor.hpp>
+#include <det/protocol/ids.hpp>
 
 #include <string>
 
@@ -11,6 +12,8 @@ enum class Kind : std::uint8_t { barrier, gather, allgather, broadcast_object, b
 struct Call {
     std::uint64_t sequence = 0;  // counts the operations of a context
     std::uint64_t count = 0;     // elements
+    std::uint64_t small_limit_bytes = 0;
+    std::uint64_t segment_bytes = 0;
     std::int32_t root = 0;
     Kind kind = Kind::barrier;
     DataType type = DataType::uint8;
@@ -21,5 +24,7 @@ struct Call {
 
 /// "allreduce(sum of 1000 float64)": for messages.
 std::string describe(Call const& call);
+/// What rank `below` called and what rank `above` called instead.
+std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);
 
 }  // namespace det::collectives

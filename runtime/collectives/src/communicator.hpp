@@ -30,7 +30,7 @@ private:
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
     Status relay_from(Channel channel, transport::MutableBytes bytes, Rank root);
     /// What the agreement brought.
-    Status copy_payload(transport::MutableBytes into) const;
+    void copy_payload(transport::MutableBytes into) const;
 
     std::unique_ptr<transport::Transport> transport_;
     Tuning tuning_;

@@ -17,7 +17,7 @@ constexpr std::size_t size_field_bytes = sizeof(std::uint64_t);
 
 Error malformed() {
     return Error{codes::transport, "the agreement of a collective operation does not hold what it should",
-                 "start all ranks from the same version of the program and with the same Tuning"};
+                 "start all ranks from the same version of the program"};
 }
 
 std::vector<std::string> begin_values(std::vector<Entry> const& entries) {

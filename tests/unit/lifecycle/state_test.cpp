@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(a_trial_goes_from_the_queue_to_its_end) {
 
 BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
     auto const preempted = ended_run(Cause::preempted, Follow::requeue);
+    BOOST_TEST(state({preempted}, JobState::completing) == "QUEUED");
     BOOST_TEST(state({preempted}, JobState::pending) == "QUEUED");
     BOOST_TEST(state({preempted}, JobState::running) == "STARTING");
     BOOST_TEST(state({preempted, running_run()}, JobState::running) == "RUNNING");
