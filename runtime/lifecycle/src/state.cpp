@@ -40,8 +40,9 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
             return State::starting;
         case JobState::running:
         case JobState::suspended:
-        case JobState::completing:
             return in_run && facts.runs.back().started ? State::running : State::starting;
+        case JobState::completing:
+            return in_run ? State::running : State::queued;  // it was given back
         case JobState::canceled:
             return State::canceled;
         case JobState::timed_out:
