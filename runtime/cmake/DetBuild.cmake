@@ -8,6 +8,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -28,6 +29,7 @@ endif()
 add_library(det_compile_options INTERFACE)
 target_compile_options(det_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # gcc 12 takes "literal" + std::string for an overlap (bug 105651)
   $<$<BOOL:${DET_WARNINGS_AS_ERRORS}>:-Werror>
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)

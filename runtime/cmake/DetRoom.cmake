@@ -19,6 +19,13 @@ function(det_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE det_compile_options ${ARG_LINKS})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY DET_PROGRAMS ${name})
+endfunction()
+
+# Everything that is run, without the tests.
+function(det_add_programs_target)
+  get_property(programs GLOBAL PROPERTY DET_PROGRAMS)
+  add_custom_target(programs DEPENDS ${programs})
 endfunction()
 
 # What configure found, and what follows from it.

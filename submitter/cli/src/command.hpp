@@ -63,6 +63,7 @@ std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_describe();
 std::unique_ptr<Command> make_experiment_list();
+std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
 std::unique_ptr<Command> make_trial_logs();

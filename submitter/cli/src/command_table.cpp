@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "command.hpp"
 
 namespace det::cli {
@@ -8,6 +10,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "list", "your experiments and their states", make_experiment_list},
     {"experiment", "describe", "one experiment: its trials, runs and how they ended",
      make_experiment_describe},
+    {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
@@ -26,7 +29,9 @@ constexpr GroupAlias aliases[] = {
 }  // namespace
 
 std::string CommandEntry::page_name() const {
-    return group.empty() ? std::string(name) : std::string(group) + "_" + std::string(name);
+    auto page = group.empty() ? std::string(name) : std::string(group) + "_" + std::string(name);
+    std::replace(page.begin(), page.end(), '-', '_');
+    return page;
 }
 
 std::span<CommandEntry const> command_table() { return entries; }

@@ -13,13 +13,16 @@ using schema::Shape;
 using schema::Type;
 using yaml::Node;
 
+/// Of defaults. (A temporary in its place makes gcc 12 warn of what is no fault.)
+yaml::Place const nowhere;
+
 /// A default was written nowhere in the user's files.
 Node without_places(Node const& node) {
     Node::List items;
     for (auto const& item : node.items()) items.push_back(without_places(item));
     if (node.is_list()) return Node(std::move(items), {});
     std::vector<Node::Entry> entries;
-    for (auto const& entry : node.entries()) entries.push_back({entry.key, {}, without_places(entry.value)});
+    for (auto const& entry : node.entries()) entries.push_back({entry.key, nowhere, without_places(entry.value)});
     return node.is_map() ? Node(std::move(entries), {}) : node.at({});
 }
 
@@ -46,7 +49,7 @@ Node fill_keys(Node const& value, Type const& type) {
             if (present != nullptr) {
                 entries.push_back({present->key, present->key_place, fill(present->value, key.type)});
             } else if (!key.preset.empty()) {
-                entries.push_back({std::string(key.name), {}, fill(preset_value(key.preset), key.type)});
+                entries.push_back({std::string(key.name), nowhere, fill(preset_value(key.preset), key.type)});
             }
         }
     };
