@@ -19,7 +19,7 @@ namespace det {
 namespace {
 
 constexpr int skipped = 77;  // SKIP_RETURN_CODE in tests/CMakeLists.txt
-constexpr std::size_t log_lines_shown = 15;
+constexpr std::size_t log_lines_shown = 8;
 
 std::string program() { return DET_BINARY_DIR "/bin/det-loopback"; }
 
@@ -119,6 +119,7 @@ void LoopbackCluster::assertion_result(boost::unit_test::assertion_result result
 
 void LoopbackCluster::print_logs() const {
     for (auto const& name : list_directory(state() / "log").value_or(std::vector<std::string>())) {
+        if (!name.ends_with(".log")) continue;
         auto const text = read_file(state() / "log" / name).value_or("");
         auto const lines = split_lines(text);
         std::cout << "--- " << name << '\n';

@@ -44,12 +44,18 @@ std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOp
 
 struct Context::Parts {
     explicit Parts(Session opened) : session(std::move(opened)) {}
+    ~Parts() {
+        if (!is_closed) session.distributed.abandon();
+    }
+    Parts(Parts const&) = delete;
+    Parts& operator=(Parts const&) = delete;
 
     Session session;
     Train train{session};
     Checkpoint checkpoint{session};
     Preempt preempt{session};
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
+    bool is_closed = false;
 };
 
 Context::Context(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -60,25 +66,22 @@ Context::~Context() = default;
 Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto info, load_info(options.environment));
     DET_TRY_ASSIGN(auto const place, find_place(options.environment, info));
-    DET_TRY_ASSIGN(auto distributed, connect(place));
+    std::optional<journal::JournalWriter> journal;
+    if (info && info->trial && place.rank == 0) {
+        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(RunLayout(info->run_path).journal()));
+        journal.emplace(std::move(writer));
+    }
+    std::optional<preemption::NoticePage> notice;
+    if (info) {
+        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(info->run_dir / preemption::notice_file));
+        notice.emplace(std::move(page));
+    }
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
-    Session session{options.clock != nullptr ? *options.clock : system_clock,
-                    std::move(info),
-                    std::move(distributed),
-                    std::move(store),
-                    {},
-                    {}};
-    if (session.in_experiment() && session.distributed.is_chief()) {
-        DET_TRY_ASSIGN(auto journal,
-                       journal::JournalWriter::create(RunLayout(session.info->run_path).journal()));
-        session.journal.emplace(std::move(journal));
-    }
-    if (session.info) {
-        DET_TRY_ASSIGN(auto notice,
-                       preemption::NoticePage::open(session.info->run_dir / preemption::notice_file));
-        session.notice.emplace(std::move(notice));
-    }
-    return Context(std::make_unique<Parts>(std::move(session)));
+    // Last: from here on the others may wait for this rank.
+    DET_TRY_ASSIGN(auto distributed, connect(place));
+    return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
+                                                   std::move(info), std::move(distributed), std::move(store),
+                                                   std::move(journal), std::move(notice)}));
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }
@@ -92,7 +95,11 @@ nlohmann::json const& Context::hyperparameters() const {
     return session.in_experiment() ? session.info->trial->hparams : parts_->no_hyperparameters;
 }
 
-Status Context::close() { return parts_->session.distributed.barrier(); }
+Status Context::close() {
+    DET_TRY(parts_->session.distributed.barrier());
+    parts_->is_closed = true;
+    return Ok{};
+}
 
 Status require_chief(Session const& session, std::string_view call) {
     if (session.distributed.is_chief()) return Ok{};

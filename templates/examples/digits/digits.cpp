@@ -192,9 +192,7 @@ private:
 Status train(std::filesystem::path const& data) {
     DET_TRY_ASSIGN(auto context, det::core::Context::init());
     DET_TRY_ASSIGN(auto const images, load_images(data));
-    auto trained = Training(context, images).run();
-    if (!trained) context.distributed().abandon();  // the others must not wait for this rank
-    return trained;
+    return Training(context, images).run();
 }
 
 Status compare(std::filesystem::path const& a, std::filesystem::path const& b) {

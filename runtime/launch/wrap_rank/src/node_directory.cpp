@@ -1,11 +1,13 @@
 #include <det/wrap_rank/node_directory.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace det::wrap_rank {
@@ -81,7 +83,23 @@ void remove_left_behind(fs::path const& directory, fs::path const& except) {
     }
 }
 
+/// NFS, SMB, CIFS, Lustre, GPFS, BeeGFS, Ceph, AFS, 9p, FUSE, PanFS, WekaFS: see statfs(2) and their sources.
+constexpr std::uint32_t shared_file_systems[] = {0x6969,     0xFE534D42, 0xFF534D42, 0x0BD00BD0,
+                                                 0x47504653, 0x19830326, 0x00C36400, 0x5346414F,
+                                                 0x01021997, 0x65735546, 0xAAD7AAEA, 0x18031977};
+
 }  // namespace
+
+bool is_shared_by_nodes(std::uint32_t file_system_magic) {
+    return std::ranges::find(shared_file_systems, file_system_magic) != std::end(shared_file_systems);
+}
+
+std::string run_directory_key(fs::path const& base, std::string const& run_key, std::string const& node) {
+    struct statfs info {};
+    bool const is_shared =
+        ::statfs(base.c_str(), &info) == 0 && is_shared_by_nodes(static_cast<std::uint32_t>(info.f_type));
+    return is_shared ? fmt::format("{}-{}", run_key, node) : run_key;
+}
 
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
                                            Prepare const& prepare) {

@@ -59,10 +59,11 @@ fs::path local_base(Environment const& environment) {
 /// Gives a task its place: the node's directory, and the variables that follow from it.
 Result<NodeDirectory> take_place(Environment& environment, TaskIdentity const& task, fs::path const& helper) {
     int const node = node_of_run(environment, task);
+    auto const base = local_base(environment);
     auto const key =
-        fmt::format("{}-{}", environment.find(variables::run_key).value_or(""), node_name(environment));
+        run_directory_key(base, environment.find(variables::run_key).value_or(""), node_name(environment));
     DET_TRY_ASSIGN(auto directory,
-                   NodeDirectory::enter(local_base(environment), key, [&](fs::path const& path) {
+                   NodeDirectory::enter(base, key, [&](fs::path const& path) {
                        return prepare_node(path, node, environment, helper);
                    }));
     environment.set(variables::run_dir, directory.path());

@@ -39,8 +39,8 @@ public:
     /// The trial's hyperparameters; an empty object outside of an experiment.
     nlohmann::json const& hyperparameters() const;
 
-    /// Collective, the last call: nobody ends before everybody's work is done. A program that ends without
-    /// it, or with an error, may leave its peers waiting until the launcher ends them.
+    /// Collective, the last call: nobody ends before everybody's work is done. A context that is destroyed
+    /// without it leaves its peers without a word: a rank that fails alone ends, and the launcher ends the others.
     Status close();
 
 private:

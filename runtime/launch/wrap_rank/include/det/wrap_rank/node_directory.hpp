@@ -1,11 +1,20 @@
 #pragma once
 #include <det/foundation/files.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 
 namespace det::wrap_rank {
+
+/// Whether a file system of this kind (statfs's f_type) is seen by other nodes too.
+bool is_shared_by_nodes(std::uint32_t file_system_magic);
+
+/// The name of a run's directory below base. It is the same on every node, because launchers start ranks on other
+/// nodes in the directory that they are in themselves; only where nodes share base, it names the node too.
+std::string run_directory_key(std::filesystem::path const& base, std::string const& run_key,
+                              std::string const& node);
 
 /// DET_RUN_DIR: one private directory per run and node, shared by all its processes there. Whoever comes first
 /// prepares it while the others wait; whoever leaves last removes it. Two locks beside it: everybody inside holds

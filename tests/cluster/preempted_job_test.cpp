@@ -1,0 +1,74 @@
+// The notice of a real Slurm that wants its nodes back, and what becomes of the training.
+#include <det/foundation/files.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "check_result.hpp"
+#include "digits_cluster.hpp"
+
+using namespace det;
+
+namespace {
+
+LoopbackOptions options_with(std::string const& proctrack, LoopbackOptions::Plugin plugin) {
+    LoopbackOptions options;
+    options.slots = 2;
+    options.proctrack = proctrack;
+    options.plugin = plugin;
+    return options;
+}
+
+// Four ranks on two nodes; long enough to be interrupted.
+constexpr auto training =
+    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=60";
+
+std::size_t reports(DigitsCluster const& cluster, int experiment) {
+    return cluster.ask(fmt::format("trial metrics {} --group validation", experiment)).size();
+}
+
+/// Interrupts a training by a job that may, and compares what it learned with one that was left alone.
+void check_nothing_is_lost(DigitsCluster const& cluster) {
+    auto const interrupted = cluster.create(training);
+    cluster.wait_until([&] { return reports(cluster, interrupted) >= 2; }, std::chrono::seconds(60),
+                       "epochs");
+    cluster.shell("srun --partition urgent --nodes 2 true");
+    cluster.finish(interrupted);
+
+    auto const runs = cluster.ask(fmt::format("experiment describe {}", interrupted))["trials"][0]["runs"];
+    BOOST_REQUIRE(runs.size() == 2u);
+    BOOST_TEST(runs[0]["cause"] == "preempted");
+    BOOST_TEST(runs[0]["follow"] == "requeue");
+    BOOST_TEST(runs[1]["cause"] == "finished");
+    BOOST_TEST(runs[1]["restart_count"] == 1);
+    // It goes on at the step at which it stopped: none is done twice.
+    auto const log = cluster.shell(
+        fmt::format("det-submit dump {}/trials/0/runs/0/journal", cluster.directory(interrupted).string()));
+    auto const resumed_at = runs[1]["steps_completed"].get<int>();
+    BOOST_TEST(resumed_at > 0);
+    BOOST_TEST(log.find("acknowledgement") != std::string::npos, log);
+    BOOST_TEST(cluster.shell(fmt::format("det-submit trial logs {} --rank 0 --run 1", interrupted))
+                   .find(fmt::format("resumed at step {}", resumed_at)) != std::string::npos);
+
+    auto const left_alone = cluster.create(training);
+    cluster.finish(left_alone);
+    auto const weights = [&](int experiment) {
+        return must(read_file(cluster.newest_checkpoint(experiment) / "weights"));
+    };
+    BOOST_TEST((weights(interrupted) == weights(left_alone)), "the weights differ");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(preempted_job)
+
+BOOST_AUTO_TEST_CASE(nothing_is_lost_where_only_the_batch_script_gets_the_signal) {
+    check_nothing_is_lost(DigitsCluster(options_with("cgroup", LoopbackOptions::Plugin::when_built)));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_lost_where_every_process_gets_the_signal) {
+    check_nothing_is_lost(DigitsCluster(options_with("linuxproc", LoopbackOptions::Plugin::off)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,67 @@
+#include "digits_cluster.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "check_result.hpp"
+
+namespace det {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto long_enough = std::chrono::seconds(180);
+
+fs::path data_file() { return DET_BINARY_DIR "/data/digits.csv.gz"; }
+
+}  // namespace
+
+DigitsCluster::DigitsCluster(LoopbackOptions const& options) : LoopbackCluster(options) {
+    BOOST_REQUIRE_MESSAGE(path_exists(data_file()),
+                          "no " << data_file() << ": ctest would have fetched it (test digits_data)");
+    fs::create_directories(home() / "code");
+    fs::copy_file(data_file(), home() / "code" / "digits.csv.gz");
+    fs::copy_file(DET_SOURCE_DIR "/templates/examples/digits/digits.yaml", home() / "digits.yaml");
+    auto const owned = SystemProcessRunner().run(
+        {{"chown", "-R", "--reference=" + home().string(), home() / "code", home() / "digits.yaml"},
+         Environment::of_this_process(),
+         std::chrono::seconds(10)});
+    BOOST_REQUIRE(must(owned).exit_code == 0);
+}
+
+int DigitsCluster::create(std::string const& arguments) const {
+    return ask("experiment create digits.yaml code " + arguments)["id"].get<int>();
+}
+
+nlohmann::json DigitsCluster::ask(std::string const& command) const {
+    return nlohmann::json::parse(shell("det-submit " + command + " --json"));
+}
+
+void DigitsCluster::finish(int experiment) const {
+    shell(fmt::format("det-submit experiment wait {} --timeout {}", experiment, long_enough.count()),
+          long_enough + std::chrono::seconds(10));
+}
+
+fs::path DigitsCluster::newest_checkpoint(int experiment) const {
+    auto const checkpoints = ask(fmt::format("experiment list-checkpoints {}", experiment));
+    BOOST_REQUIRE(!checkpoints.empty());
+    return root() / "checkpoints" / checkpoints.back()["uuid"].get<std::string>();
+}
+
+double DigitsCluster::accuracy(int experiment) const {
+    auto const reports = ask(fmt::format("trial metrics {} --group validation", experiment));
+    BOOST_REQUIRE(!reports.empty());
+    return reports.back()["metrics"]["correct"].get<double>();
+}
+
+std::string difference(fs::path const& a, fs::path const& b) {
+    auto const output = must(SystemProcessRunner().run({{DET_BINARY_DIR "/bin/digits", "compare", a, b},
+                                                        Environment::of_this_process(),
+                                                        std::chrono::seconds(10)}));
+    return output.exit_code == 0 ? "" : output.out + output.err;
+}
+
+}  // namespace det

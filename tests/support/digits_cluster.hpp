@@ -1,0 +1,33 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "loopback_cluster.hpp"
+
+namespace det {
+
+/// A Slurm where researcher has the digits example at home: digits.yaml, and its data in code/.
+class DigitsCluster : public LoopbackCluster {
+public:
+    explicit DigitsCluster(LoopbackOptions const& options);
+
+    /// `det-submit experiment create digits.yaml code` and the arguments. Returns its id.
+    int create(std::string const& arguments) const;
+    /// What the command answers with --json; it must succeed.
+    nlohmann::json ask(std::string const& command) const;
+    /// Waits for the end of an experiment, which must be COMPLETED.
+    void finish(int experiment) const;
+    /// Of its newest checkpoint.
+    std::filesystem::path newest_checkpoint(int experiment) const;
+    /// The share of test images that it got right at last.
+    double accuracy(int experiment) const;
+
+    std::filesystem::path root() const { return shared() / "det"; }
+    std::filesystem::path directory(int experiment) const {
+        return root() / "experiments" / std::to_string(experiment);
+    }
+};
+
+/// What `digits compare` says of two checkpoints, wherever they lie. "" where they are the same network.
+std::string difference(std::filesystem::path const& a, std::filesystem::path const& b);
+
+}  // namespace det
