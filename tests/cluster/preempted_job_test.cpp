@@ -1,4 +1,5 @@
 // The notice of a real Slurm that wants its nodes back, and what becomes of the training.
+#include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -42,6 +43,10 @@ void check_nothing_is_lost(DigitsCluster const& cluster) {
     BOOST_TEST(runs[0]["follow"] == "requeue");
     BOOST_TEST(runs[1]["cause"] == "finished");
     BOOST_TEST(runs[1]["restart_count"] == 1);
+    // Not after the two minutes for which Slurm by itself would hold it back.
+    auto const gap = *parse_utc(runs[1]["started"].get<std::string>()) -
+                     *parse_utc(runs[0]["ended"].get<std::string>());
+    BOOST_TEST((gap < std::chrono::seconds(60)));
     // It goes on at the step at which it stopped: none is done twice.
     auto const log = cluster.shell(
         fmt::format("det-submit dump {}/trials/0/runs/0/journal", cluster.directory(interrupted).string()));

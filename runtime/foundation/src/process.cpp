@@ -42,10 +42,10 @@ Result<Pipe> make_pipe() {
 /// What posix_spawn wants: file actions and attributes that free themselves.
 class SpawnSettings {
 public:
-    SpawnSettings() {
+    explicit SpawnSettings(ChildSignals signals) {
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawnattr_init(&attributes_);
-        // The child starts as a shell would start it: no signal blocked or ignored because we do.
+        // No signal is ignored because we do.
         sigset_t none, all;
         ::sigemptyset(&none);
         ::sigfillset(&all);
@@ -53,8 +53,9 @@ public:
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
         // Its own group, so that a timeout ends its children too.
         ::posix_spawnattr_setpgroup(&attributes_, 0);
+        int const mask = signals == ChildSignals::none_blocked ? POSIX_SPAWN_SETSIGMASK : 0;
         ::posix_spawnattr_setflags(&attributes_,
-                                   POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+                                   static_cast<short>(mask | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
     }
     ~SpawnSettings() {
         ::posix_spawn_file_actions_destroy(&actions_);
@@ -156,7 +157,7 @@ Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {
     auto const& program = command.argv.at(0);
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
-    SpawnSettings settings;
+    SpawnSettings settings(signals_);
     settings.without_input();
     settings.connect(out.write_end, STDOUT_FILENO);
     settings.connect(err.write_end, STDERR_FILENO);

@@ -43,7 +43,8 @@ Result<int> trial(Arguments const& arguments) {
     auto const environment = Environment::of_this_process();
     DET_TRY_ASSIGN(auto const assignment,
                    supervisor::load_assignment(options["--experiment"], *index, environment));
-    SystemProcessRunner runner;
+    // Slurm's TERM may go to every process of the job: to scontrol too, in the middle of a requeue.
+    SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
     return supervisor::supervise_trial(

@@ -49,13 +49,15 @@ BOOST_AUTO_TEST_CASE(a_program_that_outlives_its_time_is_killed_with_its_childre
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_child_starts_with_no_signal_blocked) {
+BOOST_AUTO_TEST_CASE(the_child_starts_with_no_signal_blocked_unless_ours_shall_be) {
     sigset_t term;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &term, nullptr);
     SystemProcessRunner runner;
     BOOST_TEST(must(runner.run(shell("kill -TERM $$; echo survived"))).exit_code == 128 + SIGTERM);
+    SystemProcessRunner shielded(ChildSignals::blocked_as_ours);
+    BOOST_TEST(must(shielded.run(shell("kill -TERM $$; echo survived"))).out == "survived\n");
     pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
 }
 

@@ -31,9 +31,19 @@ public:
     virtual Result<ProcessOutput> run(Command const& command) = 0;
 };
 
+/// Which signals are blocked in programs that are started.
+enum class ChildSignals {
+    none_blocked,     // as a shell starts them
+    blocked_as_ours,  // for programs that must outlive a signal which the whole job gets
+};
+
 class SystemProcessRunner final : public ProcessRunner {
 public:
+    explicit SystemProcessRunner(ChildSignals signals = ChildSignals::none_blocked) : signals_(signals) {}
     Result<ProcessOutput> run(Command const& command) override;
+
+private:
+    ChildSignals signals_;
 };
 
 /// Strings as exec(3) wants them: pointers with a null behind the last.
