@@ -1,6 +1,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,7 @@
 #include <det/core/checkpoint.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
 
 #include <fmt/format.h>
 

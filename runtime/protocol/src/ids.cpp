@@ -2,7 +2,6 @@
 #include <det/protocol/ids.hpp>
 
 #include <fmt/format.h>
-#include <random>
 
 namespace det {
 
@@ -33,23 +32,6 @@ std::optional<TrialId> parse_trial_id(std::string_view text) {
     if (experiment > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
     return TrialId{{static_cast<std::uint32_t>(experiment)},
                    static_cast<std::uint32_t>(*number % trials_per_experiment_max)};
-}
-
-std::string make_uuid() {
-    std::random_device entropy;
-    std::uint32_t const a = entropy(), b = entropy(), c = entropy(), d = entropy();
-    return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", a, b >> 16, b & 0xfff,
-                       0x8000 | (c >> 16 & 0x3fff), c & 0xffff, d);
-}
-
-bool is_uuid(std::string_view text) {
-    constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    if (text.size() != shape.size()) return false;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        bool const digit = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
-        if (shape[i] == 'x' ? !digit : text[i] != '-') return false;
-    }
-    return true;
 }
 
 }  // namespace det

@@ -1,5 +1,6 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,6 @@
 // The supervisor with a Slurm that we play, and steps that are real processes.
 #include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>

@@ -47,8 +47,4 @@ std::optional<ExperimentId> parse_experiment_id(std::string_view text);
 /// Both "7.3" and "7000003".
 std::optional<TrialId> parse_trial_id(std::string_view text);
 
-/// A random (version 4) UUID, lower case: names checkpoints.
-std::string make_uuid();
-bool is_uuid(std::string_view text);
-
 }  // namespace det

@@ -1,0 +1,156 @@
+// "Only X knows Y": the sentences about the rooms that a compiler can't check.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "source_tree.hpp"
+
+namespace {
+
+using Folders = std::vector<std::string>;
+
+struct OnlyThere {
+    std::string what;
+    std::string pattern;  // a regular expression, in one line of code
+    Folders where;
+};
+
+Folders const mains{"submitter/cli/src/main.cpp", "runtime/launch/det-launch/main.cpp",
+                    "runtime/launch/wrap_rank/src/main.cpp"};
+
+Folders operator+(Folders a, Folders const& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+std::vector<OnlyThere> const rules {
+    {"starts Slurm's commands", R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re", {"runtime/slurm/"}},
+    {"sees MPI", R"(#include [<"](mpi\.h|pmix))", {"runtime/transport/mpi/"}},
+    {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
+    {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
+    {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
+    {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
+    {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
+    {"knows the parser of command lines", R"(#include [<"]CLI/)", {"submitter/cli/src/arguments.cpp"}},
+    {"writes to the terminal", R"(std::(cout|cerr|printf|puts)\b|[^nd]printf\()",
+     mains + Folders{"templates/examples/"}},
+    {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",
+     mains + Folders{"runtime/foundation/", "runtime/core/include/"}},
+    {"ends the process", R"((std::|::|\s)_?exit\()",
+     mains + Folders{"runtime/launch/wrap_rank/src/relay.cpp", "runtime/slurm/src/step_process.cpp"}},
+    {"makes threads", R"(std::j?thread\b|pthread_create)", {"runtime/transport/", "runtime/collectives/"}},
+    {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
+};
+
+    // Values in, values out.
+    Folders const pure_rooms{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
+                             "submitter/yaml/",   "submitter/config/", "submitter/site/",
+                             "submitter/plan/",   "submitter/render/"};
+
+    // What has to do with files, sockets, the clock, other processes.
+    std::regex const impure(
+        R"(#include <(fstream|unistd\.h|fcntl\.h|sys/.*|netdb\.h|thread|iostream|cstdio|cstdlib|)"
+        R"(det/foundation/(files|process|environment)\.hpp|det/slurm/(client|step_process)\.hpp)>)"
+        R"(|SystemClock|system_clock::now|steady_clock::now)");
+
+    bool is_in_any(SourceFile const& file, Folders const& folders) {
+        return std::ranges::any_of(folders, [&](auto const& folder) { return file.is_in(folder); });
+    }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(architecture)
+
+BOOST_AUTO_TEST_CASE(only_one_place_knows_each_thing) {
+    for (auto const& rule : rules) {
+        std::regex const pattern(rule.pattern);
+        for (auto const& file : product_sources()) {
+            if (is_in_any(file, rule.where)) continue;
+            for (auto const& line : file.lines) {
+                BOOST_TEST(!std::regex_search(line, pattern), file.path << " " << rule.what << ": " << line);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(pure_rooms_take_values_in_and_give_values_out) {
+    for (auto const& file : product_sources()) {
+        if (!is_in_any(file, pure_rooms)) continue;
+        for (auto const& line : file.lines)
+            BOOST_TEST(!std::regex_search(line, impure), file.path << ": " << line);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rooms_lean_only_on_rooms_before_them_in_the_map) {
+    std::map<std::string, std::size_t> position;  // of folders, in CMakeLists.txt
+    auto const map = read_text("CMakeLists.txt");
+    std::regex const entry(R"(add_subdirectory\((\S+)\))");
+    for (std::sregex_iterator at(map.begin(), map.end(), entry), end; at != end; ++at) {
+        position.emplace((*at)[1], position.size());
+    }
+    BOOST_REQUIRE(position.size() > 20);
+    auto const folder_of = [&](std::string const& path) {
+        std::string found;
+        for (auto const& [folder, place] : position) {
+            if (path.starts_with(folder + "/") && folder.size() > found.size()) found = folder;
+        }
+        return found;
+    };
+    std::map<std::string, std::string> room_of_include;  // "protocol" -> "runtime/protocol"
+    for (auto const& file : product_sources()) {
+        std::smatch match;
+        if (std::regex_search(file.path, match, std::regex("include/det/([a-z_]+)/"))) {
+            room_of_include.emplace(match[1], folder_of(file.path));
+        }
+    }
+    std::regex const include(R"(#include <det/([a-z_]+)/)");
+    for (auto const& file : product_sources()) {
+        for (auto const& line : file.lines) {
+            std::smatch match;
+            if (!std::regex_search(line, match, include)) continue;
+            auto const there = room_of_include.find(match[1]);
+            BOOST_REQUIRE_MESSAGE(there != room_of_include.end(), file.path << ": " << line);
+            BOOST_TEST(position[there->second] <= position[folder_of(file.path)],
+                       file.path << " leans on a room behind it: " << line);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_room_tells_what_it_is) {
+    std::set<std::string> rooms;
+    for (auto const& file : product_sources()) {
+        for (std::string_view const part : {"/include/", "/src/"}) {
+            if (auto const at = file.path.find(part); at != std::string::npos)
+                rooms.insert(file.path.substr(0, at));
+        }
+    }
+    std::filesystem::path const top = DET_SOURCE_DIR;
+    for (auto const& room : rooms) {
+        // A group of small rooms may share one page.
+        bool const has_page = std::filesystem::exists(top / room / "README.md") ||
+                              std::filesystem::exists((top / room).parent_path() / "README.md");
+        BOOST_TEST(has_page, room << " has no README.md");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(error_codes_have_names_of_their_own) {
+    auto const text = read_text("runtime/foundation/include/det/foundation/error_codes.hpp");
+    std::regex const code(R"re(ErrorCode \w+\{"([a-z0-9-]+)")re");
+    std::set<std::string> names;
+    for (std::sregex_iterator at(text.begin(), text.end(), code), end; at != end; ++at) {
+        BOOST_TEST(names.insert((*at)[1]).second, "twice: " << (*at)[1]);
+    }
+    BOOST_TEST(names.size() > 20u);
+}
+
+BOOST_AUTO_TEST_CASE(headers_are_read_once) {
+    for (auto const& file : product_sources()) {
+        if (!file.path.ends_with(".hpp")) continue;
+        BOOST_TEST(std::ranges::count(file.lines, "#pragma once") == 1, file.path);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,44 @@
+#include "source_tree.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "check_result.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path const top = DET_SOURCE_DIR;
+
+std::string without_comment(std::string_view line) { return std::string(line.substr(0, line.find("//"))); }
+
+std::vector<SourceFile> read_sources() {
+    std::vector<SourceFile> files;
+    std::set<fs::path> const extensions{".cpp", ".hpp", ".c", ".h"};
+    for (auto const* folder : {"runtime", "submitter", "spank-plugin", "templates"}) {
+        for (auto const& entry : fs::recursive_directory_iterator(top / folder)) {
+            if (!extensions.contains(entry.path().extension())) continue;
+            SourceFile file{fs::relative(entry.path(), top).string(), {}};
+            auto const text = det::must(det::read_file(entry.path()));
+            for (auto const line : det::split_lines(text)) file.lines.push_back(without_comment(line));
+            files.push_back(std::move(file));
+        }
+    }
+    BOOST_REQUIRE(files.size() > 100);  // else the rules hold because nothing was read
+    return files;
+}
+
+}  // namespace
+
+std::vector<SourceFile> const& product_sources() {
+    static auto const files = read_sources();
+    return files;
+}
+
+std::string read_text(std::string const& path_from_top) {
+    return det::must(det::read_file(top / path_from_top));
+}

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A file of the project: its path from the top, and its lines without comments.
+struct SourceFile {
+    std::string path;
+    std::vector<std::string> lines;
+
+    bool is_in(std::string_view folder_or_file) const { return path.starts_with(folder_or_file); }
+};
+
+/// All C++ of the product: runtime, submitter, spank-plugin, templates.
+std::vector<SourceFile> const& product_sources();
+
+std::string read_text(std::string const& path_from_top);
