@@ -1,6 +1,8 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 
+#include <functional>
+
 /// Time goes on only when somebody sleeps.
 class FakeClock final : public det::Clock {
 public:
@@ -8,7 +10,12 @@ public:
     std::chrono::steady_clock::time_point steady_now() const override {
         return std::chrono::steady_clock::time_point(elapsed_);
     }
-    void sleep_for(std::chrono::milliseconds duration) override { elapsed_ += duration; }
+    void sleep_for(std::chrono::milliseconds duration) override {
+        elapsed_ += duration;
+        if (on_sleep) on_sleep(elapsed_);
+    }
+
+    std::function<void(std::chrono::milliseconds elapsed)> on_sleep;
 
 private:
     std::chrono::milliseconds elapsed_{0};

@@ -1,6 +1,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 
 #include <algorithm>
@@ -47,6 +48,11 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
     for (auto const& name : names) {
         auto const relative = prefix.empty() ? name : prefix + "/" + name;
+        if (!is_valid_utf8(name)) {
+            return Error{codes::bad_value,
+                         fmt::format("'{}' is no UTF-8: a checkpoint's manifest can't name it", relative),
+                         "give the file another name"};
+        }
         struct stat info {};
         if (::lstat((root / relative).c_str(), &info) != 0) {
             return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
@@ -90,7 +96,8 @@ Result<fs::path> SharedFsStore::begin(std::string const& uuid) {
 Result<CheckpointManifest> SharedFsStore::commit(Description const& description,
                                                  std::function<Status()> const& may_commit) {
     auto const directory = path_of(description.uuid);
-    DET_TRY(write_file(directory / metadata_name, description.metadata.dump(2) + "\n"));
+    DET_TRY(write_file(directory / metadata_name,
+                       description.metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
     CheckpointManifest manifest{description.uuid,
                                 description.run,
                                 description.steps_completed,

@@ -28,7 +28,14 @@ Result<std::optional<Info>> load_info(Environment const& environment) {
     if (path_exists(files / info_files::trial)) {
         DET_TRY_ASSIGN(info.trial, load(files / info_files::trial, parse_trial_info));
         DET_TRY_ASSIGN(info.spec, load(files / info_files::spec, parse_spec));
-        info.run_path = environment.find(variables::run_path).value_or("");
+        auto const run_path = environment.find_non_empty(variables::run_path);
+        if (!run_path) {
+            return Error{
+                codes::misuse,
+                fmt::format("{} is not set, though '{}' is a trial's", variables::run_path, *run_dir),
+                "give the ranks the whole environment of the run"};
+        }
+        info.run_path = *run_path;
     }
     return std::optional(std::move(info));
 }

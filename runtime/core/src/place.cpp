@@ -41,17 +41,25 @@ Result<Place> place_of_mpirun(Environment const& environment, std::optional<Info
     return place;
 }
 
+Result<Place> check_numbers(Place const& place) {
+    auto const& [local_rank, local_size, cross_rank, cross_size] = place.topology;
+    if (place.rank < place.size && local_rank < local_size && cross_rank < cross_size) return place;
+    return Error{codes::misuse,
+                 fmt::format("the environment says rank {} of {}, local rank {} of {} on node {} of {}: "
+                             "that can't be",
+                             place.rank, place.size, local_rank, local_size, cross_rank, cross_size)};
+}
+
 }  // namespace
 
 Result<Place> find_place(Environment const& environment, std::optional<Info> const& info) {
     // mpirun first: under it a batch job's RANK, if there is one, is that of the launcher.
-    if (environment.find("OMPI_COMM_WORLD_RANK")) {
-        DET_TRY_ASSIGN(auto const place, place_of_mpirun(environment, info));
-        // srun --mpi=pmix sets none of these, so that a RANK beside them belongs to somebody else.
-        return place;
-    }
-    if (environment.find("RANK")) return place_of_launcher(environment);
-    return Place{};
+    // srun --mpi=pmix sets none of its variables, so that a RANK beside them belongs to somebody else.
+    bool const by_mpirun = environment.find("OMPI_COMM_WORLD_RANK").has_value();
+    if (!by_mpirun && !environment.find("RANK")) return Place{};
+    DET_TRY_ASSIGN(auto const place,
+                   by_mpirun ? place_of_mpirun(environment, info) : place_of_launcher(environment));
+    return check_numbers(place);
 }
 
 }  // namespace det::core

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace det {
 namespace {
@@ -82,11 +83,11 @@ private:
 class Child {
 public:
     explicit Child(pid_t pid) : pid_(pid) {}
+    Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
     ~Child() {
         if (pid_ > 0) kill_and_wait();
     }
-    Child(Child const&) = delete;
-    Child& operator=(Child const&) = delete;
+    Child& operator=(Child&&) = delete;
 
     /// Nothing where it still runs at the deadline.
     std::optional<int> wait_until(SteadyClock::time_point deadline) {
@@ -135,6 +136,47 @@ Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline,
     return true;
 }
 
+/// A program that was started and that somebody waits for.
+struct Running {
+    Command const* command;
+    Child child;
+    UniqueFd out, err;
+    SteadyClock::time_point deadline;
+};
+
+Result<Running> start(Command const& command, ChildSignals signals) {
+    auto const& program = command.argv.at(0);
+    DET_TRY_ASSIGN(auto out, make_pipe());
+    DET_TRY_ASSIGN(auto err, make_pipe());
+    SpawnSettings settings(signals);
+    settings.without_input();
+    settings.connect(out.write_end, STDOUT_FILENO);
+    settings.connect(err.write_end, STDERR_FILENO);
+
+    CStrings const arguments(command.argv);
+    CStrings const variables(command.environment.to_list());
+    pid_t pid = -1;
+    int const failed = ::posix_spawnp(&pid, program.c_str(), settings.actions(), settings.attributes(),
+                                      arguments.data(), variables.data());
+    if (failed != 0) return os_error(fmt::format("start '{}'", program), failed);
+    return Running{&command, Child(pid), std::move(out.read_end), std::move(err.read_end),
+                   SteadyClock::now() + command.timeout};
+}
+
+Result<ProcessOutput> finish(Running running) {
+    ProcessOutput output;
+    DET_TRY_ASSIGN(bool const silent,
+                   drain(std::move(running.out), std::move(running.err), running.deadline, output));
+    auto const status = silent ? running.child.wait_until(running.deadline) : std::nullopt;
+    if (!status) {
+        auto const& [argv, environment, timeout] = *running.command;
+        return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", argv[0],
+                                                   std::chrono::duration<double>(timeout).count())};
+    }
+    output.exit_code = exit_code_of_wait_status(*status);
+    return output;
+}
+
 }  // namespace
 
 CStrings::CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
@@ -153,36 +195,25 @@ int exit_code_of_wait_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+std::vector<Result<ProcessOutput>> ProcessRunner::run_all(std::vector<Command> const& commands) {
+    std::vector<Result<ProcessOutput>> outputs;
+    for (auto const& command : commands) outputs.push_back(run(command));
+    return outputs;
+}
+
 Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {
-    auto const& program = command.argv.at(0);
-    DET_TRY_ASSIGN(auto out, make_pipe());
-    DET_TRY_ASSIGN(auto err, make_pipe());
-    SpawnSettings settings(signals_);
-    settings.without_input();
-    settings.connect(out.write_end, STDOUT_FILENO);
-    settings.connect(err.write_end, STDERR_FILENO);
+    DET_TRY_ASSIGN(auto running, start(command, signals_));
+    return finish(std::move(running));
+}
 
-    CStrings const arguments(command.argv);
-    CStrings const variables(command.environment.to_list());
-    pid_t pid = -1;
-    int const failed = ::posix_spawnp(&pid, program.c_str(), settings.actions(), settings.attributes(),
-                                      arguments.data(), variables.data());
-    if (failed != 0) return os_error(fmt::format("start '{}'", program), failed);
-    Child child(pid);
-    out.write_end.reset();
-    err.write_end.reset();
-
-    auto const deadline = SteadyClock::now() + command.timeout;
-    ProcessOutput output;
-    DET_TRY_ASSIGN(bool const silent,
-                   drain(std::move(out.read_end), std::move(err.read_end), deadline, output));
-    auto const status = silent ? child.wait_until(deadline) : std::nullopt;
-    if (!status) {
-        return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", program,
-                                                   std::chrono::duration<double>(command.timeout).count())};
+std::vector<Result<ProcessOutput>> SystemProcessRunner::run_all(std::vector<Command> const& commands) {
+    std::vector<Result<Running>> started;
+    for (auto const& command : commands) started.push_back(start(command, signals_));
+    std::vector<Result<ProcessOutput>> outputs;
+    for (auto& each : started) {
+        outputs.push_back(each ? finish(*std::move(each)) : std::move(each).error());
     }
-    output.exit_code = exit_code_of_wait_status(*status);
-    return output;
+    return outputs;
 }
 
 }  // namespace det

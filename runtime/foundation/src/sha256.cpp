@@ -1,35 +1,31 @@
+// OpenSSL's "low level" SHA-256, which it calls deprecated: the EVP interface sets up all of OpenSSL first
+// (a millisecond, and openssl.cnf is read), and can't be linked without all of libcrypto.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <det/foundation/sha256.hpp>
 
 #include <array>
-#include <new>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 namespace det {
 
 struct Sha256::State {
-    EVP_MD_CTX* context = EVP_MD_CTX_new();
-    ~State() { EVP_MD_CTX_free(context); }
+    SHA256_CTX context;
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) {
-    if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) {
-        throw std::bad_alloc();
-    }
-}
+Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
 
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
 
-void Sha256::update(std::string_view bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+void Sha256::update(std::string_view bytes) { SHA256_Update(&state_->context, bytes.data(), bytes.size()); }
 
 std::string Sha256::finish() {
     constexpr char digits[] = "0123456789abcdef";
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    SHA256_Final(digest.data(), &state_->context);
     std::string text;
-    for (unsigned i = 0; i < size; ++i) text += {digits[digest[i] >> 4], digits[digest[i] & 15]};
+    for (auto const byte : digest) text += {digits[byte >> 4], digits[byte & 15]};
     return text;
 }
 

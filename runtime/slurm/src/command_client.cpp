@@ -48,6 +48,15 @@ Error failure(std::string_view program, ProcessOutput const& output) {
         fmt::format("{} said: {}", program, said));
 }
 
+/// The Error for a command that did not run to its end.
+Error in_slurms_terms(std::string_view program, Error const& error) {
+    if (error.code == codes::no_such_file) {
+        return Error{codes::slurm_unreachable, fmt::format("'{}' is not installed here", program),
+                     "run this on a login node of the cluster, or install Slurm's client commands"};
+    }
+    return error.code == codes::timed_out ? unreachable(program, error.message) : error;
+}
+
 Environment environment_for_reading(Environment environment) {
     for (auto const* prefix : {"SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_"})
         environment.unset_with_prefix(prefix);
@@ -71,15 +80,17 @@ CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
     : runner_(runner), environment_(environment_for_reading(std::move(environment))) {}
 
 Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
-    auto const program = argv.front();
-    auto output = runner_.run({std::move(argv), environment_, call_timeout});
-    if (output) return output;
-    if (output.error().code == codes::no_such_file) {
-        return Error{codes::slurm_unreachable, fmt::format("'{}' is not installed here", program),
-                     "run this on a login node of the cluster, or install Slurm's client commands"};
+    return call_all({std::move(argv)}).front();
+}
+
+std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vector<std::string>> argvs) {
+    std::vector<Command> commands;
+    for (auto& argv : argvs) commands.push_back({std::move(argv), environment_, call_timeout});
+    auto outputs = runner_.run_all(commands);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        if (!outputs[i]) outputs[i] = in_slurms_terms(commands[i].argv.front(), outputs[i].error());
     }
-    if (output.error().code == codes::timed_out) return unreachable(program, output.error().message);
-    return output;
+    return outputs;
 }
 
 Result<ProcessOutput> CommandClient::call_sbatch(Submission const& submission,
@@ -148,10 +159,11 @@ Result<std::optional<JobStatus>> CommandClient::find_job(JobRef const& job) {
 }
 
 Result<std::vector<Partition>> CommandClient::partitions() {
-    DET_TRY_ASSIGN(auto const partitions, call({"scontrol", "show", "partition", "--oneliner"}));
+    auto answers = call_all({{"scontrol", "show", "partition", "--oneliner"},
+                             {"sinfo", "--noheader", "--all", "--format=" + node_group_format()}});
+    DET_TRY_ASSIGN(auto const partitions, std::move(answers[0]));
     if (partitions.exit_code != 0) return failure("scontrol", partitions);
-    DET_TRY_ASSIGN(auto const nodes,
-                   call({"sinfo", "--noheader", "--all", "--format=" + node_group_format()}));
+    DET_TRY_ASSIGN(auto const nodes, std::move(answers[1]));
     if (nodes.exit_code != 0) return failure("sinfo", nodes);
     return parse_partitions(partitions.out, nodes.out);
 }

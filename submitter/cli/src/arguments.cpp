@@ -21,15 +21,18 @@ std::string_view resolve_alias(std::string_view group) {
     return group;
 }
 
+std::string full_name(CommandEntry const& entry) {
+    return entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
+}
+
 std::string overview() {
     std::string text =
         "det-submit: Determined-style experiments on a Slurm cluster\n\n"
         "usage: det-submit COMMAND ... [--json]\n\n";
-    for (auto const& entry : command_table()) {
-        auto const name =
-            entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
-        text += fmt::format("  {:<22}{}\n", name, entry.summary);
-    }
+    std::size_t width = 0;
+    for (auto const& entry : command_table()) width = std::max(width, full_name(entry).size());
+    for (auto const& entry : command_table())
+        text += fmt::format("  {:<{}}  {}\n", full_name(entry), width, entry.summary);
     return text + "\n'det-submit COMMAND --help' is its manual. 'det' is the same program.\n";
 }
 
@@ -71,6 +74,11 @@ struct Declare {
     Option const& option;
 
     CLI::Option* operator()(bool* target) const { return app.add_flag(option.names, *target, option.help); }
+    /// Behind dashes it takes one word each time: what follows that is an argument by its position.
+    CLI::Option* operator()(std::vector<std::string>* target) const {
+        return app.add_option(option.names, *target, option.help)
+            ->allow_extra_args(!option.names.starts_with('-'));
+    }
     template <class T>
     CLI::Option* operator()(T* target) const {
         return app.add_option(option.names, *target, option.help);
@@ -81,9 +89,7 @@ Error wrong_usage(CLI::ParseError const& problem, CommandEntry const& entry) {
     std::string message = problem.what();
     if (!message.empty())
         message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-    auto const name =
-        entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
-    return Error{codes::usage, message, fmt::format("see 'det-submit {} --help'", name)};
+    return Error{codes::usage, message, fmt::format("see 'det-submit {} --help'", full_name(entry))};
 }
 
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {

@@ -38,8 +38,10 @@ std::vector<std::string> environment_variables(config::ExperimentConfig const& c
 std::string checkpoint_path(config::ExperimentConfig const& config) {
     auto const* shared = std::get_if<config::SharedFsStorage>(&config.checkpoint_storage.location);
     if (shared == nullptr) return "";  // refused by the plan
+    fs::path path(shared->host_path);
     // An absolute storage_path lies below host_path already.
-    return (fs::path(shared->host_path) / shared->storage_path.value_or("")).lexically_normal().string();
+    if (shared->storage_path) path /= *shared->storage_path;
+    return path.lexically_normal().string();
 }
 
 Json at_key(Json const& config, char const* key) { return config.value(key, Json::object()); }
@@ -90,11 +92,15 @@ Result<ExperimentId> take_id(RootLayout const& root) {
     }
 }
 
-/// Removes what was begun unless it is kept. Directories that others use as well go only where they are
-/// empty: two may create at once.
+/// Removes what was begun unless it is kept. Directories that others use as well go only where they were not
+/// there before and are empty: two may create at once.
 class Cleanup {
 public:
-    explicit Cleanup(RootLayout const& root) : shared_{root.experiments(), root.contexts(), root.path()} {}
+    explicit Cleanup(RootLayout const& root) {
+        for (auto const& path : {root.experiments(), root.contexts(), root.path()}) {
+            if (!path_exists(path)) shared_.push_back(path);
+        }
+    }
     ~Cleanup() {
         if (is_kept_) return;
         for (auto const& path : own_) (void)remove_tree(path);

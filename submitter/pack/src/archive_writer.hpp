@@ -12,20 +12,21 @@ namespace det::pack {
 /// A file that compresses what is written to it and knows its hash. Removed again unless it is kept.
 class ArchiveWriter {
 public:
-    static Result<ArchiveWriter> create(std::filesystem::path const& directory);
+    /// For about `size_bytes` of content.
+    static Result<ArchiveWriter> create(std::filesystem::path const& directory, std::uint64_t size_bytes);
     ArchiveWriter(ArchiveWriter&&) noexcept;
     ArchiveWriter& operator=(ArchiveWriter&&) = delete;
     ~ArchiveWriter();
 
     Status write(std::string_view bytes);
-    /// Ends the archive; its bytes are on the disk. Returns the hash of what was written.
+    /// Ends the archive. Returns the hash of what was written.
     Result<std::string> finish();
-    /// Gives it its name.
+    /// Gives it its name, once its bytes are on the disk.
     Status keep_as(std::filesystem::path const& path);
 
 private:
     struct Compressor;
-    ArchiveWriter(std::filesystem::path path, UniqueFd file);
+    ArchiveWriter(std::filesystem::path path, UniqueFd file, std::uint64_t size_bytes);
     Status compress(std::string_view bytes, bool is_end);
 
     std::filesystem::path path_;  // its temporary name; empty once it is kept

@@ -52,11 +52,11 @@ Result<std::string> write_archive(fs::path const& directory, std::vector<Member>
 Result<PackedContext> store(fs::path const& directory, std::vector<Member> const& members,
                             fs::path const& contexts) {
     DET_TRY(make_directories(contexts));
-    DET_TRY_ASSIGN(auto archive, ArchiveWriter::create(contexts));
     PackedContext packed;
-    DET_TRY_ASSIGN(packed.sha256, write_archive(directory, members, archive));
     packed.size_bytes = std::accumulate(members.begin(), members.end(), std::uint64_t{0},
                                         [](auto sum, auto const& member) { return sum + member.size_bytes; });
+    DET_TRY_ASSIGN(auto archive, ArchiveWriter::create(contexts, packed.size_bytes));
+    DET_TRY_ASSIGN(packed.sha256, write_archive(directory, members, archive));
     auto const path = contexts / (packed.sha256 + ".tar.zst");
     packed.was_there = path_exists(path);
     if (!packed.was_there) DET_TRY(archive.keep_as(path));

@@ -171,7 +171,7 @@ optimizations: {aggregation_frequency: 1, average_aggregated_gradients: true, av
                 gradient_compression: true, grad_updates_size_file: f, mixed_precision: O1,
                 tensor_fusion_threshold: 1, tensor_fusion_cycle_time: 1, auto_tune_tensor_fusion: true}
 bind_mounts: [{host_path: /a, container_path: b, read_only: true, propagation: rprivate}]
-slurm: {slots_per_node: 1, gpu_type: t, sbatch_args: [a], launch: rank, mpi: pmi2}
+slurm: {slots_per_node: 1, gpu_type: t, sbatch_args: [--mem=8G], launch: rank, mpi: pmi2}
 pbs: {slots_per_node: 1, pbsbatch_args: [a]}
 workspace: w
 project: p

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "check_result.hpp"
+#include "temporary_directory.hpp"
 
 using namespace det;
 
@@ -32,6 +33,21 @@ BOOST_AUTO_TEST_CASE(much_output_on_both_streams_does_not_block) {
     auto const output = must(runner.run(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2")));
     BOOST_TEST(output.out.size() == 1000000u);
     BOOST_TEST(output.err.size() == 1000000u);
+}
+
+BOOST_AUTO_TEST_CASE(several_run_side_by_side_and_each_has_its_own_answer) {
+    TemporaryDirectory const directory;
+    auto const fifo = "'" + (directory / "fifo").string() + "'";
+    must(SystemProcessRunner().run(shell("mkfifo " + fifo)));
+    // The first ends only because the second runs at the same time.
+    auto const outputs = SystemProcessRunner().run_all({shell("cat " + fifo),
+                                                        shell("echo hello > " + fifo + "; exit 3"),
+                                                        {{"/no/such/program"}, Environment()},
+                                                        shell("head -c 1000000 /dev/zero")});
+    BOOST_TEST(must(outputs.at(0)).out == "hello\n");
+    BOOST_TEST(must(outputs.at(1)).exit_code == 3);
+    BOOST_TEST((must_fail(outputs.at(2)).code == codes::no_such_file));
+    BOOST_TEST(must(outputs.at(3)).out.size() == 1000000u);
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {

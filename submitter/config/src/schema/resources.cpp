@@ -1,3 +1,4 @@
+#include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 
 #include "../check.hpp"
@@ -120,11 +121,24 @@ constexpr std::string_view mpi_words[] = {"none", "pmix", "pmi2"};
 constinit Type const launch = choice_of(launch_words);
 constinit Type const mpi = choice_of(mpi_words);
 
+/// What det-submit tells sbatch itself is none of the user's options.
+void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
+    std::vector<std::string> items;
+    for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");
+    for (auto& refusal : parse_sbatch_args(items).refused) {
+        auto const& item = value.items()[refusal.item];
+        if (!item.is_text()) continue;  // that it is no string has been said
+        checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message, std::move(refusal.hint));
+    }
+}
+constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};
+
 constexpr Key slurm_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node; default: as the pool says",
      into<&Slurm::slots_per_node>},
     {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>},
-    {"sbatch_args", text_list, "", "more options for sbatch", into<&Slurm::sbatch_args>},
+    {"sbatch_args", sbatch_args, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
+     into<&Slurm::sbatch_args>},
     {"launch", launch, "",
      "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
      "slot",

@@ -29,6 +29,8 @@ public:
     /// Runs to the end. A program that is not there, or that outlives its timeout (it is killed), is an
     /// error; one that fails is not.
     virtual Result<ProcessOutput> run(Command const& command) = 0;
+    /// Each as run() does, in the order given; an implementation may run them side by side.
+    virtual std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands);
 };
 
 /// Which signals are blocked in programs that are started.
@@ -41,6 +43,7 @@ class SystemProcessRunner final : public ProcessRunner {
 public:
     explicit SystemProcessRunner(ChildSignals signals = ChildSignals::none_blocked) : signals_(signals) {}
     Result<ProcessOutput> run(Command const& command) override;
+    std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands) override;
 
 private:
     ChildSignals signals_;

@@ -68,6 +68,7 @@ public:
 
 private:
     Result<ProcessOutput> call(std::vector<std::string> argv);
+    std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs);
     Result<ProcessOutput> call_sbatch(Submission const& submission, std::vector<std::string> const& extra);
 
     ProcessRunner& runner_;

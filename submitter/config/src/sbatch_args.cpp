@@ -1,0 +1,182 @@
+#include <det/config/sbatch_args.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sbatch_options.hpp"
+
+namespace det::config {
+namespace {
+
+constexpr std::string_view blanks = " \t";
+
+SbatchOption const* find_letter(char letter) {
+    auto const rows = sbatch_options();
+    auto const found =
+        std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.letter == letter; });
+    return found != rows.end() ? &*found : nullptr;
+}
+
+/// The option of that name, else all that the name is the beginning of: sbatch takes an abbreviation that
+/// only one option can mean.
+std::vector<SbatchOption const*> find_options(std::string_view name) {
+    std::vector<SbatchOption const*> found;
+    for (auto const& row : sbatch_options()) {
+        if (row.name == name) return {&row};
+        if (row.name.starts_with(name)) found.push_back(&row);
+    }
+    return found;
+}
+
+/// In a #SBATCH line quotes hold a value together; here nobody would take them off.
+std::string_view without_quotes(std::string_view value) {
+    bool const is_quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
+                           value.find(value.front(), 1) == value.size() - 1;
+    return is_quoted ? value.substr(1, value.size() - 2) : value;
+}
+
+/// "gpu:4", "gres/gpu=4", "license:1,gpu"; "none" takes ours away, "help" and "list" only print.
+bool asks_for_gpus(std::string_view gres) {
+    constexpr std::string_view words[] = {"gpu", "none", "help", "list"};
+    for (auto part : split(gres, ',')) {
+        part = trim(part);
+        if (part.starts_with("gres:") || part.starts_with("gres/")) part.remove_prefix(5);
+        auto const name = part.substr(0, part.find_first_of(":=/"));
+        if (std::find(std::begin(words), std::end(words), name) != std::end(words)) return true;
+    }
+    return false;
+}
+
+/// Goes through the items as getopt would.
+class Reader {
+public:
+    explicit Reader(std::span<std::string const> items) : items_(items) {}
+
+    SbatchArgs read() && {
+        for (at_ = 0; at_ < items_.size(); ++at_) {
+            start_ = at_;
+            auto const item = trim(items_[at_]);
+            bool const is_long = item.size() > 2 && item.starts_with("--");
+            bool const is_short = item.size() > 1 && item[0] == '-' && item[1] != '-';
+            if (is_long) {
+                read_long(item.substr(2));
+            } else if (is_short) {
+                read_letters(item.substr(1));
+            } else {
+                refuse_word(item);
+            }
+        }
+        return std::move(result_);
+    }
+
+private:
+    void read_long(std::string_view body) {
+        auto const end = std::min(body.find('='), body.find_first_of(blanks));
+        auto const name = body.substr(0, end);
+        std::optional<std::string> value;
+        if (end != std::string_view::npos) value = without_quotes(trim(body.substr(end + 1)));
+        auto const options = find_options(name);
+        if (options.empty()) return add_unknown(name, std::move(value));
+        if (auto const* option = choose(options, name)) take(*option, std::move(value));
+    }
+
+    /// "-N4", "-N 4", "-vN4"; "-N" whose value is the next item.
+    void read_letters(std::string_view letters) {
+        while (!letters.empty()) {
+            auto const* option = find_letter(letters[0]);
+            if (option == nullptr)
+                return refuse(fmt::format("sbatch has no option '-{}'", letters[0]),
+                              "write each option as an item");
+            letters.remove_prefix(1);
+            std::optional<std::string> value;
+            if (option->value != SbatchValue::none && !letters.empty()) {
+                value = without_quotes(trim(letters));
+                letters = {};
+            }
+            take(*option, std::move(value));
+        }
+    }
+
+    void take(SbatchOption const& option, std::optional<std::string> value) {
+        if (!option.is_users()) {
+            if (option.value == SbatchValue::required && !value) ++at_;
+            return refuse(fmt::format("'{}' sets --{}, which det-submit sets itself", written(), option.name),
+                          std::string(option.instead));
+        }
+        if (option.value == SbatchValue::none && value)
+            return refuse(fmt::format("--{} takes no value, found '{}'", option.name, *value),
+                          "remove the value");
+        if (option.value == SbatchValue::required && !value) value = next_item();
+        if (option.value == SbatchValue::required && (!value || value->empty()))
+            return refuse(fmt::format("--{} needs a value", option.name),
+                          fmt::format("write --{}=VALUE", option.name));
+        bool const has_gpus =
+            (option.name == "gres" || option.name == "tres-per-task") && asks_for_gpus(*value);
+        if (has_gpus) {
+            return refuse(fmt::format("'{}' asks for GPUs, which det-submit asks for itself", written()),
+                          std::string(find_options("gpus").front()->instead));
+        }
+        result_.args.push_back({std::string(option.name), std::move(value)});
+    }
+
+    /// What a plugin of the site may have added. It takes what is not an option behind it.
+    void add_unknown(std::string_view name, std::optional<std::string> value) {
+        bool const is_followed = at_ + 1 < items_.size() && !items_[at_ + 1].starts_with('-');
+        if (!value && is_followed) value = next_item();
+        result_.args.push_back({std::string(name), std::move(value)});
+    }
+
+    /// nullptr: refused. Whatever could be one of det-submit's own is taken for it.
+    SbatchOption const* choose(std::vector<SbatchOption const*> const& options, std::string_view name) {
+        auto const own =
+            std::find_if(options.begin(), options.end(), [](auto* option) { return !option->is_users(); });
+        if (own != options.end()) return *own;
+        if (options.size() == 1) return options.front();
+        std::string names;
+        for (auto const* option : options)
+            names += fmt::format("{}--{}", names.empty() ? "" : ", ", option->name);
+        refuse(fmt::format("'--{}' may be any of {}", name, names), "write the whole name");
+        return nullptr;
+    }
+
+    void refuse_word(std::string_view item) {
+        auto const name = item.substr(0, std::min(item.find('='), item.find_first_of(blanks)));
+        auto const options = find_options(name);
+        bool const is_name = options.size() == 1 && options.front()->name == name;
+        refuse(fmt::format("'{}' is no option: sbatch would take it for the script", item),
+               is_name ? fmt::format("write '--{}'", item) : "options begin with '--'");
+    }
+
+    std::optional<std::string> next_item() {
+        if (at_ + 1 >= items_.size()) return std::nullopt;
+        return std::string(without_quotes(trim(items_[++at_])));
+    }
+
+    std::string written() const {
+        auto const last = std::min(at_, items_.size() - 1);
+        return join(items_.subspan(start_, last - start_ + 1), " ");
+    }
+    void refuse(std::string message, std::string hint) {
+        result_.refused.push_back({start_, std::move(message), std::move(hint)});
+    }
+
+    std::span<std::string const> items_;
+    std::size_t start_ = 0;  // the item in which the option began
+    std::size_t at_ = 0;
+    SbatchArgs result_;
+};
+
+}  // namespace
+
+std::string SbatchArg::text() const { return value ? fmt::format("--{}={}", name, *value) : "--" + name; }
+
+std::optional<std::string> SbatchArgs::find(std::string_view name) const {
+    auto const found =
+        std::find_if(args.rbegin(), args.rend(), [&](auto const& arg) { return arg.name == name; });
+    return found != args.rend() ? found->value : std::nullopt;
+}
+
+SbatchArgs parse_sbatch_args(std::span<std::string const> items) { return Reader(items).read(); }
+
+}  // namespace det::config

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# To be sourced by benchmarks that need a Slurm: start_cluster NODES, then log_in and as_root. It goes down at the end.
+cluster_name=bench-$$
+cluster() { "$DET_BUILD_DIR/bin/det-loopback" "$@"; }
+
+stop_cluster() {
+  trap '' HUP INT TERM  # whoever wants us to end waits for that
+  cluster down --name "$cluster_name" >&2
+}
+
+start_cluster() {
+  trap stop_cluster EXIT
+  cluster up --name "$cluster_name" --nodes "$1" --slots 4 >&2
+}
+
+cluster_dir() { cluster env --name "$cluster_name" | sed -n 's/^export DET_LOOPBACK_DIR=//p'; }
+
+# A line of shell as researcher on the login node, at home; $DET_LOOPBACK_DIR/software is the build tree there.
+log_in() { cluster login --name "$cluster_name" -- bash -c "cd && $1"; }
+as_root() { cluster login --name "$cluster_name" --user root -- "$@"; }

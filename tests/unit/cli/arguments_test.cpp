@@ -1,0 +1,116 @@
+#include "arguments.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+std::string text_of(std::vector<std::string> const& arguments) {
+    auto const invocation = must(parse_command_line(arguments));
+    BOOST_TEST(invocation.command == nullptr);
+    return invocation.text;
+}
+
+/// A refused command line: every one is codes::usage.
+Error refusal(std::vector<std::string> const& arguments) {
+    auto error = must_fail(parse_command_line(arguments));
+    BOOST_TEST((error.code == codes::usage), error.message);
+    return error;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(arguments_test)
+
+BOOST_AUTO_TEST_CASE(det_submit_alone_says_where_help_is) {
+    BOOST_TEST(refusal({}).hint == "see 'det-submit --help'");
+    BOOST_TEST(refusal({"experiment"}).message == "'det-submit experiment' needs a command");
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_texts) {
+    auto const overview = text_of({"--help"});
+    for (auto const* help : {"-h", "help"}) BOOST_TEST(text_of({help}) == overview);
+    BOOST_TEST(text_of({"experiment", "--help"}) == overview);
+    BOOST_TEST(text_of({"--version"}).starts_with("det-submit "));
+    BOOST_TEST(text_of({"--version"}).ends_with("\n"));
+}
+
+BOOST_AUTO_TEST_CASE(aliases_mean_their_groups) {
+    auto const page = text_of({"experiment", "list", "--help"});
+    BOOST_TEST(text_of({"e", "list", "--help"}) == page);
+    BOOST_TEST(text_of({"exp", "list", "-h"}) == page);
+    BOOST_TEST(text_of({"t", "logs", "-h"}) == text_of({"trial", "logs", "-h"}));
+    BOOST_TEST(text_of({"j", "list", "-h"}) == text_of({"job", "list", "-h"}));
+    BOOST_TEST(refusal({"e", "creat"}).hint == "use 'det-submit experiment create'");
+}
+
+BOOST_AUTO_TEST_CASE(the_nearest_command_is_named_else_all_of_them) {
+    BOOST_TEST(refusal({"experimnt", "list"}).hint == "use 'det-submit experiment'");
+    BOOST_TEST(refusal({"frobnicate"}).hint == "commands: config, dump, experiment, job, trial");
+    BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
+    BOOST_TEST(refusal({"trial", "frobnicate"}).hint == "it has: logs, metrics");
+    BOOST_TEST(refusal({"trial", "frobnicate"}).message == "there is no command 'trial frobnicate'");
+}
+
+BOOST_AUTO_TEST_CASE(options_that_are_wrong_point_to_the_manual) {
+    std::vector<std::vector<std::string>> const mistakes{
+        {"experiment", "wait", "1", "--nope"},    {"experiment", "wait"},
+        {"experiment", "wait", "1", "2"},         {"experiment", "wait", "1", "--timeout", "soon"},
+        {"experiment", "wait", "1", "--timeout"},
+    };
+    for (auto const& mistake : mistakes)
+        BOOST_TEST(refusal(mistake).hint == "see 'det-submit experiment wait --help'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "--rank", "-1"}).hint == "see 'det-submit trial logs --help'");
+    BOOST_TEST(refusal({"dump"}).hint == "see 'det-submit dump --help'");
+}
+
+BOOST_AUTO_TEST_CASE(help_comes_before_what_is_missing_or_wrong) {
+    BOOST_TEST(
+        text_of({"experiment", "wait", "--nope", "--help"}).starts_with("# det-submit experiment wait"));
+}
+
+BOOST_AUTO_TEST_CASE(json_is_understood_by_every_command) {
+    for (auto const& entry : command_table()) {
+        auto const command = entry.make();
+        std::vector<std::string> arguments{std::string(entry.name), "--json"};
+        if (!entry.group.empty()) arguments.insert(arguments.begin(), std::string(entry.group));
+        for (auto const& option : command->options()) {
+            if (option.need == Need::required) arguments.emplace_back("1");
+        }
+        auto const invocation = must(parse_command_line(arguments));
+        BOOST_TEST((invocation.format == Format::json), entry.page_name());
+        BOOST_TEST(invocation.command != nullptr);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(words_reach_the_members_that_the_option_table_names) {
+    // experiment create is the command with one of each: its positions may stand behind its options.
+    for (auto const& line : std::vector<std::vector<std::string>>{
+             {"e", "create", "exp.yaml", "code", "--config", "a=1", "--config", "b=2"},
+             {"e", "create", "--config", "a=1", "exp.yaml", "--config", "b=2", "code"},
+             {"e", "create", "--config", "a=1", "--config", "b=2", "exp.yaml", "code"},
+             {"e", "create", "--config=a=1", "--config=b=2", "--dry-run", "exp.yaml", "code"}}) {
+        auto const invocation = must(parse_command_line(line));
+        for (auto const& option : invocation.command->options()) {
+            if (option.names == "config") BOOST_TEST(*std::get<std::string*>(option.target) == "exp.yaml");
+            if (option.names == "context")
+                BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "code");
+            if (option.names == "--config")
+                BOOST_TEST(*std::get<std::vector<std::string>*>(option.target) ==
+                               (std::vector<std::string>{"a=1", "b=2"}),
+                           boost::test_tools::per_element());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(files_of_config_check_are_many) {
+    auto const invocation = must(parse_command_line({"config", "check", "a", "b", "--template", "t", "c"}));
+    auto const options = invocation.command->options();
+    BOOST_TEST(std::get<std::vector<std::string>*>(options.at(0).target)->size() == 3u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

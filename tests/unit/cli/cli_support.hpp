@@ -1,0 +1,64 @@
+#pragma once
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments.hpp"
+#include "check_result.hpp"
+#include "fake_clock.hpp"
+#include "fake_slurm.hpp"
+#include "temporary_directory.hpp"
+
+namespace det::cli {
+
+inline bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+/// det-submit in this process, with a root of its own and a Slurm that does what it is told.
+struct CliFixture {
+    TemporaryDirectory directory;
+    RootLayout root{directory / "det"};
+    FakeSlurm slurm;
+    FakeClock clock;
+    std::string out, err;  // of the last command line
+    Environment environment{{{"DET_ROOT", root.path().string()}}};
+
+    CliFixture() {
+        slurm.partition_list = {
+            {"compute", true, true, "REQUEUE", std::chrono::seconds(30), {{4, 8, "idle", "gpu:4"}}}};
+    }
+
+    /// The exit code of `det-submit LINE`; words are separated by single blanks.
+    int run(std::string const& line) {
+        std::vector<std::string> arguments;
+        for (auto const word : split(line, ' ')) arguments.emplace_back(word);
+        return run(arguments);
+    }
+
+    int run(std::vector<std::string> const& arguments) {
+        std::ostringstream answer, talk;
+        RenderStyle const style{Colour::never, "det-submit"};
+        auto invocation = must(parse_command_line(arguments));
+        BOOST_REQUIRE(invocation.command != nullptr);
+        Session session{environment, answer, talk, style, clock, slurm, invocation.format};
+        auto const outcome = invocation.command->run(session);
+        if (!outcome) print(talk, outcome.error(), style);
+        out = answer.str();
+        err = talk.str();
+        return to_int(outcome ? *outcome : outcome.error().exit_code());
+    }
+
+    /// What it answers with --json; it must succeed.
+    Json ask(std::string const& line) {
+        auto const code = run(line + " --json");
+        BOOST_REQUIRE_MESSAGE(code == 0, line << ": " << code << "\n" << err);
+        return Json::parse(out);
+    }
+};
+
+}  // namespace det::cli

@@ -1,0 +1,128 @@
+// What fails before Slurm has the job leaves nothing behind; what fails after it stays, and is told.
+#include <boost/test/unit_test.hpp>
+
+#include "create_support.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+struct Fixture : CreateFixture {
+    /// From this call on Slurm does not answer.
+    void goes_away_at(std::string const& name) {
+        slurm.on_call = [this, name](std::string const& call) {
+            if (call.starts_with(name)) slurm.is_down = true;
+        };
+    }
+    std::vector<std::string> paths() const {
+        std::vector<std::string> paths;
+        for (auto const& entry : std::filesystem::recursive_directory_iterator(root.path()))
+            paths.push_back(entry.path().string());
+        std::sort(paths.begin(), paths.end());
+        return paths;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(create_cleanup_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_slurm_would_refuse_never_touches_a_disk) {
+    slurm.refused = {"test"};
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(!path_exists(root.path()));
+    BOOST_TEST(slurm.calls.back() == "test");
+    slurm.refused.clear();
+    for (auto const* call : {"partitions", "test"}) {
+        slurm.is_down = false;
+        goes_away_at(call);
+        BOOST_TEST(create() == to_int(ExitCode::slurm_unreachable), call);
+        BOOST_TEST(!path_exists(root.path()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_was_not_submitted_leaves_nothing) {
+    slurm.refused = {"submit"};
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(out == "");
+    BOOST_TEST(!path_exists(root.path()));  // its context and the directories made for it are gone too
+    slurm.refused.clear();
+    goes_away_at("submit");
+    BOOST_TEST(create() == to_int(ExitCode::slurm_unreachable));
+    BOOST_TEST(!path_exists(root.path()));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
+    BOOST_TEST(create() == 0, err);
+    auto const before = paths();
+    slurm.refused = {"submit"};
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));  // the context is that of experiment 1
+    must(write_file(directory / "code/train", "other"));
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(paths() == before, boost::test_tools::per_element());
+    slurm.refused.clear();
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 2\n");
+}
+
+BOOST_AUTO_TEST_CASE(directories_that_the_user_made_stay_even_if_they_are_empty) {
+    must(make_directories(root.contexts()));
+    slurm.refused = {"submit"};
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(paths() == std::vector<std::string>{root.contexts().string()},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_could_not_be_released_stays_and_is_told) {
+    slurm.refused = {"release"};
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(contains(err, "experiment 1 was submitted as job 4711, which is held"), err);
+    BOOST_TEST(path_exists(experiment(1).spec()));
+    BOOST_TEST(path_exists(experiment(1).events() / "1-created.json"));
+    slurm.refused.clear();
+    BOOST_TEST(ask("experiment list")[0]["job_id"] == "4711");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_whose_event_can_not_be_written_stays_and_is_told) {
+    slurm.on_call = [this](std::string const& call) {
+        if (call != "submit") return;
+        must(remove_tree(experiment(1).events()));
+        must(write_file(experiment(1).events(), "in the way"));
+    };
+    BOOST_TEST(create() != 0);
+    BOOST_TEST(contains(err, "experiment 1 was submitted as job 4711, which is held"), err);
+    BOOST_TEST(path_exists(experiment(1).spec()));
+    BOOST_TEST(slurm.calls.back() == "submit");  // it must not run
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_is_refused_leaves_nothing_and_slurm_alone) {
+    std::filesystem::create_symlink("/etc", directory / "code/out");
+    BOOST_TEST(create() == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "[unsafe-link]"), err);
+    BOOST_TEST(!path_exists(root.path()));
+    BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
+    must(remove_tree(directory / "code"));
+    BOOST_TEST(create() == to_int(ExitCode::absent));
+    BOOST_TEST(!path_exists(root.path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_configuration_that_is_wrong_asks_nobody_anything) {
+    must(write_file(directory / "exp.yaml", config_text() + "nonsense: 1\n"));
+    BOOST_TEST(create() == to_int(ExitCode::bad_file));
+    BOOST_TEST(slurm.calls.empty());
+    must(write_file(directory / "exp.yaml", config_text()));
+    BOOST_TEST(create(" --config resources.slots_per_trial=6") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "[slots-do-not-fit]"), err);
+    BOOST_TEST(!path_exists(root.path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_can_not_be_made_is_told) {
+    must(write_file(directory / "file", ""));
+    environment.set("DET_ROOT", (directory / "file/det").string());
+    BOOST_TEST(create() != 0);
+    BOOST_TEST(contains(err, "error:"), err);
+    BOOST_TEST(slurm.calls.back() == "test");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

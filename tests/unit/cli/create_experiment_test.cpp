@@ -1,0 +1,159 @@
+// The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
+#include "create_experiment.hpp"
+
+#include <det/journal/event_log.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
+#include "cli_support.hpp"
+#include "create_support.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+BOOST_FIXTURE_TEST_SUITE(create_experiment_test, CreateFixture)
+
+BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 1\n");
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "test", "submit", "release 4711"}),
+               boost::test_tools::per_element());
+    auto const& submit = slurm.submissions.at(1);
+    BOOST_TEST(submit.options.at(0) == "--hold");
+    BOOST_TEST(submit.script == experiment(1).script());
+    BOOST_TEST((submit.environment == environment));
+    // Asking is no holding, and otherwise the same question.
+    auto const tested = slurm.submissions.at(0).options;
+    BOOST_TEST(tested.size() + 1 == submit.options.size());
+    BOOST_TEST(tested.at(0) == submit.options.at(1));
+}
+
+BOOST_AUTO_TEST_CASE(slurm_is_asked_first_without_a_file_on_a_disk) {
+    bool asked = false;
+    slurm.on_call = [&](std::string const& call) {
+        if (call != "test") return;
+        asked = true;
+        BOOST_TEST(!path_exists(root.path()));
+        std::ifstream script(slurm.submissions.at(0).script);
+        std::string first;
+        BOOST_TEST(static_cast<bool>(std::getline(script, first)));
+        BOOST_TEST(first.starts_with("#!"));
+    };
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked);
+}
+
+BOOST_AUTO_TEST_CASE(all_is_there_before_slurm_has_the_job_and_its_id_before_it_may_run) {
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "submit") {
+            BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).id.value == 1u);
+            BOOST_TEST((must(journal::load_desired(experiment(1).desired())) == Desired::run));
+            BOOST_TEST(path_exists(experiment(1).desired()));
+            BOOST_TEST(path_exists(experiment(1).script()));
+            BOOST_TEST(must(journal::load_events(experiment(1).events())).empty());
+        }
+        if (call.starts_with("release"))
+            BOOST_TEST(must(journal::load_events(experiment(1).events())).size() == 1u);
+    };
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(slurm.calls.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(must(list_directory(experiment(1).path())) ==
+                   (std::vector<std::string>{"config.yaml", "desired", "events", "script.sbatch", "spec.json",
+                                             "submitted.yaml", "trials"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(must(list_directory(experiment(1).events())) == std::vector<std::string>{"1-created.json"},
+               boost::test_tools::per_element());
+    auto const event = must(journal::load_events(experiment(1).events())).at(0);
+    BOOST_TEST(event.kind == "created");
+    BOOST_TEST(event.body == (Json{{"job_id", "4711"}, {"array", "0-0%1"}}));
+    BOOST_TEST(must(read_file(experiment(1).submitted())) == must(read_file(directory / "exp.yaml")));
+    BOOST_TEST(contains(must(read_file(experiment(1).config())), "max_restarts: 5"));  // defaults filled in
+}
+
+BOOST_AUTO_TEST_CASE(the_spec_says_what_jobs_need) {
+    must(write_file(directory / "exp.yaml", config_text() + "hyperparameters: {lr: 0.1}\nmax_restarts: 3\n"));
+    BOOST_TEST(create() == 0, err);
+    auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
+    BOOST_TEST(spec.name == "example");
+    BOOST_TEST(spec.root == root.path().string());
+    BOOST_TEST((spec.shape == TrialShape{2, 4, SlotType::cuda}));
+    BOOST_TEST(spec.entrypoint == (std::vector<std::string>{"sh", "-c", "./train"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(spec.checkpoint_path == root.checkpoints().string());
+    BOOST_TEST(spec.max_restarts == 3u);
+    BOOST_TEST(spec.hyperparameters["lr"] == 0.1);
+    BOOST_TEST(spec.context.value().sha256 + ".tar.zst" == must(list_directory(root.contexts())).at(0));
+}
+
+BOOST_AUTO_TEST_CASE(the_next_number_is_above_all_that_there_are) {
+    for (auto const* name : {"9", "41", "notes", "0"}) must(make_directories(root.experiments() / name));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 42\n");
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 43\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_same_code_is_stored_once) {
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(must(list_directory(root.contexts())).size() == 1u);
+    auto const context_of = [this](std::uint32_t id) {
+        return must(parse_spec(must(read_file(experiment(id).spec())))).context.value().sha256;
+    };
+    BOOST_TEST(context_of(1) == context_of(2));
+    must(write_file(directory / "code/train", "other"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(must(list_directory(root.contexts())).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_context_nothing_is_packed) {
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) == 0, err);
+    BOOST_TEST(!path_exists(root.contexts()));
+    BOOST_TEST(!must(parse_spec(must(read_file(experiment(1).spec())))).context.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_else_can_read_an_experiment) {
+    auto const old = ::umask(0);
+    auto const code = create();
+    ::umask(old);
+    BOOST_TEST(code == 0, err);
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(root.path())) {
+        auto const others = entry.status().permissions() & static_cast<std::filesystem::perms>(077);
+        BOOST_TEST((others == std::filesystem::perms::none), entry.path());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(secrets_stay_in_the_file_that_the_user_wrote) {
+    must(write_file(directory / "exp.yaml", config_text() + "data: {secrets: {token: hunter2}}\n"));
+    BOOST_TEST(create() == 0, err);
+    for (auto const& file : {experiment(1).spec(), experiment(1).config(), experiment(1).script()})
+        BOOST_TEST(!contains(must(read_file(file)), "hunter2"), file);
+    for (auto const& option : slurm.submissions.at(1).options) BOOST_TEST(!contains(option, "hunter2"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_script_and_asks_for_nothing) {
+    BOOST_TEST(create(" --dry-run") == 0, err);
+    BOOST_TEST(out.starts_with("#!"));
+    BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
+    BOOST_TEST(!path_exists(root.path()));
+    BOOST_TEST(create(" --dry-run --json") == 0, err);
+    BOOST_TEST(Json::parse(out)["script"].get<std::string>().starts_with("#!"));
+}
+
+BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
+    BOOST_TEST(create(" --json") == 0, err);
+    BOOST_TEST(Json::parse(out) == (Json{{"id", 1},
+                                         {"name", "example"},
+                                         {"job_id", "4711"},
+                                         {"resource_pool", "compute"},
+                                         {"nodes", 2},
+                                         {"slots_per_node", 4},
+                                         {"path", experiment(1).path().string()}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,104 @@
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "example_experiments.hpp"
+
+using namespace det;
+using namespace det::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Fixture : CliFixture {
+    ExperimentLayout experiment = create_example(root, 1);
+
+    Fixture() {
+        slurm.job = job_of(1, slurm::JobState::pending, "PENDING");
+        clock.on_sleep = [](auto elapsed) { BOOST_REQUIRE((elapsed < 24h)); };  // a test does not hang
+    }
+    void end(RunEnded const& end) { must(start_run(experiment, 0, 1).append(end)); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(experiment_wait_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(each_change_of_the_state_is_told_once_until_it_completed) {
+    std::optional<journal::JournalWriter> life;
+    clock.on_sleep = [&](auto elapsed) {
+        if (elapsed == 5s) slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
+        if (elapsed == 12s) life.emplace(start_run(experiment, 0, 1));
+        if (elapsed == 14s) must(life->append(finish(2)));
+    };
+    BOOST_TEST(run("experiment wait 1") == 0);
+    BOOST_TEST(
+        err ==
+        "experiment 1: QUEUED\nexperiment 1: STARTING\nexperiment 1: RUNNING\nexperiment 1: COMPLETED\n");
+    BOOST_TEST(out == "");
+    BOOST_TEST((clock.steady_now().time_since_epoch() == 14s));  // journals are read twice a second
+    BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more before the end is believed
+}
+
+BOOST_AUTO_TEST_CASE(slurm_is_asked_every_ten_seconds) {
+    BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
+    BOOST_TEST(slurm.calls.size() == 7u);
+    BOOST_TEST(contains(err, "experiment 1 is still QUEUED after 60 s [timed-out]"), err);
+    BOOST_TEST((clock.steady_now().time_since_epoch() == 60s));
+}
+
+BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
+    struct Row {
+        Cause cause;
+        std::string state;
+    };
+    std::uint32_t id = 1;
+    for (auto const& row :
+         {Row{Cause::failed, "ERROR"}, Row{Cause::canceled, "CANCELED"}, Row{Cause::time_limit, "ERROR"}}) {
+        auto const layout = create_example(root, ++id);
+        must(start_run(layout, 0, 1).append(run_end(2, row.cause, Follow::stop, 9, "over")));
+        BOOST_TEST(run("experiment wait " + std::to_string(id)) == to_int(ExitCode::could_not));
+        BOOST_TEST(contains(err, "ended as " + row.state + " [experiment-failed]"), err);
+        BOOST_TEST(contains(err, "see 'det-submit experiment describe " + std::to_string(id) + "'"), err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_given_back_is_not_the_end) {
+    end(run_end(2, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes"));
+    BOOST_TEST(run("experiment wait 1 --timeout 30") == to_int(ExitCode::timed_out));
+}
+
+BOOST_AUTO_TEST_CASE(a_supervisor_that_died_ends_the_waiting) {
+    start_run(experiment, 0, 1);
+    slurm.job.reset();
+    BOOST_TEST(run("experiment wait 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "ended as INTERRUPTED"), err);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_is_seen_without_slurm_too) {
+    end(finish(2));
+    slurm.is_down = true;
+    BOOST_TEST(run("experiment wait 1") == 0);
+    BOOST_TEST(contains(err, "warning: no answer"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_slurm_that_goes_away_does_not_end_the_waiting) {
+    start_run(experiment, 0, 1);
+    slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
+    clock.on_sleep = [this](auto elapsed) { slurm.is_down = elapsed > 5s; };
+    BOOST_TEST(run("experiment wait 1 --timeout 30") == to_int(ExitCode::timed_out));
+    BOOST_TEST(contains(err, "still RUNNING"), err);
+}
+
+BOOST_AUTO_TEST_CASE(json_is_the_experiment_as_it_ended) {
+    end(run_end(2, Cause::failed, Follow::stop, 9, "over"));
+    BOOST_TEST(run("experiment wait 1 --json") == to_int(ExitCode::could_not));
+    BOOST_TEST(Json::parse(out)["state"] == "ERROR");
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_what_is_not_there) {
+    BOOST_TEST(run("experiment wait 2") == to_int(ExitCode::absent));
+    BOOST_TEST(run("experiment wait x") == to_int(ExitCode::usage));
+    BOOST_TEST(slurm.calls.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,87 @@
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+using slurm::JobState;
+using slurm::JobStatus;
+
+namespace {
+
+JobStatus job(slurm::JobRef ref, JobState state, std::int64_t priority, int submitted_s) {
+    JobStatus job;
+    job.ref = ref;
+    job.state = state;
+    job.state_text = state == JobState::pending ? "PENDING" : "RUNNING";
+    job.reason = state == JobState::pending ? "Resources" : "None";
+    job.priority = priority;
+    job.submit_time = UtcTime{1'795'262'400'000'000 + submitted_s * 1'000'000LL};
+    job.nodes = 2;
+    job.user = "researcher";
+    job.partition = "compute";
+    job.name = "job-" + std::to_string(ref.job);
+    return job;
+}
+
+struct Fixture : CliFixture {
+    Fixture() {
+        auto experiment = job({5, 0}, JobState::running, 10, 0);
+        experiment.comment = "det:1a2b3c4d/7";
+        experiment.tres_per_node = "gres:gpu:4";
+        auto stranger = job({6}, JobState::pending, 900, 3);
+        stranger.partition = "cpu";
+        stranger.name = "evil\x1b[31m\nname";
+        slurm.other_jobs = {job({3}, JobState::pending, 100, 9),
+                            job({8, 11}, JobState::pending, 100, 2),
+                            job({8, 2}, JobState::pending, 100, 2),
+                            stranger,
+                            experiment,
+                            job({9}, JobState::completing, 5, 1)};
+    }
+    std::string order() {
+        std::string ids;
+        for (auto const& row : ask("job list")) ids += row["id"].get<std::string>() + " ";
+        return ids;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(job_list_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(jobs_come_as_they_are_served) {
+    // Those with nodes, then by priority, then by age, then by number.
+    BOOST_TEST(order() == "5_0 9 6 8_2 8_11 3 ");
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_is_a_table_for_people_and_json_for_programs) {
+    BOOST_TEST(run("job list") == 0);
+    check_golden("cli/job_list.txt", out);
+    BOOST_TEST(run("job list --json") == 0);
+    check_golden("cli/job_list.json", out);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_can_be_asked_for) {
+    for (auto const* option : {"-p cpu", "--resource-pool cpu", "--resource-pool=cpu"}) {
+        auto const jobs = ask(std::string("job list ") + option);
+        BOOST_REQUIRE(jobs.size() == 1u);
+        BOOST_TEST(jobs[0]["id"] == "6");
+    }
+    BOOST_TEST(ask("job list -p nope").empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_queue_is_a_header) {
+    slurm.other_jobs.clear();
+    BOOST_TEST(run("job list") == 0);
+    BOOST_TEST(split_lines(out).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(without_slurm_there_is_no_queue) {
+    slurm.is_down = true;
+    BOOST_TEST(run("job list") == to_int(ExitCode::slurm_unreachable));
+    BOOST_TEST(out == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

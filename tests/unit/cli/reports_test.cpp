@@ -1,0 +1,106 @@
+// What a trial left: its checkpoints, its metrics, and what its ranks printed.
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "example_experiments.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+struct Fixture : CliFixture {
+    Fixture() { write_examples(root); }
+
+    void log(std::uint32_t number, int node, std::string const& text) const {
+        must(write_file(ExperimentLayout(root, {1}).trial(0).run(number).node_log(node), text));
+    }
+};
+
+constexpr char noon[] = "2026-11-21T12:00:00.000000Z ";
+constexpr char later[] = "2026-11-21T12:00:00.000001Z ";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(reports_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(checkpoints_are_listed_oldest_first) {
+    BOOST_TEST(run("experiment list-checkpoints 1") == 0);
+    check_golden("cli/checkpoints.txt", out);
+    BOOST_TEST(run("experiment list-checkpoints 1 --json") == 0);
+    check_golden("cli/checkpoints.json", out);
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_without_checkpoints_has_an_empty_list) {
+    BOOST_TEST(run("experiment list-checkpoints 2") == 0);
+    BOOST_TEST(split_lines(out).size() == 2u);
+    BOOST_TEST(ask("experiment list-checkpoints 2") == Json::array());
+    BOOST_TEST(ask("experiment list-checkpoints 10") == Json::array());
+    BOOST_TEST(run("experiment list-checkpoints 4") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(metrics_go_on_over_runs) {
+    BOOST_TEST(run("trial metrics 1.0") == 0);
+    check_golden("cli/trial_metrics.txt", out);
+    auto const metrics = ask("trial metrics 1.0");
+    BOOST_REQUIRE(metrics.size() == 3u);
+    BOOST_TEST(metrics[2] == (Json{{"run", 1},
+                                   {"group", "training"},
+                                   {"steps_completed", 150},
+                                   {"time", "2026-11-21T12:15:00.000000Z"},
+                                   {"metrics", {{"loss", 0.25}}}}));
+}
+
+BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_asked_for) {
+    auto const metrics = ask("trial metrics 1 --group validation");
+    BOOST_REQUIRE(metrics.size() == 1u);
+    BOOST_TEST(metrics[0]["steps_completed"] == 100);
+    BOOST_TEST(ask("trial metrics 1 --group absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_is_not_there_is_told) {
+    for (auto const* command :
+         {"trial metrics 1.1", "trial logs 1.1", "trial logs 4", "trial logs 1 --run 2"}) {
+        BOOST_TEST(run(command) == to_int(ExitCode::absent), command);
+    }
+    BOOST_TEST(run("trial metrics 1.x") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(logs_are_printed_as_they_are_run_after_run) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=1] c\n");
+    log(0, 1, std::string(noon) + "[rank=4] b\n");
+    log(1, 0, std::string(noon) + "resumed\n");
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=0] a\n" + noon + "[rank=4] b\n" + later + "[rank=1] c\n" +
+                          noon + "resumed\n");
+    BOOST_TEST(run("trial logs 1000000 --run 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "resumed\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_ranks_lines_can_be_asked_for) {
+    log(0, 0, std::string(noon) + "[rank=1] a\n" + later + "[rank=11] b\n" + later + "no rank\n");
+    for (auto const* option : {"--rank", "--rank-id"}) {
+        BOOST_TEST(run(std::string("trial logs 1 ") + option + " 1") == 0);
+        BOOST_TEST(out == std::string(noon) + "[rank=1] a\n");
+    }
+    BOOST_TEST(run("trial logs 1 --rank 7") == 0);
+    BOOST_TEST(out == "");
+}
+
+BOOST_AUTO_TEST_CASE(as_json_each_line_is_an_object_whatever_ranks_print) {
+    log(0, 3, std::string(noon) + "[rank=12] \x1b[31m\xff\"\r\n" + "Killed");
+    BOOST_TEST(run("trial logs 1 --json") == 0);
+    auto const lines = split_lines(out);
+    BOOST_REQUIRE(lines.size() == 2u);
+    BOOST_TEST(Json::parse(lines[0]) == (Json{{"run", 0},
+                                              {"node", 3},
+                                              {"rank", 12},
+                                              {"time", "2026-11-21T12:00:00.000000Z"},
+                                              {"message", "\x1b[31m\xef\xbf\xbd\"\r"}}));
+    BOOST_TEST(contains(lines[0], "\\u001b"));
+    BOOST_TEST(Json::parse(lines[1])["rank"].is_null());
+    BOOST_TEST(Json::parse(lines[1])["message"] == "Killed");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,75 @@
+#include "root.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+Environment with(std::map<std::string, std::string, std::less<>> variables) {
+    return Environment(std::move(variables));
+}
+
+ErrorCode refusal(std::filesystem::path const& root) {
+    return must_fail(find_root(with({{"DET_ROOT", root.string()}}))).code;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(root_test)
+
+BOOST_AUTO_TEST_CASE(the_root_is_det_root_else_det_at_home) {
+    BOOST_TEST(must(find_root(with({{"DET_ROOT", "/a"}, {"HOME", "/h"}}))).path() == "/a");
+    BOOST_TEST(must(find_root(with({{"HOME", "/nowhere"}}))).path() == "/nowhere/det");
+    BOOST_TEST(must(find_root(with({{"DET_ROOT", ""}, {"HOME", "/nowhere"}}))).path() == "/nowhere/det");
+    BOOST_TEST((must_fail(find_root({})).code == codes::usage));
+}
+
+BOOST_AUTO_TEST_CASE(one_root_is_one_path_however_it_is_written) {
+    auto const root = must(find_root(with({{"DET_ROOT", "/a/b/../c//"}})));
+    BOOST_TEST(root.path() == "/a/c");
+    BOOST_TEST(root_id(root) == root_id(RootLayout("/a/c")));
+    BOOST_TEST(root_id(root) != root_id(RootLayout("/a/d")));
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_root_is_refused) {
+    BOOST_TEST((refusal("det") == codes::usage));
+    BOOST_TEST((must_fail(find_root(with({{"HOME", "home"}}))).code == codes::usage));
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_others_can_write_is_refused) {
+    TemporaryDirectory directory;
+    BOOST_TEST(must(find_root(with({{"DET_ROOT", directory.path().string()}}))).path() == directory.path());
+    for (mode_t const mode : {0770, 0702, 01777}) {
+        BOOST_REQUIRE(::chmod(directory.path().c_str(), mode) == 0);
+        auto const error = must_fail(find_root(with({{"DET_ROOT", directory.path().string()}})));
+        BOOST_TEST((error.code == codes::unsafe_owner));
+        BOOST_TEST(error.hint == "chmod go-w '" + directory.path().string() + "'");
+    }
+    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);  // reading is the owner's own business
+    BOOST_TEST(find_root(with({{"DET_ROOT", directory.path().string()}})).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_root_of_another_user_is_refused) {
+    if (::geteuid() != 0) {
+        BOOST_TEST((refusal("/") == codes::unsafe_owner));
+        return;
+    }
+    TemporaryDirectory directory;
+    BOOST_REQUIRE(::chown(directory.path().c_str(), 65534, 65534) == 0);
+    BOOST_TEST((refusal(directory.path()) == codes::unsafe_owner));
+    // A link of ours does not make it ours.
+    TemporaryDirectory mine;
+    std::filesystem::create_symlink(directory.path(), mine / "link");
+    BOOST_TEST((refusal(mine / "link") == codes::unsafe_owner));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_no_root) { BOOST_TEST((refusal("/etc/passwd") == codes::not_a_directory)); }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,108 @@
+// What people see of experiments: experiment list and describe, as tables and as JSON.
+#include "views.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "example_experiments.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+struct Fixture : CliFixture {
+    Fixture() {
+        write_examples(root);
+        slurm.other_jobs.push_back(job_of(2, slurm::JobState::running, "RUNNING"));
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(views_test)
+
+BOOST_FIXTURE_TEST_CASE(without_experiments_the_list_is_empty, CliFixture) {
+    BOOST_TEST(run("experiment list") == 0);
+    BOOST_TEST(split_lines(out).size() == 2u);
+    BOOST_TEST(ask("experiment list") == Json::array());
+    BOOST_TEST(slurm.calls.empty());  // nothing to ask about
+}
+
+BOOST_FIXTURE_TEST_CASE(experiments_are_a_table_for_people, Fixture) {
+    BOOST_TEST(run("experiment list") == 0);
+    check_golden("cli/experiment_list.txt", out);
+    BOOST_TEST(err == "");
+    BOOST_TEST(slurm.calls.size() == 1u);  // however many they are
+}
+
+BOOST_FIXTURE_TEST_CASE(experiments_are_json_for_programs, Fixture) {
+    BOOST_TEST(run("experiment list --json") == 0);
+    check_golden("cli/experiment_list.json", out);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_experiment_is_described_run_by_run, Fixture) {
+    BOOST_TEST(run("experiment describe 1") == 0);
+    check_golden("cli/experiment_describe.txt", out);
+    auto const described = ask("experiment describe 1");
+    auto listed = ask("experiment list")[0];
+    listed["config"] = described["config"];
+    BOOST_TEST(described == listed);  // the same fields, and the configuration
+    BOOST_TEST(described["config"]["name"] == "digits");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_never_submitted_is_shown_as_far_as_it_goes, Fixture) {
+    BOOST_TEST(run("experiment describe 10") == 0);
+    BOOST_TEST(out == "Experiment 10: SUBMITTING\n");
+    BOOST_TEST(ask("experiment describe 10")["job_id"].is_null());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_jobs_reason_is_shown_while_it_waits, Fixture) {
+    slurm.job = job_of(2, slurm::JobState::pending, "PENDING");
+    slurm.job->reason = "Resources";
+    BOOST_TEST(run("experiment describe 2") == 0);
+    BOOST_TEST(contains(out, "Trial 2.0: QUEUED, job 4712_0: PENDING, Resources\n"), out);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_slurm_the_journals_speak_and_a_warning_says_so, Fixture) {
+    slurm.is_down = true;
+    auto const states = ask("experiment list");
+    BOOST_TEST(states[0]["state"] == "COMPLETED");
+    BOOST_TEST(states[1]["state"] == "RUNNING");
+    BOOST_TEST(contains(err, "warning: no answer"), err);
+    BOOST_TEST(contains(err, "states are those that the journals tell"), err);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_job_that_slurm_forgot_while_it_ran_is_interrupted, Fixture) {
+    slurm.other_jobs.clear();
+    BOOST_TEST(ask("experiment describe 2")["state"] == "INTERRUPTED");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_experiment_that_is_damaged_does_not_hide_the_others, Fixture) {
+    must(write_file(ExperimentLayout(root, {2}).spec(), "{}"));
+    auto const listed = ask("experiment list");
+    BOOST_TEST(listed.size() == 3u);
+    BOOST_TEST(contains(err, "while listing experiment 2"), err);
+    BOOST_TEST(run("experiment describe 2") == to_int(ExitCode::could_not));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_id_is_told_apart_from_what_is_not_there, Fixture) {
+    for (auto const* id : {"0", "x", "1.0", "-1", "99999999999"}) {
+        auto const code = must_fail(require_experiment_id(id)).code;
+        BOOST_TEST((code == codes::usage), id);
+    }
+    BOOST_TEST(run("experiment describe x") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment describe 4") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "[no-such-experiment]"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_is_named_in_three_ways) {
+    for (auto const* id : {"7.3", "7000003"}) BOOST_TEST((must(require_trial_id(id)) == TrialId{{7}, 3}), id);
+    BOOST_TEST((must(require_trial_id("7")) == TrialId{{7}, 0}));  // its first
+    for (auto const* id : {"", "7.", ".3", "7.3.0", "0", "seven"}) {
+        BOOST_TEST((must_fail(require_trial_id(id)).code == codes::usage), id);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,119 @@
+#include <boost/test/unit_test.hpp>
+
+#include "core_support.hpp"
+
+using namespace det;
+using namespace det::core;
+
+namespace {
+
+Status write_weights(std::filesystem::path const& directory) {
+    return write_file(directory / "weights", "bytes");
+}
+
+struct Fixture : RunFixture {
+    Context context = init();
+    std::filesystem::path storage = directory / "checkpoints";
+
+    Result<std::string> store(Checkpoint::Write const& write = write_weights) {
+        return context.checkpoint().store(100, Json::object(), write);
+    }
+    /// Nothing in the storage counts as a checkpoint, and none was reported.
+    void check_none() {
+        for (auto const& uuid : must(list_directory(storage)))
+            BOOST_TEST((must_fail(context.checkpoint().manifest(uuid)).code == codes::no_such_checkpoint));
+        BOOST_TEST(records().empty());
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(checkpoint_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_was_stored_is_found_with_all_that_is_known_of_it) {
+    auto const uuid =
+        must(context.checkpoint().store(100, Json{{"epoch", 3}, {"steps_completed", 1}}, write_weights));
+    auto const manifest = must(context.checkpoint().manifest(uuid));
+    BOOST_TEST(manifest.run == "7.3.2");
+    BOOST_TEST(manifest.steps_completed == 100u);
+    BOOST_TEST(manifest.world_size == 1);
+    BOOST_TEST((manifest.time == clock.now()));
+    BOOST_TEST(manifest.metadata == (Json{{"epoch", 3}, {"steps_completed", 100}}));
+    BOOST_TEST(must(context.checkpoint().restore_path(uuid)) == storage / uuid);
+    BOOST_TEST(must(read_file(storage / uuid / "weights")) == "bytes");
+}
+
+BOOST_AUTO_TEST_CASE(the_chief_reports_what_it_stored) {
+    auto const first = must(store());
+    auto const second = must(store());
+    BOOST_TEST(first != second);
+    BOOST_REQUIRE(records().size() == 2u);
+    auto const record = std::get<CheckpointCommitted>(records()[0]);
+    BOOST_TEST(record.uuid == first);
+    BOOST_TEST(record.steps_completed == 100u);
+    BOOST_TEST(record.resources["weights"] == 5);
+    BOOST_TEST(record.metadata == (Json{{"steps_completed", 100}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_that_fails_leaves_no_checkpoint) {
+    auto const error = must_fail(store([](auto const& path) -> Status {
+        DET_TRY(write_weights(path));
+        return Error{codes::file_system, "no space left on device"};
+    }));
+    BOOST_TEST(error.message == "no space left on device");
+    check_none();
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_goes_on_elsewhere_is_not_committed_to) {
+    // The higher run begins while this one, cut off, still writes.
+    auto const error = must_fail(store([this](auto const& path) -> Status {
+        must(make_directory(trial.run(3).path()));
+        return write_weights(path);
+    }));
+    BOOST_TEST((error.code == codes::superseded));
+    BOOST_TEST(error.message == "run 3 of this trial has begun elsewhere");
+    check_none();
+    BOOST_TEST((must_fail(store()).code == codes::superseded));  // and never again
+}
+
+BOOST_AUTO_TEST_CASE(lower_runs_and_strangers_are_no_successors) {
+    for (auto const* name : {"0", "1", "notes", "10.old", "-3"}) must(make_directories(trial.runs() / name));
+    BOOST_TEST(store().has_value());
+    must(make_directories(trial.run(10).path()));  // above 2 as a number
+    BOOST_TEST((must_fail(store()).code == codes::superseded));
+}
+
+BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
+    for (auto const& metadata : {Json(), Json(1), Json::array()}) {
+        auto const error = must_fail(context.checkpoint().store(1, metadata, write_weights));
+        BOOST_TEST((error.code == codes::misuse));
+    }
+    BOOST_TEST(!path_exists(storage));
+    auto const uuid = must(context.checkpoint().store(1, Json{{"note", "\xff"}}, write_weights));
+    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata["note"] == "\xef\xbf\xbd");
+    BOOST_TEST(Json::parse(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_whose_name_its_manifest_can_not_hold_is_refused) {
+    // The manifest is JSON: the name would be another one there, and the checkpoint look damaged.
+    auto const error =
+        must_fail(store([](auto const& path) { return write_file(path / "shard-\xff", "x"); }));
+    BOOST_TEST((error.code == codes::bad_value));
+    check_none();
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_given_a_checkpoint_that_is_damaged_or_absent) {
+    auto const uuid = must(store());
+    must(write_file(storage / uuid / "weights", "bites"));
+    BOOST_TEST((must_fail(context.checkpoint().restore_path(uuid)).code == codes::checkpoint_damaged));
+    for (auto const* absent : {"00000000-0000-4000-8000-000000000009", "", "../checkpoints"})
+        BOOST_TEST((must_fail(context.checkpoint().restore_path(absent)).code == codes::no_such_checkpoint));
+}
+
+BOOST_AUTO_TEST_CASE(a_first_start_has_nothing_to_go_on_from) {
+    must(write_file(info / info_files::cluster, render_cluster_info({})));
+    must(remove_tree(run.journal()));
+    BOOST_TEST(!init().checkpoint().latest().has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

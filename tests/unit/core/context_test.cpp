@@ -1,0 +1,78 @@
+#include <boost/test/unit_test.hpp>
+
+#include "core_support.hpp"
+
+using namespace det;
+using namespace det::core;
+
+BOOST_FIXTURE_TEST_SUITE(context_test, RunFixture)
+
+BOOST_AUTO_TEST_CASE(started_by_hand_it_is_a_single_rank_whose_reports_go_nowhere) {
+    environment = {};
+    auto context = init();
+    BOOST_TEST(context.info() == nullptr);
+    BOOST_TEST(context.hyperparameters() == Json::object());
+    BOOST_TEST(context.distributed().size() == 1);
+    BOOST_TEST(context.distributed().is_chief());
+    must(context.train().report_training_metrics(1, Json{{"loss", 0.5}}));
+    must(context.train().report_progress(0.5));
+    BOOST_TEST(!must(context.preempt().should_preempt()));
+    BOOST_TEST(!context.checkpoint().latest().has_value());
+    must(context.close());
+    BOOST_TEST(!path_exists(run.journal()));
+    BOOST_TEST(!path_exists(directory / "outside"));  // made by the first checkpoint
+}
+
+BOOST_AUTO_TEST_CASE(in_a_run_it_knows_its_trial_and_begins_its_journal) {
+    auto context = init();
+    BOOST_REQUIRE(context.info() != nullptr);
+    BOOST_TEST((context.info()->trial.value().trial == TrialId{{7}, 3}));
+    BOOST_TEST(context.hyperparameters() == (Json{{"lr", 0.1}}));
+    BOOST_TEST(context.checkpoint().latest().value() == "00000000-0000-4000-8000-000000000001");
+    BOOST_TEST(path_exists(run.journal()));
+    BOOST_TEST(records().empty());
+    must(context.close());
+}
+
+BOOST_AUTO_TEST_CASE(a_moved_context_goes_on) {
+    auto context = init();
+    auto const moved = std::make_unique<Context>(std::move(context));
+    must(moved->train().report_progress(0.25));
+    BOOST_TEST(records().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_is_no_experiments_reports_nothing_but_hears_of_preemption) {
+    without_trial();
+    auto context = init();
+    BOOST_TEST(context.info() != nullptr);
+    BOOST_TEST(context.hyperparameters() == Json::object());
+    must(context.train().report_training_metrics(1, Json::object()));
+    raise_notice();
+    BOOST_TEST(must(context.preempt().should_preempt()));
+    BOOST_TEST(!path_exists(run.journal()));
+    BOOST_TEST(!path_exists("journal"));  // nor where the program was started
+    auto const uuid = must(context.checkpoint().store(5, Json::object(), [](auto const&) { return Ok{}; }));
+    BOOST_TEST(path_exists(directory / ("outside/" + uuid)));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_has_one_chief) {
+    auto first = init();
+    BOOST_TEST(!Context::init(options()).has_value());
+    must(first.train().report_progress(1));
+    BOOST_TEST(records().size() == 1u);  // the second one did it no harm
+}
+
+BOOST_AUTO_TEST_CASE(a_run_without_its_notice_page_is_refused) {
+    must(remove_tree(run_dir / preemption::notice_file));
+    BOOST_TEST((must_fail(Context::init(options())).code == codes::no_such_file));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_is_no_rank_is_refused_before_it_writes) {
+    for (auto const* variable : {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"})
+        environment.set(variable, "1");
+    for (auto const* variable : {"LOCAL_RANK", "GROUP_RANK"}) environment.set(variable, "0");
+    BOOST_TEST((must_fail(Context::init(options())).code == codes::misuse));
+    BOOST_TEST(!path_exists(run.journal()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

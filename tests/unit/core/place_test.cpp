@@ -1,0 +1,102 @@
+#include <det/core/place.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+using namespace det::core;
+
+namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+/// Rank 5 of 8, the second on the second of two nodes.
+Values launcher() {
+    return {{"RANK", "5"},       {"WORLD_SIZE", "8"},      {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"},
+            {"GROUP_RANK", "1"}, {"GROUP_WORLD_SIZE", "2"}};
+}
+
+Values mpirun() {
+    return {{"OMPI_COMM_WORLD_RANK", "5"},
+            {"OMPI_COMM_WORLD_SIZE", "8"},
+            {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+            {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+}
+
+Info on_second_of_two_nodes() {
+    Info info;
+    info.rendezvous = {"n[0-1]", "4(x2)", 1};
+    return info;
+}
+
+Error refusal(Values values, std::string const& name, std::optional<std::string> const& value,
+              std::optional<Info> const& info = {}) {
+    values.erase(name);
+    if (value) values[name] = *value;
+    auto error = must_fail(find_place(Environment(values), info));
+    BOOST_TEST((error.code == codes::misuse), name);
+    return error;
+}
+
+Place const fifth{5, 8, {1, 4, 1, 2}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(place_test)
+
+BOOST_AUTO_TEST_CASE(a_process_that_nobody_launched_is_a_single_rank) {
+    BOOST_TEST((must(find_place({}, {})) == Place{0, 1, {0, 1, 0, 1}}));
+    // Slurm's numbers alone make no rank: under `launch: node` they are the launcher's.
+    Values const slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"}};
+    BOOST_TEST((must(find_place(Environment(slurm), on_second_of_two_nodes())) == Place{}));
+}
+
+BOOST_AUTO_TEST_CASE(srun_and_torchrun_say_all_of_it) {
+    BOOST_TEST((must(find_place(Environment(launcher()), {})) == fifth));
+}
+
+BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
+    BOOST_TEST((must(find_place(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
+    BOOST_TEST((must(find_place(Environment(mpirun()), {})) == Place{5, 8, {1, 4, 0, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(under_mpirun_the_launchers_own_rank_is_nobodys) {
+    auto both = mpirun();
+    both["RANK"] = "0";
+    both["WORLD_SIZE"] = "2";
+    BOOST_TEST(must(find_place(Environment(both), {})).rank == 5);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_or_no_number_is_named) {
+    for (auto const& [name, unused] : launcher()) {
+        if (name != "RANK")
+            BOOST_TEST(refusal(launcher(), name, {}).message ==
+                       name + " is not set, though this is one of several ranks");
+        for (auto const* value : {"x", "-1", "1.5", "99999999999"})
+            BOOST_TEST(refusal(launcher(), name, value).message == name + "='" + value + "' is not a number");
+    }
+    BOOST_TEST(refusal(launcher(), "RANK", "").message.starts_with("RANK is not set"));
+    for (auto const& [name, unused] : mpirun()) refusal(mpirun(), name, "x");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_contradict_each_other_are_refused) {
+    for (auto const* name : {"RANK", "LOCAL_RANK", "GROUP_RANK"}) {
+        auto const message = refusal(launcher(), name, "8").message;
+        BOOST_TEST(message.find("can't be") != std::string::npos, message);
+    }
+    refusal(launcher(), "WORLD_SIZE", "5");
+    refusal(launcher(), "WORLD_SIZE", "0");
+    refusal(mpirun(), "OMPI_COMM_WORLD_LOCAL_RANK", "4");
+    auto third_of_two = on_second_of_two_nodes();
+    third_of_two.rendezvous.container_rank = 2;
+    refusal(mpirun(), "OMPI_COMM_WORLD_RANK", "5", third_of_two);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_slots_can_not_be_read_is_refused) {
+    auto info = on_second_of_two_nodes();
+    info.rendezvous.slot_counts = "4(x";
+    BOOST_TEST(!find_place(Environment(mpirun()), info).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

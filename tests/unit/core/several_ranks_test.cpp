@@ -1,0 +1,124 @@
+// What the parts of a Context do where there are several ranks: threads, each with a node's notice page.
+#include <det/core/checkpoint.hpp>
+#include <det/core/preempt.hpp>
+#include <det/core/train.hpp>
+#include <det/journal/writer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "../../conformance/expectation.hpp"
+#include "../transport/rank_threads.hpp"
+#include "core_support.hpp"
+#include "session.hpp"
+
+using namespace det;
+using namespace det::core;
+using preemption::NoticePage;
+
+namespace {
+
+constexpr int ranks = 3;
+
+struct Fixture : RunFixture {
+    Fixture() {
+        for (int rank = 0; rank < ranks; ++rank) must(NoticePage::create(page(rank)));
+    }
+    std::filesystem::path page(int rank) const { return directory / ("page-" + std::to_string(rank)); }
+
+    /// As Context::init would, but for the transport.
+    Result<Session> open(std::unique_ptr<transport::Transport> transport) {
+        auto const topology = collectives::on_one_node(*transport);
+        auto const rank = transport->rank().value;
+        DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
+        DET_TRY_ASSIGN(auto loaded, load_info(environment));
+        DET_TRY_ASSIGN(auto notice, NoticePage::open(page(rank)));
+        std::optional<journal::JournalWriter> journal;
+        if (rank == 0) {
+            DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.journal()));
+            journal.emplace(std::move(writer));
+        }
+        checkpoint::SharedFsStore store(directory / "checkpoints");
+        return Session{clock,
+                       std::move(loaded),
+                       std::move(context),
+                       std::move(store),
+                       std::move(journal),
+                       std::move(notice)};
+    }
+
+    void run_sessions(std::function<Status(Session&)> const& body) {
+        transport::check_ranks(transport::run_ranks(ranks, [&](auto transport) -> Status {
+            DET_TRY_ASSIGN(auto session, open(std::move(transport)));
+            return body(session);
+        }));
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(several_ranks_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
+    for (int noticed = 0; noticed < ranks; ++noticed) {
+        must(remove_tree(run.journal()));
+        for (int rank = 0; rank < ranks; ++rank) {
+            must(remove_tree(page(rank)));
+            must(NoticePage::create(page(rank)));
+        }
+        run_sessions([&](Session& session) -> Status {
+            Preempt preempt(session);
+            for (int step = 0; step < 6; ++step) {
+                if (step == 3 && session.distributed.rank().value == noticed)
+                    session.notice->raise(UtcTime{1});
+                DET_TRY_ASSIGN(auto const stop, preempt.should_preempt());
+                DET_TRY(expect(stop == (step >= 3), "it stops at step 3"));
+            }
+            return Ok{};
+        });
+        BOOST_REQUIRE(records().size() == 1u);
+        BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
+    run_sessions([](Session& session) -> Status {
+        bool const is_chief = session.distributed.is_chief();
+        Train train(session);
+        Checkpoint checkpoint(session);
+        bool called = false;
+        auto const results = {
+            train.report_training_metrics(1, Json::object()),
+            train.report_validation_metrics(1, Json::object()),
+            train.report_progress(0.5),
+            [&]() -> Status {
+                DET_TRY(checkpoint.store(1, Json::object(), [&](auto const&) {
+                    called = true;
+                    return Ok{};
+                }));
+                return Ok{};
+            }(),
+        };
+        for (auto const& result : results) {
+            DET_TRY(expect(result.has_value() == is_chief, "the chief may, the others may not"));
+            DET_TRY(expect(is_chief || result.error().code == codes::misuse, "it is their mistake"));
+        }
+        return expect(called == is_chief, "others write nothing");
+    });
+    BOOST_TEST(records().size() == 4u);
+    BOOST_REQUIRE(must(list_directory(directory / "checkpoints")).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
+    std::string uuid;
+    run_sessions([&](Session& session) -> Status {
+        Checkpoint checkpoint(session);
+        if (session.distributed.is_chief()) {
+            DET_TRY_ASSIGN(uuid, checkpoint.store(1, Json::object(), [](auto const&) { return Ok{}; }));
+        }
+        DET_TRY_ASSIGN(auto const stored, session.distributed.broadcast(uuid));
+        DET_TRY_ASSIGN(auto const manifest, checkpoint.manifest(stored));
+        return expect(manifest.world_size == ranks, "the manifest says so");
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

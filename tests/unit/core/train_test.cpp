@@ -1,0 +1,72 @@
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "core_support.hpp"
+
+using namespace det;
+using namespace det::core;
+
+namespace {
+
+struct Fixture : RunFixture {
+    Context context = init();
+
+    template <class T>
+    T last() const {
+        auto const all = records();
+        BOOST_REQUIRE(!all.empty());
+        BOOST_REQUIRE(std::holds_alternative<T>(all.back()));
+        return std::get<T>(all.back());
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(train_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_report_is_a_record_at_once) {
+    clock.sleep_for(std::chrono::seconds(1));
+    must(context.train().report_training_metrics(100, Json{{"loss", 0.5}, {"classes", Json{1, 2}}}));
+    auto const report = last<MetricsReported>();
+    BOOST_TEST(report.group == "training");
+    BOOST_TEST(report.steps_completed == 100u);
+    BOOST_TEST(report.metrics == (Json{{"loss", 0.5}, {"classes", Json{1, 2}}}));
+    BOOST_TEST((report.time == clock.now()));
+}
+
+BOOST_AUTO_TEST_CASE(groups_are_training_validation_and_ones_own) {
+    must(context.train().report_validation_metrics(7, Json::object()));
+    BOOST_TEST(last<MetricsReported>().group == "validation");
+    must(context.train().report_metrics("inference", 7, Json::object()));
+    BOOST_TEST(last<MetricsReported>().group == "inference");
+    for (auto const* name : {"", "a.b", "."})
+        BOOST_TEST(
+            (must_fail(context.train().report_metrics(name, 7, Json::object())).code == codes::misuse));
+    BOOST_TEST(records().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(metrics_are_a_map) {
+    for (auto const& metrics : {Json(), Json(0.5), Json::array({1}), Json("loss")})
+        BOOST_TEST((must_fail(context.train().report_training_metrics(1, metrics)).code == codes::misuse));
+    BOOST_TEST(records().empty());
+}
+
+BOOST_AUTO_TEST_CASE(whatever_a_name_holds_is_written_and_read_again) {
+    must(context.train().report_training_metrics(1, Json{{"\xff\n\x1b", 1}}));
+    BOOST_TEST(last<MetricsReported>().metrics == (Json{{"\xef\xbf\xbd\n\x1b", 1}}));
+    must(
+        context.train().report_training_metrics(2, Json{{"loss", std::numeric_limits<double>::quiet_NaN()}}));
+    BOOST_TEST(last<MetricsReported>().metrics["loss"].is_null());  // JSON has no such number
+}
+
+BOOST_AUTO_TEST_CASE(progress_is_from_0_to_1) {
+    for (double const progress : {0.0, 0.5, 1.0}) {
+        must(context.train().report_progress(progress));
+        BOOST_TEST(last<ProgressReported>().progress == progress);
+    }
+    for (double const progress : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
+        BOOST_TEST((must_fail(context.train().report_progress(progress)).code == codes::misuse));
+    BOOST_TEST(records().size() == 3u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
