@@ -40,6 +40,9 @@ private:
     Result<history::ExperimentView> wait(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        if (!(timeout_seconds_ >= 0)) {
+            return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};
+        }
         history::JournalHistory history(root);
         auto const begin = session.clock.steady_now();
         auto asked = begin - queue_interval;

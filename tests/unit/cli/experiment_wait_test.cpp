@@ -98,6 +98,7 @@ BOOST_AUTO_TEST_CASE(json_is_the_experiment_as_it_ended) {
 BOOST_AUTO_TEST_CASE(nobody_waits_for_what_is_not_there) {
     BOOST_TEST(run("experiment wait 2") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment wait x") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment wait 1 --timeout=-1") == to_int(ExitCode::usage));
     BOOST_TEST(slurm.calls.empty());
 }
 
