@@ -3,6 +3,7 @@ include(GNUInstallDirs)
 
 option(DET_WARNINGS_AS_ERRORS "Treat warnings as errors (presets and CI; not for packagers)" OFF)
 set(DET_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined")
+option(DET_FUZZ "Build fuzzers (clang)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -35,6 +36,9 @@ target_compile_options(det_compile_options INTERFACE
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 
+if(DET_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 if(DET_SANITIZE)
   add_compile_options(-fsanitize=${DET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${DET_SANITIZE})

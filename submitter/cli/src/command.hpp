@@ -59,6 +59,10 @@ std::span<GroupAlias const> group_aliases();
 
 // Each in the file of its name.
 std::unique_ptr<Command> make_config_check();
+std::unique_ptr<Command> make_config_conform();
+std::unique_ptr<Command> make_config_defaults();
+std::unique_ptr<Command> make_config_schema();
+std::unique_ptr<Command> make_config_show();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_describe();
@@ -66,6 +70,12 @@ std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_template_create();
+std::unique_ptr<Command> make_template_describe();
+std::unique_ptr<Command> make_template_list();
+std::unique_ptr<Command> make_template_remove();
+std::unique_ptr<Command> make_template_set();
+std::unique_ptr<Command> make_template_set_value();
 std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
 

@@ -16,14 +16,21 @@ constexpr CommandEntry entries[] = {
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
     {"config", "check", "everything that is wrong with a configuration", make_config_check},
+    {"config", "conform", "run a file of conformance cases", make_config_conform},
+    {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
+    {"config", "defaults", "every key, its default and its meaning", make_config_defaults},
+    {"config", "schema", "a JSON Schema, for editors", make_config_schema},
+    {"template", "list", "configuration templates: yours and the shipped ones", make_template_list},
+    {"template", "describe", "what a template says", make_template_describe},
+    {"template", "create", "make a template of a file", make_template_create},
+    {"template", "set", "make a template, or replace it", make_template_set},
+    {"template", "set-value", "change one value of a template", make_template_set_value},
+    {"template", "remove", "remove a template of yours", make_template_remove},
     {"", "dump", "any file that det-submit wrote, readable", make_dump},
 };
 
 constexpr GroupAlias aliases[] = {
-    {"e", "experiment"},
-    {"exp", "experiment"},
-    {"t", "trial"},
-    {"j", "job"},
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
 };
 
 }  // namespace

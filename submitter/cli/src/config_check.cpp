@@ -1,3 +1,8 @@
+#include <det/plan/plan.hpp>
+
+#include <algorithm>
+#include <ostream>
+
 #include "command.hpp"
 #include "load_config.hpp"
 #include "root.hpp"
@@ -9,7 +14,8 @@ class ConfigCheck final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"files", &files_, "configuration files", Need::required},
-                {"--template", &template_, "a configuration template to merge below each"}};
+                {"--template", &template_, "a configuration template to merge below each"},
+                {"--sanity", &sanity_, "only what is written: nothing has to be there"}};
     }
 
     Outcome run(Session& session) override {
@@ -18,10 +24,9 @@ public:
         Diagnostics found;
         auto answer = Json::array();
         for (auto const& file : files_) {
-            auto loaded = load_config({file, template_, {}}, *root, session.clock.now());
-            auto const ok = loaded.has_value();
-            found.append(ok ? std::move(loaded->warnings) : std::move(loaded).error());
-            answer.push_back({{"file", file}, {"ok", ok}});
+            auto const problems = check({file, template_, {}}, *root, session.clock.now());
+            answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
+            append_news(found, problems);
         }
         if (session.wants_json()) {
             session.answer(with_diagnostics(std::move(answer), found));
@@ -36,6 +41,31 @@ public:
     }
 
 private:
+    /// What creation would refuse, as far as it can be known without asking Slurm.
+    Diagnostics check(ConfigSources const& sources, RootLayout const& root, UtcTime now) const {
+        if (sanity_) {
+            auto merged = merge_config(sources, root);
+            return merged ? std::move(merged->warnings) : std::move(merged).error();
+        }
+        auto loaded = load_config(sources, root, now);
+        if (!loaded) return std::move(loaded).error();
+        auto found = std::move(loaded->warnings);
+        found.append(plan::check_supported(loaded->config));
+        return found;
+    }
+
+    /// Of several files with one template, what is wrong with the template is told once.
+    static void append_news(Diagnostics& found, Diagnostics const& more) {
+        auto const known = found.sorted();
+        for (auto const& [severity, error] : more.sorted()) {
+            bool const is_known =
+                std::any_of(known.begin(), known.end(),
+                            [&, &news = error](auto const& old) { return old.error == news; });
+            if (is_known) continue;
+            severity == Severity::error ? found.report(error) : found.warn(error);
+        }
+    }
+
     static Json with_diagnostics(Json files, Diagnostics const& found) {
         auto problems = Json::array();
         for (auto const& [severity, error] : found.sorted()) {
@@ -55,6 +85,7 @@ private:
 
     std::vector<std::string> files_;
     std::optional<std::string> template_;
+    bool sanity_ = false;
 };
 
 }  // namespace

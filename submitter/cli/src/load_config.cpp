@@ -1,67 +1,67 @@
 #include "load_config.hpp"
 
-#include <det/config/layers.hpp>
-#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/text.hpp>
 #include <det/protocol/document.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+
+#include "template_store.hpp"
 
 namespace det::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
-constexpr std::string_view template_ending = ".yaml";
 
-Diagnostics while_doing(Error error, std::string what) {
-    return Diagnostics(std::move(error).while_doing(std::move(what)));
-}
+/// What a configuration is made of, the highest first. What can't be read is left out and told in `found`.
+struct Layers {
+    std::vector<config::Layer> high_to_low;
+    std::string written;
+    std::optional<std::string> template_file;
+    Diagnostics found;
+    bool all_read = true;  // what is missing in the whole can be said
 
-/// One document that a person wrote, parsed and checked by itself.
-Result<yaml::Node, Diagnostics> load_layer(std::string const& text, std::string const& origin,
-                                           Diagnostics& found) {
-    auto layer = config::parse_layer(text, origin);
-    if (layer) found.append(config::check_sanity(*layer));
-    return layer;
-}
-
-/// The user's own before the shipped ones.
-std::vector<fs::path> template_directories(RootLayout const& root) {
-    return {root.templates(), shared_data() / "templates" / "config"};
-}
-
-Error no_such_template(std::string const& name, RootLayout const& root) {
-    std::vector<std::string> known;
-    for (auto const& directory : template_directories(root)) {
-        for (auto const& file : list_directory(directory).value_or(std::vector<std::string>{})) {
-            if (file.ends_with(template_ending))
-                known.push_back(file.substr(0, file.size() - template_ending.size()));
-        }
+    void give_up(Diagnostics problems) {
+        found.append(std::move(problems));
+        all_read = false;
     }
-    std::vector<std::string_view> const candidates(known.begin(), known.end());
-    auto const near = nearest_word(name, candidates);
-    return Error{
-        codes::no_such_template, fmt::format("there is no template '{}'", name),
-        near ? fmt::format("use '{}'", *near) : fmt::format("templates here: {}", join(known, ", "))};
-}
 
-struct TemplateText {
-    std::string text, origin;
+    void add_override(std::string const& assignment) {
+        auto layer = config::parse_override(assignment);
+        if (!layer) return give_up(std::move(layer).error());
+        high_to_low.push_back(*std::move(layer));
+    }
+
+    /// A document that a person wrote, parsed and checked by itself.
+    void add_document(std::string const& text, std::string const& origin) {
+        auto document = config::parse_layer(text, origin);
+        if (!document) return give_up(std::move(document).error());
+        found.append(config::mask_secrets(config::check_sanity(*document), *document));
+        high_to_low.push_back({*std::move(document), {}});
+    }
+
+    void add_file(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        written = *std::move(text);
+        add_document(written, file.string());
+    }
+
+    void add_template(std::string const& name, RootLayout const& root) {
+        auto const found_template = TemplateStore(root).load(name);
+        if (!found_template) return give_up(found_template.error());
+        template_file = found_template->file.path.string();
+        add_document(found_template->text, *template_file);
+    }
 };
 
-Result<TemplateText> read_template(std::string const& name, RootLayout const& root) {
-    bool const plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
-    for (auto const& directory : template_directories(root)) {
-        if (!plain) break;
-        auto const path = directory / (name + std::string(template_ending));
-        auto text = read_file(path, config_limit_bytes);
-        if (text) return TemplateText{*std::move(text), path.string()};
-        if (text.error().code != codes::no_such_file) return std::move(text).error();
-    }
-    return no_such_template(name, root);
+Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
+    Layers layers;
+    auto const& overrides = sources.overrides;
+    for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
+    layers.add_file(sources.file);
+    if (sources.template_name) layers.add_template(*sources.template_name, root);
+    return layers;
 }
 
 /// What only the one who creates an experiment knows: the lowest layer.
@@ -74,42 +74,56 @@ std::string base_layer(ConfigSources const& sources, RootLayout const& root, Utc
         now.microseconds / 1'000'000 % (std::int64_t{1} << 31));
 }
 
+Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
+                                                       RootLayout const& root, UtcTime now) {
+    auto base = config::parse_layer(base_layer(sources, root, now), "defaults");
+    if (!base) return std::move(base).error();
+    auto all = layers.high_to_low;
+    all.push_back({*std::move(base), {}});
+    auto merged = config::merge_layers(all);
+    if (!merged) return std::move(merged).error();
+    auto config = config::read_experiment_config(*merged);
+    if (!config) return config::mask_secrets(config.error(), *merged);
+    return config;
+}
+
+/// The whole is held against the rules again: what a document was told of already is not told twice.
+void append_news(Diagnostics& found, Diagnostics const& more) {
+    auto const known = found.sorted();
+    for (auto const& [severity, error] : more.sorted()) {
+        bool const is_known = std::any_of(known.begin(), known.end(), [&, &news = error](auto const& old) {
+            return old.error.code == news.code && old.error.where == news.where;
+        });
+        if (!is_known) found.report(error);
+    }
+}
+
 }  // namespace
+
+Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root) {
+    auto layers = read_layers(sources, root);
+    if (layers.found.has_errors()) return std::move(layers.found);
+    auto merged = config::merge_layers(layers.high_to_low);
+    if (!merged) return std::move(merged).error();
+    // Overrides have no document of their own to be checked in.
+    if (auto const problems = config::check_sanity(*merged); problems.has_errors())
+        return config::mask_secrets(problems, *merged);
+    return MergedConfig{*std::move(merged), std::move(layers.written), std::move(layers.template_file),
+                        std::move(layers.found)};
+}
 
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now) {
-    Diagnostics found;
-    std::vector<config::Layer> layers;  // the highest first
-    for (auto assignment = sources.overrides.rbegin(); assignment != sources.overrides.rend(); ++assignment) {
-        auto layer = config::parse_override(*assignment);
-        if (layer) {
-            layers.push_back(*std::move(layer));
-        } else {
-            found.report(std::move(layer).error());
-        }
+    auto layers = read_layers(sources, root);
+    if (!layers.all_read) return std::move(layers.found);
+    auto config = complete(layers, sources, root, now);
+    if (!config) {
+        append_news(layers.found, config.error());
+        return std::move(layers.found);
     }
-    auto const written = read_file(sources.file, config_limit_bytes);
-    if (!written) return while_doing(written.error(), "reading the configuration");
-    auto config_layer = load_layer(*written, sources.file.string(), found);
-    if (!config_layer) return std::move(config_layer).error();
-    layers.push_back({*config_layer, {}});
-    if (sources.template_name) {
-        auto const text = read_template(*sources.template_name, root);
-        if (!text) return Diagnostics(text.error());
-        auto template_layer = load_layer(text->text, text->origin, found);
-        if (!template_layer) return std::move(template_layer).error();
-        layers.push_back({*template_layer, {}});
-    }
-    if (found.has_errors()) return found;
-    auto const base = config::parse_layer(base_layer(sources, root, now), "defaults");
-    if (!base) return base.error();
-    layers.push_back({*base, {}});
-
-    auto merged = config::merge_layers(layers);
-    if (!merged) return std::move(merged).error();
-    auto config = config::read_experiment_config(*merged);
-    if (!config) return std::move(config).error();
-    return LoadedConfig{*std::move(config), *written, std::move(found)};
+    if (layers.found.has_errors()) return std::move(layers.found);
+    return LoadedConfig{*std::move(config), std::move(layers.written), std::move(layers.template_file),
+                        std::move(layers.found)};
 }
 
 }  // namespace det::cli

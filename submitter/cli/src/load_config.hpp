@@ -1,5 +1,6 @@
 #pragma once
 #include <det/config/experiment_config.hpp>
+#include <det/config/layers.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/protocol/layout.hpp>
@@ -18,14 +19,27 @@ struct ConfigSources {
     std::vector<std::string> overrides;  // "a.b=value", the last typed wins
 };
 
-struct LoadedConfig {
-    config::ExperimentConfig config;
-    std::string written;  // the file, as it is
+/// The documents that people wrote, each sane, merged; no defaults yet, and something may be missing.
+struct MergedConfig {
+    yaml::Node document;
+    std::string written;                       // the file, as it is
+    std::optional<std::string> template_file;  // the path that places in it name
     Diagnostics warnings;
 };
 
-/// Reads, checks, merges and completes: everything that is wrong with file, template and overrides, in one
-/// go. root: where templates of the user's lie, and checkpoints go by default. now: the default seed.
+struct LoadedConfig {
+    config::ExperimentConfig config;
+    std::string written;  // the file, as it is
+    std::optional<std::string> template_file;
+    Diagnostics warnings;
+};
+
+/// Reads, checks and merges what was written: a template on its own is fine. root: where templates of the
+/// user's lie.
+Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root);
+
+/// And completes it: everything that is wrong with file, template and overrides, in one go. root: also where
+/// checkpoints go by default. now: the default seed.
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now);
 

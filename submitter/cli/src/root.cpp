@@ -19,18 +19,22 @@ Status check_owner(std::filesystem::path const& path) {
         return Error{codes::not_a_directory, fmt::format("the root '{}' is not a directory", path.string()),
                      root_hint};
     }
-    if (info.st_uid != ::geteuid()) {
-        return Error{codes::unsafe_owner, fmt::format("the root '{}' belongs to another user", path.string()),
-                     root_hint};
-    }
+    return check_private(path, fmt::format("the root '{}'", path.string()), root_hint);
+}
+
+}  // namespace
+
+Status check_private(std::filesystem::path const& path, std::string const& what, std::string const& advice) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return Ok{};  // not there yet
+    if (info.st_uid != ::geteuid())
+        return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what), advice};
     if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        return Error{codes::unsafe_owner, fmt::format("others can write into the root '{}'", path.string()),
+        return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
                      fmt::format("chmod go-w '{}'", path.string())};
     }
     return Ok{};
 }
-
-}  // namespace
 
 Result<RootLayout> find_root(Environment const& environment) {
     std::filesystem::path path;

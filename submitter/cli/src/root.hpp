@@ -8,6 +8,10 @@ namespace det::cli {
 /// directory of this user's that nobody else can write.
 Result<RootLayout> find_root(Environment const& environment);
 
+/// codes::unsafe_owner where the file or directory is another user's, or others can write it. What is not
+/// there is fine. `what` begins the message; `advice` is for what is another user's.
+Status check_private(std::filesystem::path const& path, std::string const& what, std::string const& advice);
+
 /// Tells roots apart in Slurm's comments.
 std::string root_id(RootLayout const& root);
 

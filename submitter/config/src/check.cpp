@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "determined_words.hpp"
 #include "schema/tables.hpp"
 #include "unknown_key.hpp"
 
@@ -52,14 +53,19 @@ std::string Path::text() const {
     return before.empty() ? std::string(key) : fmt::format("{}.{}", before, key);
 }
 
-void Checker::refuse(Error error) {
+void Checker::refuse_at(Path const& path, Error error, std::string_view determined) {
     if (is_full()) return;
     ++refused_;
+    if (has_listener()) {
+        violations_->push_back({path.text(), without_path(error.message, path.text())});
+        if (!determined.empty()) violations_->push_back({path.text(), std::string(determined)});
+    }
     found_.report(std::move(error));
 }
 
-void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place) {
-    refuse(Error{code, std::move(message), std::move(hint), place.span()});
+void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place,
+                     std::string_view determined) {
+    refuse_at(*rule_path_, Error{code, std::move(message), std::move(hint), place.span()}, determined);
 }
 
 Diagnostics Checker::finish() && {
@@ -77,14 +83,21 @@ void Checker::check(Node const& value, Type const& type, Path const& path, yaml:
     auto const* way = find_way(type, value.kind());
     if (way == nullptr || !accepts(*way, value.kind())) return check_kind(value, type, path);
     check_contents(value, *way, path, owner);
-    if (way->rule != nullptr) way->rule(value, path, *this);
-    if (way != &type && type.rule != nullptr) type.rule(value, path, *this);
+    run_rule(value, *way, path);
+    if (way != &type) run_rule(value, type, path);
+}
+
+void Checker::run_rule(Node const& value, Type const& type, Path const& path) {
+    rule_path_ = &path;
+    if (type.rule != nullptr) type.rule(value, path, *this);
 }
 
 void Checker::check_kind(Node const& value, Type const& type, Path const& path) {
-    refuse(codes::wrong_type,
-           fmt::format("{} must be {}, found {}", subject(path), wanted(type), describe(value)),
-           hint_for_kind(value, type), value.place());
+    refuse_at(path,
+              Error{codes::wrong_type,
+                    fmt::format("{} must be {}, found {}", subject(path), wanted(type), describe(value)),
+                    hint_for_kind(value, type), value.place().span()},
+              has_listener() ? words_for_kind(value, type) : "");
 }
 
 void Checker::check_contents(Node const& value, Type const& type, Path const& path,
@@ -119,13 +132,18 @@ void Checker::check_number(Node const& value, Type const& type, Path const& path
     auto const* whole = value.integer();
     bool const is_outside = whole != nullptr && (*whole < type.least || *whole > type.most);
     if (!is_too_small && !is_outside) return;
-    refuse_value(value, fmt::format("{} must be {}, found {}", subject(path), wanted(type), *value.number()));
+    refuse_at(path,
+              Error{codes::bad_value,
+                    fmt::format("{} must be {}, found {}", subject(path), wanted(type), *value.number()), "",
+                    value.place().span()},
+              has_listener() ? words_for_number(value, type) : "");
 }
 
 void Checker::check_finite(Node const& value, Path const& path) {
     if (value.kind() == Kind::real && !std::isfinite(*value.number())) {
-        refuse_value(value, fmt::format("{} must be a finite number: JSON has no other", subject(path)),
-                     "write it as a string, in quotes");
+        refuse_at(path, Error{codes::bad_value,
+                              fmt::format("{} must be a finite number: JSON has no other", subject(path)),
+                              "write it as a string, in quotes", value.place().span()});
     }
     for (auto const& entry : value.entries()) check_finite(entry.value, path / entry.key);
     for (std::size_t i = 0; i < value.items().size(); ++i) check_finite(value.items()[i], path[i]);
@@ -135,8 +153,11 @@ void Checker::check_choice(Node const& value, Type const& type, Path const& path
     auto const& word = *value.text();
     if (std::find(type.words.begin(), type.words.end(), word) != type.words.end()) return;
     auto const near = nearest_word(word, type.words);
-    refuse_value(value, fmt::format("{} must be {}, found '{}'", subject(path), wanted(type), word),
-                 near ? fmt::format("use '{}'", *near) : "");
+    refuse_at(
+        path,
+        Error{codes::bad_value, fmt::format("{} must be {}, found '{}'", subject(path), wanted(type), word),
+              near ? fmt::format("use '{}'", *near) : "", value.place().span()},
+        has_listener() ? words_for_choice(type) : "");
 }
 
 void Checker::check_items(Node const& value, Type const& type, Path const& path) {
@@ -161,8 +182,9 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
                                   fmt::format("'{}' is ignored: {}", entry.key, key->ignored_because), "",
                                   entry.key_place.span()});
             }
-        } else if (!type.is_open) {
-            refuse(unknown_key(entry, value, type, path));
+        } else if (!is_open(type, value)) {
+            refuse_at(path, unknown_key(entry, value, type, path),
+                      has_listener() ? words_for_unknown_key(entry.key) : "");
         } else {
             check_finite(entry.value, path / entry.key);
         }
@@ -172,16 +194,31 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
 void Checker::check_present(Node const& value, std::span<Key const> keys, Path const& path,
                             yaml::Place const& owner) {
     for (auto const& key : keys) {
-        bool const must_be_there =
-            key.required == Required::always || (key.required == Required::finally && is_final());
         auto const* found = value.find(key.name);
         bool const may_be_null = key.type.shape == Shape::anything;
-        if (!must_be_there || (found != nullptr && (may_be_null || !found->is_null()))) continue;
+        if (!must_be_there(key.required) || (found != nullptr && (may_be_null || !found->is_null())))
+            continue;
         auto const where = path.text();
-        refuse(codes::missing_key,
-               fmt::format("'{}' is missing{}{}", key.name, where.empty() ? "" : " in ", where),
-               fmt::format("add '{}: ...': {}", key.name, key.help), owner);
+        refuse_at(path,
+                  Error{codes::missing_key,
+                        fmt::format("'{}' is missing{}{}", key.name, where.empty() ? "" : " in ", where),
+                        fmt::format("add '{}: ...': {}", key.name, key.help), owner.span()},
+                  has_listener() ? words_for_missing_key(key.name) : "");
     }
+}
+
+bool Checker::must_be_there(Required required) const {
+    switch (required) {
+        case Required::no:
+            return false;
+        case Required::always:
+            return true;
+        case Required::finally:
+            return is_final();
+        case Required::to_create:
+            return is_for_creation();
+    }
+    return false;
 }
 
 void Checker::check_union(Node const& value, Type const& type, Path const& path, yaml::Place const& owner) {
@@ -191,10 +228,10 @@ void Checker::check_union(Node const& value, Type const& type, Path const& path,
     if (tag != nullptr && tag->is_text() && member == nullptr) return refuse_tag(*tag, type, path);
     if (member != nullptr) {
         check_present(value, member->keys, path, owner);
-        if (!member->use_instead.empty() && is_final()) {
-            refuse(codes::not_supported,
-                   fmt::format("{} '{}' is no longer supported", path.text(), member->name),
-                   std::string(member->use_instead), tag->place());
+        if (!member->use_instead.empty() && is_for_creation()) {
+            refuse_at(path, Error{codes::not_supported,
+                                  fmt::format("{} '{}' is no longer supported", path.text(), member->name),
+                                  std::string(member->use_instead), tag->place().span()});
         }
     }
     check_keys(value, type, path);
@@ -206,10 +243,12 @@ void Checker::refuse_tag(Node const& tag, Type const& type, Path const& path) {
         if (member.use_instead.empty()) names.push_back(member.name);
     }
     auto const near = nearest_word(*tag.text(), names);
-    refuse_value(tag,
-                 fmt::format("{}.{} must be one of {}, found '{}'", path.text(), type.tag,
-                             fmt::join(names, ", "), *tag.text()),
-                 near ? fmt::format("use '{}'", *near) : std::string(type.hint));
+    refuse_at(path,
+              Error{codes::bad_value,
+                    fmt::format("{}.{} must be one of {}, found '{}'", path.text(), type.tag,
+                                fmt::join(names, ", "), *tag.text()),
+                    near ? fmt::format("use '{}'", *near) : std::string(type.hint), tag.place().span()},
+              type.determined);
 }
 
 void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Place const& owner) {
@@ -232,7 +271,7 @@ Diagnostics check_sanity(Node const& written) {
 }
 
 Diagnostics check_completeness(Node const& merged) {
-    Checker checker(Checker::Phase::completeness);
+    Checker checker(Checker::Phase::creation);
     checker.check(merged, schema::experiment, Path{}, merged.place());
     return std::move(checker).finish();
 }

@@ -17,23 +17,38 @@ struct Path {
     std::string text() const;
 };
 
+/// What is wrong at a path, in Determined's words where they are known, else in ours.
+struct Violation {
+    std::string path;
+    std::string words;
+};
+
 /// Holds a document against the key tables and collects everything that is wrong with it.
 class Checker {
 public:
-    enum class Phase { sanity, completeness };
+    /// What is wrong in any case; what is missing once all is merged; what is read of old experiments, or by
+    /// Determined alone, and can't be created.
+    enum class Phase { sanity, completeness, creation };
 
-    explicit Checker(Phase phase) : phase_(phase) {}
+    /// `violations`: for conformance cases, which look for Determined's words.
+    explicit Checker(Phase phase, std::vector<Violation>* violations = nullptr)
+        : phase_(phase), violations_(violations) {}
 
     /// `owner` is where the value's key stands: the place of what is missing inside.
     void check(yaml::Node const& value, schema::Type const& type, Path const& path, yaml::Place const& owner);
 
-    void refuse(Error error);
-    /// For rules: `message` is a whole sentence, with the path in it.
-    void refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place);
-    void refuse_value(yaml::Node const& value, std::string message, std::string hint = {}) {
-        refuse(codes::bad_value, std::move(message), std::move(hint), value.place());
+    /// For rules, about the value that they are given: `message` is a whole sentence, with the path in it.
+    /// `determined`: what Determined says, where that is not a part of the message.
+    void refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place,
+                std::string_view determined = {});
+    void refuse_value(yaml::Node const& value, std::string message, std::string hint = {},
+                      std::string_view determined = {}) {
+        refuse(codes::bad_value, std::move(message), std::move(hint), value.place(), determined);
     }
-    bool is_final() const { return phase_ == Phase::completeness; }
+    /// For rules that look further down than the value they are given.
+    void refuse_at(Path const& path, Error error, std::string_view determined = {});
+    bool is_final() const { return phase_ != Phase::sanity; }
+    bool is_for_creation() const { return phase_ == Phase::creation; }
     /// Enough is enough: a person reads no thousand errors, and each costs a search for the right word.
     bool is_full() const { return refused_ >= refused_max; }
 
@@ -42,6 +57,7 @@ public:
 private:
     static constexpr int refused_max = 100;
 
+    void run_rule(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_kind(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_contents(yaml::Node const& value, schema::Type const& type, Path const& path,
                         yaml::Place const& owner);
@@ -56,8 +72,12 @@ private:
     void refuse_tag(yaml::Node const& tag, schema::Type const& type, Path const& path);
     void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Place const& owner);
     void check_finite(yaml::Node const& value, Path const& path);
+    bool must_be_there(schema::Required required) const;
+    bool has_listener() const { return violations_ != nullptr; }
 
     Phase phase_;
+    std::vector<Violation>* violations_;
+    Path const* rule_path_ = nullptr;  // of the value whose rule runs
     int refused_ = 0;
     Diagnostics found_;
 };

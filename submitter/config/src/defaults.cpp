@@ -1,8 +1,11 @@
+#include "defaults.hpp"
+
 #include <det/config/layers.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <cassert>
 
+#include "merge.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {
@@ -22,7 +25,8 @@ Node without_places(Node const& node) {
     for (auto const& item : node.items()) items.push_back(without_places(item));
     if (node.is_list()) return Node(std::move(items), {});
     std::vector<Node::Entry> entries;
-    for (auto const& entry : node.entries()) entries.push_back({entry.key, nowhere, without_places(entry.value)});
+    for (auto const& entry : node.entries())
+        entries.push_back({entry.key, nowhere, without_places(entry.value)});
     return node.is_map() ? Node(std::move(entries), {}) : node.at({});
 }
 
@@ -63,7 +67,14 @@ Node fill_keys(Node const& value, Type const& type) {
     return Node(std::move(entries), value.place());
 }
 
-Node fill_items(Node const& value, Type const& type) {
+Node with_default_items(Node const& value, Type const& type) {
+    if (type.beneath.empty()) return value;
+    Diagnostics none;  // two lists always fit together
+    return merge(value, preset_value(type.beneath), &type, "", none);
+}
+
+Node fill_items(Node const& written, Type const& type) {
+    auto const value = with_default_items(written, type);
     Node::List items;
     for (auto const& item : value.items()) items.push_back(fill(item, *type.item));
     return Node(std::move(items), value.place());
@@ -78,10 +89,12 @@ Node fill(Node const& value, Type const& declared) {
 
 }  // namespace
 
-Node add_defaults(Node const& merged) {
-    if (merged.is_null())
-        return fill_keys(Node(std::vector<Node::Entry>{}, merged.place()), schema::experiment);
-    return fill(merged, schema::experiment);
+Node add_defaults(Node const& value, Type const& type) {
+    bool const has_keys = type.shape == Shape::object || type.shape == Shape::tagged_union;
+    bool const is_empty_map = value.is_null() && has_keys;
+    return fill(is_empty_map ? Node(std::vector<Node::Entry>{}, value.place()) : value, type);
 }
+
+Node add_defaults(Node const& merged) { return add_defaults(merged, schema::experiment); }
 
 }  // namespace det::config

@@ -77,6 +77,14 @@ Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin)
               "begin with 'name: ...'", document->place().span()});
 }
 
+Result<Node, Diagnostics> replace_value(Node const& document, Layer const& override_layer) {
+    Diagnostics problems;
+    auto replaced =
+        with_value(document, steps_of(override_layer.document, override_layer.replaces), problems);
+    if (problems.has_errors()) return problems;
+    return replaced;
+}
+
 Result<Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low) {
     Diagnostics problems;
     Node merged;

@@ -1,6 +1,9 @@
 #include "merge.hpp"
 
+#include <det/yaml/render.hpp>
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "schema/tables.hpp"
@@ -72,15 +75,17 @@ Node union_of(Node const& high, Node const& low) {
     return Node(std::move(items), high.place());
 }
 
+/// An item without the key is known by all that it says.
 Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_key) {
+    auto const identity_of = [&](Node const& item) {
+        auto const* key = item.find(item_key);
+        return key != nullptr ? identity(*key) : yaml::to_json(item).dump();
+    };
     auto items = high.items();
     std::unordered_set<std::string> taken;
-    for (auto const& item : high.items()) {
-        if (auto const* key = item.find(item_key)) taken.insert(identity(*key));
-    }
+    for (auto const& item : high.items()) taken.insert(identity_of(item));
     for (auto const& item : low.items()) {
-        auto const* key = item.find(item_key);
-        if (key == nullptr || !taken.contains(identity(*key))) items.push_back(item);
+        if (!taken.contains(identity_of(item))) items.push_back(item);
     }
     return Node(std::move(items), high.place());
 }

@@ -1,5 +1,7 @@
 #include <det/config/layers.hpp>
 
+#include <algorithm>
+
 #include "schema/tables.hpp"
 
 namespace det::config {
@@ -36,8 +38,60 @@ Node mask(Node const& value, Type const& type) {
     return Node(std::move(entries), value.place());
 }
 
+void add_scalars(std::vector<Node>& scalars, Node const& value) {
+    for (auto const& item : value.items()) add_scalars(scalars, item);
+    for (auto const& entry : value.entries()) add_scalars(scalars, entry.value);
+    if (value.is_scalar() && !value.is_null()) scalars.push_back(value);
+}
+
+/// Every scalar that is a secret.
+void add_secrets(std::vector<Node>& secrets, Node const& value, Type const& type) {
+    for (auto const& entry : value.entries()) {
+        auto const* key = find_key(type, value, entry.key);
+        if (key == nullptr) continue;
+        if (key->secrecy == Secrecy::hidden) {
+            add_scalars(secrets, entry.value);
+        } else {
+            add_secrets(secrets, entry.value, key->type);
+        }
+    }
+}
+
+/// Stars in its place keep the rest of the line where it was.
+void hide_in_excerpt(SourceSpan& where, yaml::Place const& secret) {
+    bool const is_there = secret.is_written() && secret.source->name() == where.file &&
+                          static_cast<int>(secret.line) == where.line &&
+                          secret.column <= where.line_text.size();
+    if (is_there) {
+        auto const start = secret.column - 1;
+        auto const size = std::min<std::size_t>(secret.width, where.line_text.size() - start);
+        where.line_text.replace(start, size, std::string(size, '*'));
+    }
+}
+
+Error without_secrets(Error error, std::vector<Node> const& secrets) {
+    for (auto const& secret : secrets) {
+        if (error.where) hide_in_excerpt(*error.where, secret.place());
+        auto const words = describe(secret);
+        if (auto const at = error.message.find(words); at != std::string::npos)
+            error.message.replace(at, words.size(), "a secret");
+    }
+    return error;
+}
+
 }  // namespace
 
 Node mask_secrets(Node const& document) { return mask(document, schema::experiment); }
+
+Diagnostics mask_secrets(Diagnostics const& found, Node const& document) {
+    std::vector<Node> secrets;
+    add_secrets(secrets, document, schema::experiment);
+    Diagnostics masked;
+    for (auto const& [severity, error] : found.sorted()) {
+        auto shown = without_secrets(error, secrets);
+        severity == Severity::error ? masked.report(std::move(shown)) : masked.warn(std::move(shown));
+    }
+    return masked;
+}
 
 }  // namespace det::config

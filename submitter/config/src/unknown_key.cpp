@@ -52,7 +52,24 @@ std::string home_of(std::string_view name) {
     return "";
 }
 
+/// Words that people write at the top, and that belong elsewhere.
+struct Advice {
+    std::string_view key, hint;
+};
+constexpr Advice advice_at_top[] = {
+    {"template", "name it on the command line: --template NAME; a template refers to no other"},
+};
+
+std::string_view advice_for(std::string_view key, Type const& type) {
+    if (&type != &schema::experiment) return {};
+    for (auto const& advice : advice_at_top) {
+        if (advice.key == key) return advice.hint;
+    }
+    return {};
+}
+
 std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type) {
+    if (auto const advice = advice_for(entry.key, type); !advice.empty()) return std::string(advice);
     auto const others = members_with(type, entry.key);
     if (!others.empty()) return fmt::format("'{}' is for {}", entry.key, others);
     auto const names = known_names(owner, type);

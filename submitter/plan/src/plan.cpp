@@ -97,7 +97,7 @@ std::string SubmissionPlan::array() const {
     return fmt::format("0-{}%{}", trial_count - 1, concurrent_trials_max);
 }
 
-Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& config, site::Site const& site) {
+Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
     auto const note = [&found](auto&& result) {
         if (!result) found.report(std::move(result).error());
@@ -105,6 +105,11 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     note(check_searcher(config));
     note(check_storage(config));
     check_hyperparameters(config, config.hyperparameters, "hyperparameters", found);
+    return found;
+}
+
+Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& config, site::Site const& site) {
+    auto found = check_supported(config);
     SubmissionPlan plan;
     auto pool = site::require_pool(site, config.resources.resource_pool);
     if (!pool) {

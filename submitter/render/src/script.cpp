@@ -1,12 +1,25 @@
+#include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/render/script.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
 namespace det::render {
 namespace {
+
+std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
+    return fmt::format("gpu:{}", plan.pool.slots_per_node);
+}
+
+/// sbatch takes one option about memory, be it in the script or on the command line.
+bool asks_for_memory(config::SbatchArgs const& args) {
+    constexpr std::string_view options[] = {"mem", "mem-per-cpu", "mem-per-gpu"};
+    return std::any_of(std::begin(options), std::end(options),
+                       [&](auto name) { return args.find(name).has_value(); });
+}
 
 /// Our own words and numbers alone: a script that a person copies and submits again asks for the same.
 std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
@@ -17,8 +30,8 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add(fmt::format("--nodes={}", plan.shape.nodes));
     add("--ntasks-per-node=1");
     add("--exclusive");
-    add("--mem=0");
-    if (plan.pool.slot_type != SlotType::cpu) add(fmt::format("--gres=gpu:{}", plan.pool.slots_per_node));
+    if (!asks_for_memory(config::parse_sbatch_args(plan.sbatch_args))) add("--mem=0");
+    if (plan.pool.slot_type != SlotType::cpu) add("--gres=" + gpus_of_a_node(plan));
     add("--requeue");
     add("--open-mode=append");
     lines.pop_back();
@@ -73,7 +86,12 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, 
         fmt::format("--comment=det:{}/{}", root_id, input.experiment.value),
         "--chdir=/",
     };
-    options.insert(options.end(), plan.sbatch_args.begin(), plan.sbatch_args.end());
+    for (auto& arg : config::parse_sbatch_args(plan.sbatch_args).args) {
+        // Of several --gres the last counts alone: each has to name the GPUs too.
+        bool const hides_gpus = arg.name == "gres" && arg.value && plan.pool.slot_type != SlotType::cpu;
+        if (hides_gpus) arg.value = gpus_of_a_node(plan) + "," + *arg.value;
+        options.push_back(arg.text());
+    }
     return options;
 }
 

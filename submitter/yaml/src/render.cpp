@@ -139,50 +139,115 @@ std::string scalar(Node const& node, std::string const& indent) {
     return "null\n";
 }
 
-void write(std::string& out, Node const& node, std::string const& indent);
+class Renderer {
+public:
+    using Remark = std::function<std::string(Node const&)>;
+    explicit Renderer(Remark const* remark) : remark_(remark) {}
 
-/// What follows "key:" or "-".
-void write_value(std::string& out, Node const& value, std::string const& indent) {
-    if (value.is_list() && value.items().empty()) {
-        out += " []\n";
-    } else if (value.is_map() && value.entries().empty()) {
-        out += " {}\n";
-    } else if (value.is_scalar()) {
-        out += ' ' + scalar(value, indent);
-    } else {
-        out += '\n';
-        write(out, value, indent);
+    std::string render(Node const& node) && {
+        if (is_leaf(node)) {
+            write_leaf(node, "  ");
+        } else {
+            write(node, "");
+        }
+        return remark_ == nullptr ? std::move(out_) : render_lines(lines());
     }
-}
 
-/// A map or list within a list begins on the line of its dash.
-void write_item(std::string& out, Node const& item, std::string const& indent) {
-    auto const is_empty = item.items().empty() && item.entries().empty();
-    if (item.is_scalar() || is_empty) {
-        out += indent + '-';
-        write_value(out, item, indent + "  ");
-        return;
+private:
+    static bool is_leaf(Node const& node) {
+        return node.is_scalar() || (node.items().empty() && node.entries().empty());
     }
-    auto const start = out.size();
-    write(out, item, indent + "  ");
-    out[start + indent.size()] = '-';
-}
 
-void write(std::string& out, Node const& node, std::string const& indent) {
-    for (auto const& item : node.items()) write_item(out, item, indent);
-    for (auto const& entry : node.entries()) {
-        out += indent + one_line(entry.key) + ':';
-        write_value(out, entry.value, indent + "  ");
+    void write(Node const& node, std::string const& indent) {
+        for (auto const& item : node.items()) write_item(item, indent);
+        for (auto const& entry : node.entries()) {
+            out_ += indent + one_line(entry.key) + ':';
+            write_value(entry.value, indent + "  ");
+        }
     }
+
+    /// What follows "key:" or "-".
+    void write_value(Node const& value, std::string const& indent) {
+        if (is_leaf(value)) {
+            out_ += ' ';
+            write_leaf(value, indent);
+        } else {
+            out_ += '\n';
+            write(value, indent);
+        }
+    }
+
+    /// A map or list within a list begins on the line of its dash.
+    void write_item(Node const& item, std::string const& indent) {
+        if (is_leaf(item)) {
+            out_ += indent + '-';
+            write_value(item, indent + "  ");
+            return;
+        }
+        auto const start = out_.size();
+        write(item, indent + "  ");
+        out_[start + indent.size()] = '-';
+    }
+
+    void write_leaf(Node const& leaf, std::string const& indent) {
+        auto const text = leaf.is_list() ? "[]\n" : leaf.is_map() ? "{}\n" : scalar(leaf, indent);
+        if (remark_ != nullptr) remarks_.push_back({out_.size() + text.find('\n'), (*remark_)(leaf)});
+        out_ += text;
+    }
+
+    /// The text again, each line with the remark that was made at its end.
+    std::vector<CommentedLine> lines() const {
+        std::vector<CommentedLine> found;
+        auto remark = remarks_.begin();
+        std::size_t end = 0;
+        for (auto const line : split_lines(out_)) {
+            end += line.size();
+            bool const has_remark = remark != remarks_.end() && remark->line_end == end;
+            found.push_back({std::string(line), has_remark ? (remark++)->text : ""});
+            ++end;
+        }
+        return found;
+    }
+
+    struct Remarked {
+        std::size_t line_end;
+        std::string text;
+    };
+    Remark const* remark_;
+    std::vector<Remarked> remarks_;
+    std::string out_;
+};
+
+/// What a terminal shows of it: characters, not bytes.
+std::size_t columns_of(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 }  // namespace
 
-std::string render_yaml(Node const& node) {
+std::string render_yaml(Node const& node) { return Renderer(nullptr).render(node); }
+
+std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& remark) {
+    return Renderer(&remark).render(node);
+}
+
+std::string render_lines(std::span<CommentedLine const> lines) {
+    constexpr std::size_t column_max = 60;  // a long value pushes its own comment aside, not all of them
+    std::size_t column = 0;
+    for (auto const& [line, comment] : lines) {
+        auto const columns = columns_of(line);
+        if (!comment.empty() && columns <= column_max) column = std::max(column, columns);
+    }
     std::string out;
-    if (node.is_scalar()) return scalar(node, "  ");
-    if (node.items().empty() && node.entries().empty()) return node.is_list() ? "[]\n" : "{}\n";
-    write(out, node, "");
+    for (auto const& [line, comment] : lines) {
+        out += line;
+        if (!comment.empty()) {
+            auto const columns = columns_of(line);
+            out += std::string(std::max(column, columns) - columns + 2, ' ') + "# " + escape_control(comment);
+        }
+        out += '\n';
+    }
     return out;
 }
 

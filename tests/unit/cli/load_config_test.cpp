@@ -123,8 +123,9 @@ BOOST_AUTO_TEST_CASE(config_check_tells_of_every_file) {
     BOOST_TEST(run("config check --json " + file.string()) == to_int(ExitCode::bad_file));
     auto const answer = Json::parse(out);
     BOOST_TEST(answer["files"][0]["ok"] == false);
-    BOOST_TEST(answer["problems"][0]["code"] == "unknown-key");
-    BOOST_TEST(answer["problems"][0]["line"] == 2);
+    BOOST_TEST(answer["problems"][0]["code"] == "missing-key");
+    BOOST_TEST(answer["problems"][1]["code"] == "unknown-key");
+    BOOST_TEST(answer["problems"][1]["line"] == 2);
     BOOST_TEST(slurm.calls.empty());
 }
 

@@ -117,7 +117,6 @@ BOOST_AUTO_TEST_CASE(searchers_become_their_own_types) {
     BOOST_TEST(std::get<AsyncHalvingSearch>(
                    searcher("{name: async_halving, num_rungs: 2, max_trials: 3, max_length: 9}").method)
                    .num_rungs == 2);
-    BOOST_TEST(std::holds_alternative<CustomSearch>(searcher("{name: custom, unit: batches}").method));
 }
 
 BOOST_AUTO_TEST_CASE(storages_become_their_own_types) {

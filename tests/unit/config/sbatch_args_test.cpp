@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(every_spelling_of_an_option_is_known) {
                                                  {"--tres-per-task=gres/gpu:1"}}) {
         BOOST_TEST(is_refused(items), items.front() << ": " << read_args(items));
     }
-    BOOST_TEST(read_args({"--nodes", "4", "--mem=1G"}).starts_with("--mem=1G[0] '--nodes 4' sets --nodes"));
+    BOOST_TEST(read_args({"--nodes", "4", "--mem=1G"}).starts_with("--mem=1G[0] '--nodes 4' gives --nodes"));
 }
 
 BOOST_AUTO_TEST_CASE(all_else_is_the_users_in_one_spelling) {
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(of_several_the_last_one_counts) {
 BOOST_AUTO_TEST_CASE(a_refused_option_is_told_with_its_place) {
     BOOST_TEST(
         sanity_of("slurm:\n  sbatch_args: [--mem=8G, '-N 4']\n") ==
-        "exp.yaml:2:27: error: slurm.sbatch_args[1]: '-N 4' sets --nodes, which det-submit sets itself "
+        "exp.yaml:2:27: error: slurm.sbatch_args[1]: '-N 4' gives --nodes, which is left to det-submit "
         "[bad-value]\n"
         "    2 |   sbatch_args: [--mem=8G, '-N 4']\n"
         "      |                           ^~~~~~\n"

@@ -71,6 +71,7 @@ constinit Type const image_map = object_of(image_keys);
 constexpr Type const* image_ways[] = {&text, &image_map};
 constinit Type const image{.shape = Shape::either,
                            .wanted = "a string, or a map from cpu, cuda and rocm to strings",
+                           .determined = "is neither a string nor a map of cpu, cuda, or rocm to strings",
                            .ways = image_ways,
                            .normalise = per_slot_kind};
 

@@ -41,8 +41,10 @@ void require_one_unit(yaml::Node const& value, Path const& path, Checker& checke
     auto const given =
         std::count_if(entries.begin(), entries.end(), [](auto const& e) { return !e.value.is_null(); });
     if (given == 1) return;
-    checker.refuse_value(value, path.text() + R"( must have one key: "batches", "records" or "epochs")",
-                         "for example {batches: 100}");
+    checker.refuse_value(
+        value, path.text() + R"( must have one key: "batches", "records" or "epochs")",
+        "for example {batches: 100}",
+        R"(a length object must have one attribute named "batches", "records", or "epochs")");
 }
 
 constexpr Key length_keys[] = {
@@ -69,9 +71,8 @@ constinit Type const only_null{.shape = Shape::either, .wanted = "null"};
 
 /// Rules that look at more than one section.
 void check_whole(yaml::Node const& value, Path const& path, Checker& checker) {
-    if (!checker.is_final()) return;
-    require_project_with_workspace(value, checker);
     require_grid_counts(value, path, checker);
+    if (checker.is_for_creation()) require_project_with_workspace(value, checker);
 }
 
 constexpr Key rows[] = {
@@ -80,9 +81,9 @@ constexpr Key rows[] = {
     {"labels", labels, "[]", "words to find it by", into<&Config::labels>},
     {"workspace", text, R"("")", "the group of projects it belongs to", into<&Config::workspace>},
     {"project", text, R"("")", "the project it belongs to", into<&Config::project>},
-    finally({"entrypoint", entrypoint, "",
-             "the command to run: a string for the shell, or a list of arguments",
-             into<&Config::entrypoint>}),
+    to_create({"entrypoint", entrypoint, "",
+               "the command to run: a string for the shell, or a list of arguments",
+               into<&Config::entrypoint>}),
     {"data", data, "{}", "free form, handed to the training code", into<&Config::data>},
     finally({"hyperparameters", hyperparameters, "{}", "by name: values, ranges to search, groups of these",
              into<&Config::hyperparameters>}),
@@ -114,12 +115,13 @@ constexpr Key rows[] = {
     finally({"reproducibility", reproducibility, "{}", "the seed", into<&Config::reproducibility>}),
     {"profiling", profiling, "{}", "which batches are profiled", into<&Config::profiling>},
     {"optimizations", optimizations, "{}", "for Determined's trial classes"},
-    {"log_policies", log_policies, "[]", "what to do about lines of the log"},
+    {"log_policies", log_policies, default_log_policies, "what to do about lines of the log"},
     {"retention_policy", retention_policy, "", "how long logs are kept"},
     {"integrations", integrations, "", "Pachyderm and webhooks"},
     {"debug", boolean, "false", "more words in the log", into<&Config::debug>},
     ignored("Determined reads it no more", {"security", security, "", ""}),
-    ignored("TensorBoard files go where checkpoints go", {"tensorboard_storage", free_map, "", ""}),
+    ignored("TensorBoard files go where checkpoints go",
+            {"tensorboard_storage", tensorboard_storage, "", ""}),
     ignored("Determined has removed the data layer", {"data_layer", anything, "", ""}),
     {"internal", only_null, "", "accepted where it is null"},
 };

@@ -37,7 +37,8 @@ constexpr Key optimization_keys[] = {
 };
 
 constexpr std::string_view action_words[] = {"cancel_retries", "exclude_node"};
-constinit Type const action_word = choice_of(action_words);
+constexpr std::string_view action_error = R"(must be one of "cancel_retries" or "exclude_node")";
+constinit Type const action_word{.shape = Shape::choice, .determined = action_error, .words = action_words};
 constexpr Key legacy_action_keys[] = {
     always({"type", action_word, "", "cancel_retries or exclude_node"}),
 };
@@ -51,6 +52,7 @@ yaml::Node action_as_word(yaml::Node const& value) {
 
 constinit Type const action{.shape = Shape::either,
                             .wanted = R"("cancel_retries" or "exclude_node")",
+                            .determined = action_error,
                             .ways = action_ways,
                             .merge = Merge::atomic,
                             .normalise = action_as_word};
@@ -79,7 +81,8 @@ void require_different_names(yaml::Node const& value, Path const& path, Checker&
         auto const* name = item.find("name");
         if (name == nullptr || !name->is_text() || names.insert(*name->text()).second) continue;
         checker.refuse_value(*name,
-                             fmt::format("{} have duplicated names \"{}\"", path.text(), *name->text()));
+                             fmt::format("{} have duplicated names \"{}\"", path.text(), *name->text()), {},
+                             fmt::format("log_policies have duplicated names \"{}\"", *name->text()));
     }
 }
 
@@ -124,6 +127,7 @@ constinit Type const log_policies{.shape = Shape::list,
                                   .item = &log_policy,
                                   .merge = Merge::by_item_key,
                                   .item_key = "name",
+                                  .beneath = default_log_policies,
                                   .rule = require_different_names};
 constinit Type const retention_policy = object_of(retention_keys);
 constinit Type const security = object_of(security_keys);

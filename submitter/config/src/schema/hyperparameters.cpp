@@ -73,11 +73,14 @@ Hyperparameter read_hyperparameter(yaml::Node const& value) {
 constinit Type const searched_hyperparameter{
     .shape = Shape::tagged_union,
     .hint = "a group of hyperparameters can't have one called 'type': rename it",
+    .determined = R"(if a hyperparameter object's ["type"] is set, it must be one of "int", "double", )"
+                  R"("log", const", or "categorical")",
     .keys = common_keys,
     .members = members,
     .tag = "type",
     .rule = require_range};
 
+constinit Type const grid_hyperparameter{.rule = require_grid_count};
 constinit Type const hyperparameters{.shape = Shape::map, .item = &hyperparameter};
 
 HyperparameterForm hyperparameter_form(yaml::Node const& value) {

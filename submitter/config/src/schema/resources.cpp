@@ -128,7 +128,8 @@ void require_users_options(yaml::Node const& value, Path const& path, Checker& c
     for (auto& refusal : parse_sbatch_args(items).refused) {
         auto const& item = value.items()[refusal.item];
         if (!item.is_text()) continue;  // that it is no string has been said
-        checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message, std::move(refusal.hint));
+        checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message,
+                             std::move(refusal.hint));
     }
 }
 constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};

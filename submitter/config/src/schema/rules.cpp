@@ -22,9 +22,9 @@ void require_counts_in(yaml::Node const& value, Path const& path, Checker& check
         auto const* type = value.find("type")->text();
         bool const is_range = type != nullptr && (*type == "int" || *type == "double" || *type == "log");
         if (is_range && !is_present(value.find("count"))) {
-            checker.refuse(codes::missing_key,
-                           path.text() + ": grid search is in use but count was not provided",
-                           "add 'count: ...': how many points to try", value.place());
+            checker.refuse_at(path, Error{codes::missing_key,
+                                          path.text() + ": grid search is in use but count was not provided",
+                                          "add 'count: ...': how many points to try", value.place().span()});
         }
         return;
     }
@@ -34,6 +34,10 @@ void require_counts_in(yaml::Node const& value, Path const& path, Checker& check
 }
 
 }  // namespace
+
+void require_grid_count(yaml::Node const& value, Path const& path, Checker& checker) {
+    require_counts_in(value, path, checker);
+}
 
 void require_order(yaml::Node const& object, std::string_view low, std::string_view high, Bound bound,
                    Path const& path, Checker& checker) {
@@ -52,7 +56,8 @@ void require_order(yaml::Node const& object, std::string_view low, std::string_v
 void require_absolute_path(yaml::Node const& value, Path const& path, Checker& checker) {
     if (value.text()->starts_with('/')) return;
     checker.refuse_value(value,
-                         fmt::format("{} must be an absolute path, found '{}'", path.text(), *value.text()));
+                         fmt::format("{} must be an absolute path, found '{}'", path.text(), *value.text()),
+                         {}, fmt::format("{} must be an absolute path", path.key));
 }
 
 void require_plain_prefix(yaml::Node const& value, Path const& path, Checker& checker) {

@@ -14,7 +14,8 @@ void require_absolute_path(yaml::Node const& value, Path const& path, Checker& c
 void require_plain_prefix(yaml::Node const& value, Path const& path, Checker& checker);
 
 void require_project_with_workspace(yaml::Node const& config, Checker& checker);
-/// Grid search needs to know into how many points each range is cut.
+/// Grid search needs to know into how many points each range is cut, those in lists of constants too.
+void require_grid_count(yaml::Node const& hyperparameter, Path const& path, Checker& checker);
 void require_grid_counts(yaml::Node const& config, Path const& path, Checker& checker);
 
 /// "4G", "1.5 gb", "100 KiB" in bytes, units being powers of 1024; nothing for what is no memory size.

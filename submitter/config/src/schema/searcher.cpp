@@ -111,7 +111,10 @@ constexpr Member members[] = {
     {"grid", grid_keys, as<GridSearch>},
     {"adaptive_asha", adaptive_asha_keys, as<AdaptiveAshaSearch>},
     {"async_halving", async_halving_keys, as<AsyncHalvingSearch>},
-    {"custom", custom_keys, as<CustomSearch>},
+    {.name = "custom",
+     .keys = custom_keys,
+     .use_instead = "use 'random', or submit each trial of a search of your own as an experiment 'single'",
+     .is_open = true},
     {"adaptive", adaptive_keys, nullptr, "use 'adaptive_asha'"},
     {"adaptive_simple", adaptive_simple_keys, nullptr, "use 'adaptive_asha'"},
     {"sync_halving", sync_halving_keys, nullptr, "use 'async_halving'"},
@@ -132,15 +135,19 @@ void require_end_of_training(yaml::Node const& value, std::string_view name, Pat
                    value.place());
 }
 
+void require_one_source(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!has(value, "source_trial_id") || !has(value, "source_checkpoint_uuid")) return;
+    checker.refuse_value(*value.find("source_checkpoint_uuid"),
+                         path.text() + ": source_trial_id and source_checkpoint_uuid must not both be set",
+                         "remove one of them");
+}
+
+/// The schema takes both sources and no end of the training: only who runs it can't.
 void check_searcher(yaml::Node const& value, Path const& path, Checker& checker) {
-    if (has(value, "source_trial_id") && has(value, "source_checkpoint_uuid")) {
-        checker.refuse_value(
-            *value.find("source_checkpoint_uuid"),
-            path.text() + ": source_trial_id and source_checkpoint_uuid must not both be set",
-            "remove one of them");
-    }
-    auto const* member = find_member(searcher, value);
-    if (checker.is_final() && member != nullptr) require_end_of_training(value, member->name, path, checker);
+    if (!checker.is_for_creation()) return;
+    require_one_source(value, path, checker);
+    if (auto const* member = find_member(searcher, value))
+        require_end_of_training(value, member->name, path, checker);
 }
 
 }  // namespace

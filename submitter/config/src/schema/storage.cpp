@@ -21,6 +21,10 @@ constexpr Key common_keys[] = {
     {"save_trial_latest", count_from_zero, "1", "how many of each trial's latest",
      into<&CheckpointStorage::save_trial_latest>},
 };
+// No save_*: TensorBoard's files are not counted.
+constexpr Key tensorboard_keys[] = {
+    {"type", text, "", "shared_fs, directory, s3, gcs or azure"},
+};
 constexpr Key shared_fs_keys[] = {
     finally({"host_path", text, "", "a directory that every node sees", into<&SharedFsStorage::host_path>}),
     {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>},
@@ -134,5 +138,12 @@ constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
                                         .tag = "type",
                                         .rule = check_storage,
                                         .inheritable = without_lower_credentials};
+
+// Nothing is written there: only what it may look like is known.
+constinit Type const tensorboard_storage{.shape = Shape::tagged_union,
+                                         .keys = tensorboard_keys,
+                                         .members = members,
+                                         .tag = "type",
+                                         .rule = check_storage};
 
 }  // namespace det::config::schema

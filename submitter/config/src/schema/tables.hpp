@@ -6,9 +6,15 @@ namespace det::config::schema {
 
 extern Type const experiment;  // the whole
 
-extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment, hyperparameters,
-    integrations, labels, length, log_policies, max_length, optimizations, pbs, profiling, reproducibility,
-    resources, retention_policy, searched_hyperparameter, searcher, security, slurm;
+extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment, grid_hyperparameter,
+    hyperparameters, integrations, labels, length, log_policies, max_length, optimizations, pbs, profiling,
+    reproducibility, resources, retention_policy, searched_hyperparameter, searcher, security, slurm,
+    tensorboard_storage;
+
+/// They label lines and do nothing more. A policy of such a name without a pattern switches it off.
+inline constexpr std::string_view default_log_policies =
+    R"([{"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"}, )"
+    R"({"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"}])";
 
 enum class HyperparameterForm {
     constant,  // any scalar or list; null too

@@ -59,6 +59,11 @@ Member const* find_member(Type const& type, yaml::Node const& value) {
     return found != type.members.end() ? &*found : nullptr;
 }
 
+bool is_open(Type const& type, yaml::Node const& value) {
+    auto const* member = find_member(type, value);
+    return type.is_open || (member != nullptr && member->is_open);
+}
+
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name) {
     if (auto const* key = find_key(type.keys, name)) return key;
     if (type.shape != Shape::tagged_union) return nullptr;

@@ -37,13 +37,14 @@ enum class Merge {
     natural,      // lists follow each other, the lower layer's first
     atomic,       // the higher value, whatever it is
     as_set,       // a list without repetitions
-    by_item_key,  // the higher list, then the lower one's items whose `item_key` it does not have
+    by_item_key,  // the higher list, then the lower one's items that it does not have, by their `item_key`
 };
 
 enum class Required {
     no,
-    always,   // wherever the object is written
-    finally,  // once all layers are merged
+    always,     // wherever the object is written
+    finally,    // once all layers are merged
+    to_create,  // of what is created; what Determined has stored may lack it
 };
 
 /// From when on a secret is hidden.
@@ -70,12 +71,14 @@ struct Member {
     std::span<Key const> keys;
     void (*store)(void* object, yaml::Node const& value, std::span<Key const> keys) = nullptr;
     std::string_view use_instead = {};  // of one that Determined has given up
+    bool is_open = false;               // other keys are the user's own
 };
 
 struct Type {
     Shape shape = Shape::anything;
-    std::string_view wanted = {};  // in messages, where the shape alone says too little
-    std::string_view hint = {};    // how to write it, where it was written as something else
+    std::string_view wanted = {};      // in messages, where the shape alone says too little
+    std::string_view hint = {};        // how to write it, where it was written as something else
+    std::string_view determined = {};  // what Determined says of a value that is none; for conformance cases
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
     double above = -std::numeric_limits<double>::infinity();
@@ -88,6 +91,8 @@ struct Type {
     std::span<Type const* const> ways = {};
     Merge merge = Merge::natural;
     std::string_view item_key = {};
+    /// As YAML: a layer beneath all others, which a value takes its default items from.
+    std::string_view beneath = {};
     /// A rule of its own, once the shape is right.
     void (*rule)(yaml::Node const& value, Path const& path, Checker& checker) = nullptr;
     /// The one form that the rest of the program knows, of a value that may be written in several.
@@ -118,6 +123,10 @@ constexpr Key finally(Key key) {
     key.required = Required::finally;
     return key;
 }
+constexpr Key to_create(Key key) {
+    key.required = Required::to_create;
+    return key;
+}
 constexpr Key secret(Key key) {
     key.secrecy = Secrecy::hidden;
     return key;
@@ -130,6 +139,8 @@ constexpr Key ignored(std::string_view because, Key key) {
 Key const* find_key(std::span<Key const> keys, std::string_view name);
 /// The member that a union's value names; nullptr where it names none, or an unknown one.
 Member const* find_member(Type const& type, yaml::Node const& value);
+/// Whether the user may add keys to the value.
+bool is_open(Type const& type, yaml::Node const& value);
 /// The key in an object, or in a union as far as its member is known; nullptr where there is none such.
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
 bool accepts(Type const& type, yaml::Kind kind);

@@ -54,6 +54,8 @@ inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
 inline constexpr ErrorCode file_system{"file-system", ExitCode::could_not};
 inline constexpr ErrorCode permission{"permission", ExitCode::could_not};
 inline constexpr ErrorCode unsafe_owner{"unsafe-owner", ExitCode::could_not};
+inline constexpr ErrorCode name_taken{"name-taken", ExitCode::could_not};
+inline constexpr ErrorCode not_yours{"not-yours", ExitCode::could_not};
 inline constexpr ErrorCode damaged{"damaged", ExitCode::could_not};
 inline constexpr ErrorCode newer_format{"newer-format", ExitCode::could_not};
 inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::checkpoint_damaged};

@@ -28,6 +28,9 @@ Diagnostics check_sanity(yaml::Node const& written);
 /// see README.
 Result<yaml::Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low);
 
+/// The document with an override's value in it, everything else as it was written.
+Result<yaml::Node, Diagnostics> replace_value(yaml::Node const& document, Layer const& override_layer);
+
 /// The documented defaults of everything that is absent; they have no place.
 yaml::Node add_defaults(yaml::Node const& merged);
 
@@ -36,5 +39,7 @@ Diagnostics check_completeness(yaml::Node const& merged);
 
 /// For showing: passwords, keys and data.secrets become "********".
 yaml::Node mask_secrets(yaml::Node const& document);
+/// What was found in that document, with the secrets gone from messages and excerpts.
+Diagnostics mask_secrets(Diagnostics const& found, yaml::Node const& document);
 
 }  // namespace det::config

@@ -46,8 +46,6 @@ struct AsyncHalvingSearch {
     std::optional<std::string> time_metric;
     std::optional<std::int64_t> max_time;
 };
-/// The user's own program decides; its keys are in the effective configuration.
-struct CustomSearch {};
 
 struct Searcher {
     std::string name;  // as in the configuration: single, random ...
@@ -55,8 +53,7 @@ struct Searcher {
     bool smaller_is_better = true;
     std::optional<std::int64_t> source_trial_id;
     std::optional<std::string> source_checkpoint_uuid;
-    std::variant<SingleSearch, RandomSearch, GridSearch, AdaptiveAshaSearch, AsyncHalvingSearch, CustomSearch>
-        method;
+    std::variant<SingleSearch, RandomSearch, GridSearch, AdaptiveAshaSearch, AsyncHalvingSearch> method;
 };
 
 }  // namespace det::config

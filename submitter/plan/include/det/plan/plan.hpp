@@ -21,6 +21,9 @@ struct SubmissionPlan {
     std::string array() const;
 };
 
+/// What can't be run at any site. plan_submission says it too; this asks nobody for a site. Pure.
+Diagnostics check_supported(config::ExperimentConfig const& config);
+
 /// slots_per_trial as whole nodes: at most a node's slots are one node, more must be a whole multiple of
 /// them. Whatever can never run here is said with the numbers and with what would fit. Pure.
 Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,

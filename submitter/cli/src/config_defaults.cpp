@@ -1,0 +1,30 @@
+#include <det/config/layers.hpp>
+#include <det/config/manual.hpp>
+#include <det/yaml/render.hpp>
+
+#include <ostream>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+class ConfigDefaults final : public Command {
+public:
+    std::vector<Option> options() override { return {}; }
+
+    Outcome run(Session& session) override {
+        if (session.wants_json()) {
+            session.answer(yaml::to_json(config::add_defaults({})));
+        } else {
+            session.out << config::render_defaults();
+        }
+        return ExitCode::done;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_config_defaults() { return std::make_unique<ConfigDefaults>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,32 @@
+#include <det/config/manual.hpp>
+
+#include <ostream>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+/// JSON with --json or without.
+class ConfigSchema final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {
+            {"--complete", &complete_, "of the complete configuration, as 'config show --json' prints it"}};
+    }
+
+    Outcome run(Session& session) override {
+        using config::SchemaOf;
+        session.out << config::render_json_schema(complete_ ? SchemaOf::complete : SchemaOf::writing);
+        return ExitCode::done;
+    }
+
+private:
+    bool complete_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_config_schema() { return std::make_unique<ConfigSchema>(); }
+
+}  // namespace det::cli

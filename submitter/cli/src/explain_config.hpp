@@ -1,0 +1,14 @@
+#pragma once
+#include <det/yaml/node.hpp>
+
+#include <optional>
+#include <string>
+
+namespace det::cli {
+
+/// The document as YAML, behind each value where it came from: "exp.yaml:3", "template mpi:2", "--config
+/// max_restarts", "default". Pure.
+std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
+                           std::optional<std::string> const& template_file);
+
+}  // namespace det::cli

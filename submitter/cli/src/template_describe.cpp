@@ -1,0 +1,45 @@
+#include <det/yaml/render.hpp>
+
+#include <ostream>
+
+#include "command.hpp"
+#include "root.hpp"
+#include "template_store.hpp"
+#include "template_text.hpp"
+
+namespace det::cli {
+namespace {
+
+class TemplateDescribe final : public Command {
+public:
+    std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        auto const root = find_root(session.environment);
+        if (!root) return Diagnostics(root.error());
+        auto found = TemplateStore(*root).load(name_);
+        if (!found) return Diagnostics(std::move(found).error());
+        auto const& file = found->file;
+        auto const contents = check_template(std::move(found->text), file.path.string());
+        if (!contents) return contents.error();
+        if (session.wants_json()) {
+            session.answer(Json{{"name", file.name},
+                                {"path", file.path.string()},
+                                {"shipped", file.is_shipped},
+                                {"config", yaml::to_json(config::mask_secrets(contents->document))}});
+        } else {
+            session.out << shown_text(*contents);
+        }
+        print(session.err, contents->warnings, session.style);
+        return ExitCode::done;
+    }
+
+private:
+    std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_template_describe() { return std::make_unique<TemplateDescribe>(); }
+
+}  // namespace det::cli

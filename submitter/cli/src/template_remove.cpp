@@ -1,0 +1,35 @@
+#include <ostream>
+
+#include "command.hpp"
+#include "root.hpp"
+#include "template_store.hpp"
+
+namespace det::cli {
+namespace {
+
+class TemplateRemove final : public Command {
+public:
+    std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        auto const root = find_root(session.environment);
+        if (!root) return Diagnostics(root.error());
+        auto const removed = TemplateStore(*root).remove(name_);
+        if (!removed) return Diagnostics(removed.error());
+        if (session.wants_json()) {
+            session.answer(Json{{"name", removed->name}, {"path", removed->path.string()}});
+        } else {
+            session.out << "Removed template " << removed->name << '\n';
+        }
+        return ExitCode::done;
+    }
+
+private:
+    std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_template_remove() { return std::make_unique<TemplateRemove>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,55 @@
+#include <ostream>
+
+#include "command.hpp"
+#include "root.hpp"
+#include "template_store.hpp"
+#include "template_text.hpp"
+
+namespace det::cli {
+namespace {
+
+class TemplateSetValue final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"name", &name_, "the template", Need::required},
+                {"key", &key_, "the path of the value: resources.slots_per_trial", Need::required},
+                {"value", &value_, "the new value; '' takes the old one away", Need::required}};
+    }
+
+    Outcome run(Session& session) override {
+        if (key_.find('=') != std::string::npos)
+            return Diagnostics(Error{codes::usage, "'" + key_ + "' is no path of a value",
+                                     "give KEY and VALUE as two words: resources.slots_per_trial 8"});
+        auto const root = find_root(session.environment);
+        if (!root) return Diagnostics(root.error());
+        TemplateStore const store(*root);
+        auto found = store.load(name_);
+        if (!found) return Diagnostics(std::move(found).error());
+        auto const old = check_template(std::move(found->text), found->file.path.string());
+        if (!old) return old.error();
+        auto const text = with_value(*old, key_ + "=" + value_);
+        if (!text) return text.error();
+        auto const stored = store.write(name_, *text);
+        if (!stored) return Diagnostics(stored.error());
+        if (found->file.is_shipped)
+            session.say("'" + name_ + "' is shipped: the value is set in a copy of yours, " +
+                        stored->path.string());
+        if (session.wants_json()) {
+            session.answer(Json{{"name", stored->name}, {"path", stored->path.string()}});
+        } else {
+            session.out << "Set template " << stored->name << '\n';
+        }
+        return ExitCode::done;
+    }
+
+private:
+    std::string name_;
+    std::string key_;
+    std::string value_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_template_set_value() { return std::make_unique<TemplateSetValue>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,54 @@
+#include <det/config/conformance.hpp>
+#include <det/yaml/parse.hpp>
+
+#include "../check.hpp"
+#include "../schema/store.hpp"
+
+namespace det::config {
+namespace {
+
+using namespace schema;
+
+// A case file is read as a configuration is: by a table.
+constinit Type const patterns{.shape = Shape::map, .wanted = "a map of URLs to lists", .item = &text_list};
+
+constexpr Key case_keys[] = {
+    always({"name", text, "", "what the report calls it", into<&ConformanceCase::name>}),
+    {"case", anything, "", "the document", into<&ConformanceCase::document>},
+    {"sane_as", text_list, "", "URLs of schemas", into<&ConformanceCase::sane_as>},
+    {"complete_as", text_list, "", "URLs of schemas", into<&ConformanceCase::complete_as>},
+    {"creatable_as", text_list, "", "URLs of schemas", into<&ConformanceCase::creatable_as>},
+    {"sanity_errors", patterns, "", "what is said of it", into<&ConformanceCase::sanity_errors>},
+    {"completeness_errors", patterns, "", "what is said of it", into<&ConformanceCase::completeness_errors>},
+    {"creation_errors", patterns, "", "what is said of it", into<&ConformanceCase::creation_errors>},
+    {"default_as", text, "", "the URL of a schema", into<&ConformanceCase::default_as>},
+    {"defaulted", anything, "", "with its defaults", into<&ConformanceCase::defaulted>},
+    {"merge_as", text, "", "the URL of a schema", into<&ConformanceCase::merge_as>},
+    {"merge_src", anything, "", "the lower layer", into<&ConformanceCase::merge_src>},
+    {"merged", anything, "", "both together", into<&ConformanceCase::merged>},
+};
+constinit Type const case_type = object_of(case_keys);
+constinit Type const case_list{.shape = Shape::list, .wanted = "a list of cases", .item = &case_type};
+
+}  // namespace
+
+Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::string_view text,
+                                                                          std::string file_name) {
+    auto document = yaml::parse_document(text, file_name);
+    if (!document) return std::move(document).error();
+    if (!document->is_list()) {
+        auto const place =
+            yaml::Place{std::make_shared<yaml::Source const>(std::move(file_name), std::string(text))};
+        return Diagnostics(Error{codes::wrong_type,
+                                 "a case file is a list of cases, found " + describe(*document),
+                                 "begin each case with '- name: ...'", place.span()});
+    }
+    Checker checker(Checker::Phase::sanity);
+    checker.check(*document, case_list, Path{}, document->place());
+    if (auto found = std::move(checker).finish(); found.has_errors()) return found;
+    std::vector<ConformanceCase> cases;
+    assign(cases, *document, case_list);
+    return cases;
+}
+
+}  // namespace det::config

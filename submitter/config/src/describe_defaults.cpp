@@ -1,0 +1,97 @@
+#include <det/config/manual.hpp>
+#include <det/yaml/render.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "schema/tables.hpp"
+
+namespace det::config {
+namespace {
+
+using schema::Key;
+using schema::Shape;
+using schema::Type;
+
+enum class Shown { as_is, as_comment };
+
+bool has_keys(Type const& type) { return type.shape == Shape::object || type.shape == Shape::tagged_union; }
+
+/// The object that a value of the type may be.
+Type const* object_of(Type const& type) {
+    if (has_keys(type)) return &type;
+    auto const* way = type.shape == Shape::either ? find_way(type, yaml::Kind::map) : nullptr;
+    return way != nullptr && has_keys(*way) ? way : nullptr;
+}
+
+/// A key that is spelled out key by key: its default is not one value but those of its keys.
+bool is_section(Key const& key) {
+    bool const is_open = key.preset.empty() && has_keys(key.type);
+    return object_of(key.type) != nullptr && (key.preset == "{}" || is_open);
+}
+
+bool has_default_inside(Type const& object) {
+    return std::any_of(object.keys.begin(), object.keys.end(), [](Key const& key) {
+        return !key.preset.empty() && (!is_section(key) || has_default_inside(*object_of(key.type)));
+    });
+}
+
+class DefaultsWriter {
+public:
+    std::string write() && {
+        add_keys(schema::experiment.keys, 0, Shown::as_is);
+        return yaml::render_lines(lines_);
+    }
+
+private:
+    void add(std::string const& text, int depth, Shown shown, std::string_view help) {
+        std::string const indent(static_cast<std::size_t>(2 * depth), ' ');
+        lines_.push_back({(shown == Shown::as_comment ? "# " : "") + indent + text, std::string(help)});
+    }
+
+    void add_keys(std::span<Key const> keys, int depth, Shown shown) {
+        for (auto const& key : keys) {
+            bool const is_of_the_past =
+                !key.ignored_because.empty() || (key.type.shape == Shape::either && key.type.ways.empty());
+            if (!is_of_the_past) add_key(key, depth, shown);
+        }
+    }
+
+    void add_key(Key const& key, int depth, Shown shown_above) {
+        auto const shown = key.preset.empty() ? Shown::as_comment : shown_above;
+        if (is_section(key)) return add_section(key, *object_of(key.type), depth, shown);
+        add(fmt::format("{}:{}{}", key.name, key.preset.empty() ? "" : " ", key.preset), depth, shown,
+            key.help);
+        if (key.type.shape == Shape::list) {
+            if (auto const* item = object_of(*key.type.item)) add_item(*item, depth + 1);
+        }
+    }
+
+    void add_section(Key const& key, Type const& object, int depth, Shown shown) {
+        // Without a key in it, it would be null.
+        bool const is_empty = shown == Shown::as_is && !has_default_inside(object);
+        add(fmt::format("{}:{}", key.name, is_empty ? " {}" : ""), depth, shown, key.help);
+        auto const inside = is_empty ? Shown::as_comment : shown;
+        add_keys(object.keys, depth + 1, inside);
+        for (auto const& member : object.members) {
+            if (!member.use_instead.empty()) continue;
+            add(fmt::format("{}: {}", object.tag, member.name), depth + 1, inside, "and then:");
+            add_keys(member.keys, depth + 2, inside);
+        }
+    }
+
+    /// What an item of a list may say.
+    void add_item(Type const& item, int depth) {
+        auto const first = lines_.size();
+        add_keys(item.keys, depth + 1, Shown::as_comment);
+        if (first < lines_.size()) lines_[first].line[static_cast<std::size_t>(2 + 2 * depth)] = '-';
+    }
+
+    std::vector<yaml::CommentedLine> lines_;
+};
+
+}  // namespace
+
+std::string render_defaults() { return DefaultsWriter().write(); }
+
+}  // namespace det::config

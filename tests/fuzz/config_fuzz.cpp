@@ -1,0 +1,70 @@
+// A configuration file and an override, from any bytes: through every step up to ExperimentConfig and back to
+// text.
+#include <det/config/experiment_config.hpp>
+#include <det/config/layers.hpp>
+#include <det/yaml/parse.hpp>
+#include <det/yaml/render.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using namespace det;
+
+constexpr std::string_view template_text =
+    "name: t\nlabels: [a]\nbind_mounts: [{host_path: /h, container_path: c}]\n"
+    "hyperparameters: {x: {type: int, minval: 1, maxval: 9}, n: {y: 1}}\n"
+    "searcher: {name: random, metric: loss, max_trials: 3}\n"
+    "checkpoint_storage: {type: shared_fs, host_path: /ckpt}\nreproducibility: {experiment_seed: 1}\n";
+
+void promise(bool kept, char const* what) {
+    if (kept) return;
+    std::fprintf(stderr, "broken: %s\n", what);
+    std::abort();
+}
+
+/// Errors are for people: each can be shown.
+void show(Diagnostics const& problems) { (void)problems.sorted(); }
+
+void check_round_trip(yaml::Node const& document) {
+    auto const text = yaml::render_yaml(document);
+    auto const again = yaml::parse_document(text, "again");
+    // What is written out may be longer than what was read, and so too large.
+    if (!again) return promise(text.size() > 4096, "what was written out can be read");
+    promise(*again == document, "what was written out means the same");
+}
+
+void check_layer(std::string_view text) {
+    auto const written = config::parse_layer(text, "written.yaml");
+    if (!written) return show(written.error());
+    check_round_trip(*written);
+    show(config::check_sanity(*written));
+    static auto const below = config::parse_layer(template_text, "template");
+    auto const merged = config::merge_layers({{*written, {}}, {*below, {}}});
+    if (!merged) return show(merged.error());
+    show(config::check_completeness(*merged));
+    auto const config = config::read_experiment_config(*merged);
+    if (!config) return show(config.error());
+    check_round_trip(config::mask_secrets(config->effective));
+    auto const completed = config::add_defaults(config->effective);
+    promise(completed == config->effective, "defaults are added once");
+}
+
+void check_override(std::string_view text) {
+    auto const layer = config::parse_override(text);
+    if (!layer) return;
+    static auto const below = config::parse_layer(template_text, "template");
+    auto const merged = config::merge_layers({*layer, {*below, {}}});
+    if (merged) show(config::check_completeness(*merged));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    std::string_view const text(reinterpret_cast<char const*>(data), size);
+    check_layer(text);
+    check_override(text);
+    return 0;
+}

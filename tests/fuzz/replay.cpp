@@ -1,0 +1,24 @@
+// Gives each file of the directories on the command line to a fuzz target, once.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
+
+int main(int argc, char** argv) {
+    int count = 0;
+    for (int i = 1; i < argc; ++i) {
+        for (auto const& entry : std::filesystem::directory_iterator(argv[i])) {
+            std::cout << entry.path().filename().string() << std::endl;  // the last one is the one that broke
+            std::ifstream file(entry.path(), std::ios::binary);
+            std::string const bytes(std::istreambuf_iterator<char>(file), {});
+            LLVMFuzzerTestOneInput(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
+            ++count;
+        }
+    }
+    std::cout << count << " files\n";
+    return count > 0 ? 0 : 1;
+}

@@ -1,0 +1,186 @@
+// template list, describe, create, set, set-value, remove.
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
+#include "cli_support.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+constexpr char small[] = "# Small ones\nresources:\n  slots_per_trial: 1  # one\nmax_restarts: 2\n";
+
+struct Fixture : CliFixture {
+    std::filesystem::path file = directory / "small.yaml";
+    Fixture() { write(small); }
+
+    void write(std::string const& text) const { must(write_file(file, text)); }
+    std::filesystem::path path_of(std::string const& name) const {
+        return root.templates() / (name + ".yaml");
+    }
+    std::string stored(std::string const& name) const { return must(read_file(path_of(name))); }
+    int set(std::string const& name) { return run({"template", "set", name, file.string()}); }
+    int set_value(std::string const& name, std::string const& key, std::string const& value) {
+        return run({"template", "set-value", name, key, value});
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(template_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_template_is_stored_as_it_was_written) {
+    BOOST_TEST(run({"tpl", "create", "small", file.string()}) == 0);
+    BOOST_TEST(out == "Created template small\n");
+    BOOST_TEST(stored("small") == small);
+    struct stat info {};
+    BOOST_REQUIRE(::stat(root.templates().c_str(), &info) == 0);
+    BOOST_TEST((info.st_mode & 0777) == 0700u);
+    BOOST_TEST(run("template describe small") == 0);
+    BOOST_TEST(out == small);
+    auto const described = ask("template describe small");
+    BOOST_TEST(described["config"]["max_restarts"] == 2);
+    BOOST_TEST(described["shipped"] == false);
+    BOOST_TEST(described["path"] == path_of("small").string());
+}
+
+BOOST_AUTO_TEST_CASE(create_wants_a_free_name_and_set_does_not) {
+    BOOST_TEST(set("small") == 0);
+    BOOST_TEST(out == "Set template small\n");
+    write("max_restarts: 7\n");
+    BOOST_TEST(run({"template", "create", "small", file.string()}) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "template set small"), err);
+    BOOST_TEST(stored("small") == small);
+    BOOST_TEST(set("small") == 0);
+    BOOST_TEST(stored("small") == "max_restarts: 7\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_in_a_template_is_told_and_nothing_is_changed) {
+    BOOST_TEST(set("small") == 0);
+    write("template: other\nresorces: {}\nmax_restarts: -1\n");
+    BOOST_TEST(set("small") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "small.yaml:1:1: error: unknown key 'template'"), err);
+    BOOST_TEST(contains(err, "a template refers to no other"), err);
+    BOOST_TEST(contains(err, "small.yaml:2:1: error:"), err);
+    BOOST_TEST(contains(err, "small.yaml:3:15: error:"), err);
+    BOOST_TEST(stored("small") == small);
+    write("a: [\n");
+    BOOST_TEST(run({"template", "create", "other", file.string()}) == to_int(ExitCode::bad_file));
+    BOOST_TEST(!path_exists(path_of("other")));
+    BOOST_TEST(run({"template", "set", "small", (directory / "absent").string()}) ==
+               to_int(ExitCode::absent));
+    BOOST_TEST(run({"template", "set", "small", directory.path().string()}) == to_int(ExitCode::bad_file));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_a_word_and_no_path) {
+    for (std::string const name : {"", ".", "..", ".hidden", "a/b", "../x", "a b", "\xc3\xa9", "a\n"}) {
+        BOOST_TEST(set(name) == to_int(ExitCode::usage), name);
+        BOOST_TEST(run({"template", "create", name, file.string()}) == to_int(ExitCode::usage), name);
+        BOOST_TEST(run({"template", "remove", name}) == to_int(ExitCode::absent), name);
+        BOOST_TEST(run({"template", "describe", name}) == to_int(ExitCode::absent), name);
+    }
+    BOOST_TEST(set(std::string(300, 'x')) == to_int(ExitCode::usage));
+    for (std::string const name : {"A-1", "x_y.z", "7"}) BOOST_TEST(set(name) == 0, name);
+}
+
+BOOST_AUTO_TEST_CASE(the_list_has_ones_own_and_the_shipped_ones) {
+    BOOST_TEST(run("template list") == 0);
+    BOOST_TEST(contains(out, "\nmpi         | shipped\n"), out);
+    BOOST_TEST(!path_exists(root.path()));  // looking makes nothing
+    set("mpi");
+    write("a: [\n");
+    must(write_file(root.templates() / "broken.yaml", "a: [\n"));
+    must(write_file(root.templates() / ".half.yaml", ""));
+    must(write_file(root.templates() / "notes.txt", ""));
+    auto const list = ask("template list");
+    std::vector<std::string> names;
+    for (auto const& row : list) names.push_back(row["name"]);
+    BOOST_TEST(join(names, " ") == "asha broken debugging mpi preemptible shared-fs torch");
+    BOOST_TEST(list[3]["shipped"] == false);
+    BOOST_TEST(list[4]["shipped"] == true);
+    BOOST_TEST(!list[0].contains("config"));
+    BOOST_TEST(run("tpl list -d") == 0);
+    BOOST_TEST(contains(out, " | # Small ones\n"), out);
+    BOOST_TEST(contains(out, " |   slots_per_trial: 1  # one\n"), out);
+    BOOST_TEST(contains(err, "broken.yaml:1:"), err);
+    BOOST_TEST(ask("template list --details")[3]["config"]["max_restarts"] == 2);
+}
+
+BOOST_AUTO_TEST_CASE(secrets_of_a_template_are_kept_and_not_shown) {
+    write("# Mine\ncheckpoint_storage: {type: s3, secret_key: hunter2}\n");
+    BOOST_TEST(set("s3") == 0);
+    for (auto const* line : {"template describe s3", "template describe s3 --json", "template list -d",
+                             "template list -d --json"}) {
+        BOOST_TEST(run(line) == 0);
+        BOOST_TEST(!contains(out, "hunter2"), out);
+        BOOST_TEST(contains(out, "********"), out);
+    }
+    BOOST_TEST(set_value("s3", "checkpoint_storage.bucket", "b") == 0);
+    BOOST_TEST(contains(stored("s3"), "secret_key: hunter2"), stored("s3"));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_is_set_where_it_stands) {
+    set("small");
+    BOOST_TEST(set_value("small", "resources.slots_per_trial", "4") == 0);
+    BOOST_TEST(out == "Set template small\n");
+    BOOST_TEST(stored("small") == "# Small ones\nresources:\n  slots_per_trial: 4  # one\nmax_restarts: 2\n");
+    BOOST_TEST(set_value("small", "description", "it's: mine") == 0);
+    BOOST_TEST(stored("small") ==
+               "# Small ones\nresources:\n  slots_per_trial: 4  # one\nmax_restarts: 2\ndescription: 'it''s: "
+               "mine'\n");
+    BOOST_TEST(set_value("small", "resources.max_slots", "8") == 0);
+    BOOST_TEST(stored("small") ==
+               "# Small ones\nresources:\n  slots_per_trial: 4\n  max_slots: 8\nmax_restarts: 2\n"
+               "description: 'it''s: mine'\n");
+    BOOST_TEST(set_value("small", "labels", "a,b") == 0);
+    BOOST_TEST(set_value("small", "max_restarts", "") == 0);
+    auto const config = ask("template describe small")["config"];
+    BOOST_TEST(config["labels"] == (Json{"a", "b"}));
+    BOOST_TEST(!config.contains("max_restarts"));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_does_not_fit_changes_nothing) {
+    set("small");
+    BOOST_TEST(set_value("small", "resources.slot_per_trial", "4") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "use 'slots_per_trial'"), err);
+    BOOST_TEST(set_value("small", "max_restarts", "many") == to_int(ExitCode::bad_file));
+    BOOST_TEST(set_value("small", "max_restarts.x", "1") == to_int(ExitCode::bad_file));
+    BOOST_TEST(set_value("small", "a=b", "1") == to_int(ExitCode::usage));
+    BOOST_TEST(set_value("small", "a..b", "1") == to_int(ExitCode::usage));
+    BOOST_TEST(set_value("absent", "max_restarts", "1") == to_int(ExitCode::absent));
+    BOOST_TEST(stored("small") == small);
+}
+
+BOOST_AUTO_TEST_CASE(a_shipped_template_is_changed_in_a_copy) {
+    BOOST_TEST(set_value("shared-fs", "checkpoint_storage.host_path", "/mine") == 0);
+    BOOST_TEST(contains(err, "in a copy of yours"), err);
+    BOOST_TEST(ask("template describe shared-fs")["config"]["checkpoint_storage"]["host_path"] == "/mine");
+    BOOST_TEST(run("template remove shared-fs") == 0);
+    BOOST_TEST(out == "Removed template shared-fs\n");
+    BOOST_TEST(ask("template describe shared-fs")["shipped"] == true);
+    BOOST_TEST(run("template remove shared-fs") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is shipped with det-submit"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_template_that_is_not_there_is_told_with_the_nearest) {
+    set("small");
+    for (std::string const command : {"describe", "remove"}) {
+        BOOST_TEST(run("template " + command + " smal") == to_int(ExitCode::absent));
+        BOOST_TEST(contains(err, "hint: use 'small'"), err);
+    }
+    BOOST_TEST(run("template describe small.yaml") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "hint: use 'small'"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_template_that_others_can_change_is_not_used) {
+    set("small");
+    BOOST_REQUIRE(::chmod(path_of("small").c_str(), 0664) == 0);
+    BOOST_TEST(run("template describe small") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "unsafe-owner"), err);
+    BOOST_REQUIRE(::chmod(path_of("small").c_str(), 0600) == 0);
+    BOOST_REQUIRE(::chmod(root.templates().c_str(), 0777) == 0);
+    BOOST_TEST(run("template describe small") == to_int(ExitCode::could_not));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

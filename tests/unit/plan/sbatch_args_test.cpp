@@ -1,0 +1,57 @@
+// How the user's slurm.sbatch_args and our own options go together.
+#include <det/foundation/text.hpp>
+#include <det/render/script.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+
+namespace {
+
+plan::SubmissionPlan plan_with(std::vector<std::string> args, SlotType type = SlotType::cuda) {
+    plan::SubmissionPlan plan;
+    plan.pool.name = plan.pool.partition = "compute";
+    plan.pool.slots_per_node = 4;
+    plan.pool.slot_type = type;
+    plan.shape = {1, 4, type};
+    plan.sbatch_args = std::move(args);
+    return plan;
+}
+
+render::ScriptInput input() { return {{7}, "x", "/det/experiments/7", "/opt/det/bin/det-launch"}; }
+
+std::string script_of(plan::SubmissionPlan const& plan) {
+    return must(render::render_script("{{sbatch_options}}", plan, input()));
+}
+
+/// What stands behind our own options.
+std::string users_part(plan::SubmissionPlan const& plan) {
+    auto options = render::command_line_options(plan, input(), "abc");
+    options.erase(options.begin(), options.begin() + 4);
+    return join(options, " ");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sbatch_args_test)
+
+BOOST_AUTO_TEST_CASE(the_users_options_come_last_each_in_one_word) {
+    auto const plan = plan_with({"-t", "10", "--account me", "--comment", "mine", "--of-a-plugin"});
+    BOOST_TEST(users_part(plan) == "--time=10 --account=me --comment=mine --of-a-plugin");
+    BOOST_TEST(script_of(plan) == script_of(plan_with({})));
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
+    BOOST_TEST(script_of(plan_with({})).find("#SBATCH --mem=0\n") != std::string::npos);
+    for (auto const* arg : {"--mem=8G", "--mem 8G", "--mem-per-cpu=1G", "--mem-per-gpu=1G", "--mem-per-c=1G"})
+        BOOST_TEST(script_of(plan_with({arg})).find("--mem") == std::string::npos, arg);
+}
+
+BOOST_AUTO_TEST_CASE(another_resource_does_not_take_the_gpus_away) {
+    BOOST_TEST(users_part(plan_with({"--gres", "license:1"})) == "--gres=gpu:4,license:1");
+    BOOST_TEST(users_part(plan_with({"--gres=license:1"}, SlotType::cpu)) == "--gres=license:1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
