@@ -32,13 +32,13 @@ constinit Type const case_list{.shape = Shape::list, .wanted = "a list of cases"
 
 }  // namespace
 
-Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::string_view text,
+Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::string_view written,
                                                                           std::string file_name) {
-    auto document = yaml::parse_document(text, file_name);
+    auto document = yaml::parse_document(written, file_name);
     if (!document) return std::move(document).error();
     if (!document->is_list()) {
         auto const place =
-            yaml::Place{std::make_shared<yaml::Source const>(std::move(file_name), std::string(text))};
+            yaml::Place{std::make_shared<yaml::Source const>(std::move(file_name), std::string(written))};
         return Diagnostics(Error{codes::wrong_type,
                                  "a case file is a list of cases, found " + describe(*document),
                                  "begin each case with '- name: ...'", place.span()});
