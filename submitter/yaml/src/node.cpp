@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -16,6 +17,12 @@ struct Node::Table {
 };
 
 namespace {
+
+template <class Value>
+bool is_nan(Value const& value) {
+    auto const* number = std::get_if<double>(&value);
+    return number != nullptr && std::isnan(*number);
+}
 
 std::vector<std::uint32_t> order_by_key(std::vector<Node::Entry> const& entries) {
     std::vector<std::uint32_t> order(entries.size());
@@ -99,7 +106,7 @@ bool operator==(Node const& a, Node const& b) {
     if (a.kind() != b.kind()) return false;
     if (a.is_list()) return a.items() == b.items();
     if (a.is_map()) return same_entries(a, b);
-    return a.value_ == b.value_;
+    return a.value_ == b.value_ || (is_nan(a.value_) && is_nan(b.value_));
 }
 
 std::vector<DuplicateKey> find_duplicates(std::vector<Node::Entry> const& entries) {

@@ -60,6 +60,8 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_file_is_kept_and_does_not_count_in_compari
     BOOST_TEST(one.entries()[0].key == "z");
     BOOST_TEST((one == two));
     BOOST_TEST(!(one == must(yaml::parse_document("z: 1\na: [2, 1]\n", "three"))));
+    auto const no_number = must(yaml::parse_document("[.nan]", "four"));
+    BOOST_TEST((no_number == must(yaml::parse_document("[.NaN]", "five"))));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_may_become_a_part_of_itself) {

@@ -52,7 +52,7 @@ public:
     Place const& place() const { return place_; }
     Node at(Place place) const;
 
-    /// Same value; places do not count, the order of a map's keys neither.
+    /// Same value (NaN is the same as NaN); places do not count, the order of a map's keys neither.
     friend bool operator==(Node const& a, Node const& b);
 
 private:
