@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 option(DET_WARNINGS_AS_ERRORS "Treat warnings as errors (presets and CI; not for packagers)" OFF)
 set(DET_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined")
 option(DET_FUZZ "Build fuzzers (clang)" OFF)
+option(DET_PRECOMPILE "Precompile the headers that most sources include" ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -24,7 +25,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 find_program(DET_CCACHE ccache)
 if(DET_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${DET_CCACHE}")
+  # What ccache needs to keep anything that uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${DET_CCACHE}")
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
 # Our rooms link this; foreign code never sees our warnings.
