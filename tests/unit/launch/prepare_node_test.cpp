@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) 
     BOOST_TEST(rendezvous.container_rank == 1);
     auto const cluster = must(parse_cluster_info(must(read_file(directory / "run/info/cluster.json"))));
     BOOST_TEST(!cluster.latest_checkpoint.has_value());
-    BOOST_TEST(must(read_file(directory / "run/work/train.py")) == "print(1)\n");
+    BOOST_TEST(must(read_file(directory / "run" / "work" / "train.py")) == "print(1)\n");
     BOOST_TEST(!must(preemption::NoticePage::open(directory / "run/preempt")).is_raised());
 }
 

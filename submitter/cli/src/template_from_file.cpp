@@ -8,8 +8,14 @@
 namespace det::cli {
 namespace {
 
-class TemplateCreate final : public Command {
+/// `template create` and `template set`: they differ in what a name that is taken means.
+class TemplateFromFile final : public Command {
 public:
+    using Store = Result<TemplateFile> (TemplateStore::*)(std::string const& name,
+                                                          std::string_view text) const;
+
+    TemplateFromFile(Store store, std::string_view done) : store_(store), done_(done) {}
+
     std::vector<Option> options() override {
         return {{"name", &name_, "the template", Need::required},
                 {"file", &file_, "the YAML file that it is made of", Need::required}};
@@ -21,23 +27,31 @@ public:
         auto const read = read_template(file_);
         if (!read) return read.error();
         print(session.err, read->warnings, session.style);
-        auto const stored = TemplateStore(*root).create(name_, read->text);
+        auto const stored = (TemplateStore(*root).*store_)(name_, read->text);
         if (!stored) return Diagnostics(stored.error());
         if (session.wants_json()) {
             session.answer(Json{{"name", stored->name}, {"path", stored->path.string()}});
         } else {
-            session.out << "Created template " << stored->name << '\n';
+            session.out << done_ << " template " << stored->name << '\n';
         }
         return ExitCode::done;
     }
 
 private:
+    Store store_;
+    std::string_view done_;
     std::string name_;
     std::string file_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_template_create() { return std::make_unique<TemplateCreate>(); }
+std::unique_ptr<Command> make_template_create() {
+    return std::make_unique<TemplateFromFile>(&TemplateStore::create, "Created");
+}
+
+std::unique_ptr<Command> make_template_set() {
+    return std::make_unique<TemplateFromFile>(&TemplateStore::write, "Set");
+}
 
 }  // namespace det::cli
