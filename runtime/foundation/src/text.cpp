@@ -7,6 +7,15 @@
 namespace det {
 namespace {
 
+// Nearly all text is of these, and they need no look at what a character is made of.
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+bool is_printable_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
 /// How many bytes the UTF-8 character at the start of `text` has; 0 where none starts there.
 std::size_t utf8_length(std::string_view text) {
     auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -100,6 +109,7 @@ std::string quote_for_shell(std::string_view text) {
 }
 
 std::string escape_control(std::string_view text) {
+    if (is_printable_ascii(text)) return std::string(text);
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -125,6 +135,7 @@ std::string escape_control(std::string_view text) {
 }
 
 bool is_valid_utf8(std::string_view text) {
+    if (is_ascii(text)) return true;
     while (!text.empty()) {
         auto const length = utf8_length(text);
         if (length == 0) return false;

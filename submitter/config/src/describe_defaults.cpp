@@ -40,13 +40,15 @@ class DefaultsWriter {
 public:
     std::string write() && {
         add_keys(schema::experiment.keys, 0, Shown::as_is);
-        return yaml::render_lines(lines_);
+        return yaml::add_comments(text_, comments_);
     }
 
 private:
     void add(std::string const& text, int depth, Shown shown, std::string_view help) {
         std::string const indent(static_cast<std::size_t>(2 * depth), ' ');
-        lines_.push_back({(shown == Shown::as_comment ? "# " : "") + indent + text, std::string(help)});
+        text_ += (shown == Shown::as_comment ? "# " : "") + indent + text;
+        comments_.push_back({text_.size(), std::string(help)});
+        text_ += '\n';
     }
 
     void add_keys(std::span<Key const> keys, int depth, Shown shown) {
@@ -82,12 +84,13 @@ private:
 
     /// What an item of a list may say.
     void add_item(Type const& item, int depth) {
-        auto const first = lines_.size();
+        auto const start = text_.size();
         add_keys(item.keys, depth + 1, Shown::as_comment);
-        if (first < lines_.size()) lines_[first].line[static_cast<std::size_t>(2 + 2 * depth)] = '-';
+        if (start < text_.size()) text_[start + static_cast<std::size_t>(2 + 2 * depth)] = '-';
     }
 
-    std::vector<yaml::CommentedLine> lines_;
+    std::string text_;
+    std::vector<yaml::Comment> comments_;
 };
 
 }  // namespace

@@ -27,8 +27,10 @@ bool is_nan(Value const& value) {
 std::vector<std::uint32_t> order_by_key(std::vector<Node::Entry> const& entries) {
     std::vector<std::uint32_t> order(entries.size());
     std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return entries[a].key < entries[b].key; });
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+        auto const keys = entries[a].key.compare(entries[b].key);
+        return keys < 0 || (keys == 0 && a < b);
+    });
     return order;
 }
 

@@ -12,6 +12,12 @@ namespace {
 // Strings only in YAML 1.2; older readers make booleans of them.
 constexpr std::string_view old_booleans[] = {"y", "n", "yes", "no", "on", "off"};
 
+bool is_old_boolean(std::string_view text) {
+    constexpr std::size_t size_max = 3;
+    return text.size() <= size_max && std::find(std::begin(old_booleans), std::end(old_booleans),
+                                                to_lower(text)) != std::end(old_booleans);
+}
+
 bool begins_plain(std::string_view text) {
     auto const c = text.front();
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || text.starts_with("./");
@@ -24,9 +30,7 @@ bool is_plain(std::string_view text) {
     if (text.empty() || !begins_plain(text) || text.back() == ' ' || text.back() == ':') return false;
     if (text.find_first_not_of(harmless) != std::string_view::npos) return false;
     if (text.find(": ") != std::string_view::npos) return false;
-    auto const lower = to_lower(text);
-    if (std::find(std::begin(old_booleans), std::end(old_booleans), lower) != std::end(old_booleans))
-        return false;
+    if (is_old_boolean(text)) return false;
     auto const meaning = resolve_plain(text);
     return meaning && std::holds_alternative<std::string>(*meaning);
 }
@@ -150,7 +154,7 @@ public:
         } else {
             write(node, "");
         }
-        return remark_ == nullptr ? std::move(out_) : render_lines(lines());
+        return remark_ == nullptr ? std::move(out_) : add_comments(out_, remarks_);
     }
 
 private:
@@ -195,26 +199,8 @@ private:
         out_ += text;
     }
 
-    /// The text again, each line with the remark that was made at its end.
-    std::vector<CommentedLine> lines() const {
-        std::vector<CommentedLine> found;
-        auto remark = remarks_.begin();
-        std::size_t end = 0;
-        for (auto const line : split_lines(out_)) {
-            end += line.size();
-            bool const has_remark = remark != remarks_.end() && remark->line_end == end;
-            found.push_back({std::string(line), has_remark ? (remark++)->text : ""});
-            ++end;
-        }
-        return found;
-    }
-
-    struct Remarked {
-        std::size_t line_end;
-        std::string text;
-    };
     Remark const* remark_;
-    std::vector<Remarked> remarks_;
+    std::vector<Comment> remarks_;
     std::string out_;
 };
 
@@ -232,22 +218,25 @@ std::string render_yaml(Node const& node, std::function<std::string(Node const&)
     return Renderer(&remark).render(node);
 }
 
-std::string render_lines(std::span<CommentedLine const> lines) {
+std::string add_comments(std::string_view text, std::span<Comment const> comments) {
     constexpr std::size_t column_max = 60;  // a long value pushes its own comment aside, not all of them
+    std::vector<std::size_t> columns;
     std::size_t column = 0;
-    for (auto const& [line, comment] : lines) {
-        auto const columns = columns_of(line);
-        if (!comment.empty() && columns <= column_max) column = std::max(column, columns);
+    std::size_t written = 0;
+    for (auto const& comment : comments) {
+        auto const line_start = text.substr(0, comment.line_end).rfind('\n') + 1;
+        columns.push_back(columns_of(text.substr(line_start, comment.line_end - line_start)));
+        if (!comment.text.empty() && columns.back() <= column_max) column = std::max(column, columns.back());
     }
     std::string out;
-    for (auto const& [line, comment] : lines) {
-        out += line;
-        if (!comment.empty()) {
-            auto const columns = columns_of(line);
-            out += std::string(std::max(column, columns) - columns + 2, ' ') + "# " + escape_control(comment);
-        }
-        out += '\n';
+    for (std::size_t i = 0; i < comments.size(); ++i) {
+        auto const& [line_end, said] = comments[i];
+        if (said.empty()) continue;
+        out += text.substr(written, line_end - written);
+        out.append(std::max(column, columns[i]) - columns[i] + 2, ' ').append("# ") += escape_control(said);
+        written = line_end;
     }
+    out += text.substr(written);
     return out;
 }
 

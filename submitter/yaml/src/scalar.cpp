@@ -112,9 +112,16 @@ constexpr CoreType core_types[] = {{"null", resolve_null},
                                    {"float", resolve_real},
                                    {"str", resolve_text}};
 
+/// Most words: no null, boolean or number begins so.
+bool can_only_be_text(std::string_view text) {
+    constexpr std::string_view first_of_others = "~nNtTfF+-.0123456789";
+    return !text.empty() && first_of_others.find(text.front()) == std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Node::Scalar> resolve_plain(std::string_view text) {
+    if (can_only_be_text(text)) return std::string(text);
     for (auto const& type : core_types) {
         auto scalar = type.resolve(text);
         if (scalar.reading == Reading::done) return std::move(scalar.value);

@@ -53,9 +53,9 @@ std::optional<SourceSpan> Place::span() const {
 }
 
 std::string Place::text() const {
-    auto const where = span();
-    if (!where) return "the defaults";
-    return where->file + ":" + std::to_string(where->line) + ":" + std::to_string(where->column);
+    if (!source) return "the defaults";
+    auto const column_shown = characters_in(source->line(line).substr(0, column - 1)) + 1;
+    return source->name() + ":" + std::to_string(line) + ":" + std::to_string(column_shown);
 }
 
 Place place_of_byte(std::shared_ptr<Source const> source, std::size_t offset) {

@@ -47,8 +47,9 @@ BOOST_AUTO_TEST_CASE(a_long_value_pushes_only_its_own_comment_aside) {
 }
 
 BOOST_AUTO_TEST_CASE(a_comment_stays_on_its_line) {
-    yaml::CommentedLine const lines[] = {{"a: 1", "x\ny: 2"}, {"b: \xc3\xa9", "z"}, {"c:", ""}};
-    BOOST_TEST(yaml::render_lines(lines) == "a: 1  # x\\ny: 2\nb: \xc3\xa9  # z\nc:\n");
+    yaml::Comment const comments[] = {{4, "x\ny: 2"}, {10, "z"}, {13, ""}};
+    BOOST_TEST(yaml::add_comments("a: 1\nb: \xc3\xa9\nc:\n", comments) ==
+               "a: 1  # x\\ny: 2\nb: \xc3\xa9  # z\nc:\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
