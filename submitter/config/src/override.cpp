@@ -93,7 +93,7 @@ Result<Node> read_value(Assignment const& assignment, Type const& type) {
     constexpr std::string_view flow_or_quoted = "[{'\"";
     if (!written.empty() && flow_or_quoted.find(written.front()) != std::string_view::npos) {
         auto value = yaml::parse_value(assignment.source, assignment.value_start);
-        if (!value) return value.error().sorted().front().error;
+        if (!value) return mask_secrets_by_name(value.error()).sorted().front().error;
         return *std::move(value);
     }
     bool const is_list = accepts(type, Kind::list) && !accepts(type, Kind::text);

@@ -1,6 +1,8 @@
 #include <det/config/layers.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "schema/tables.hpp"
 
@@ -79,7 +81,52 @@ Error without_secrets(Error error, std::vector<Node> const& secrets) {
     return error;
 }
 
+using Names = std::set<std::string_view>;
+
+void add_secret_names(Names& names, std::span<Key const> keys);
+
+void add_secret_names(Names& names, Type const& type) {
+    add_secret_names(names, type.keys);
+    for (auto const& member : type.members) add_secret_names(names, member.keys);
+    for (auto const* way : type.ways) add_secret_names(names, *way);
+    if (type.item != nullptr && type.item->item != type.item) add_secret_names(names, *type.item);
+}
+
+void add_secret_names(Names& names, std::span<Key const> keys) {
+    for (auto const& key : keys) {
+        if (key.secrecy == Secrecy::hidden) names.insert(key.name);
+        add_secret_names(names, key.type);
+    }
+}
+
+/// Where what belongs to the key begins on the line: behind `name:`, `"name":` or `name=`.
+std::optional<std::size_t> find_value_of(std::string_view name, std::string_view line) {
+    for (auto at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
+        auto const separator = line.find_first_not_of(" \"'", at + name.size());
+        if (separator == std::string_view::npos || (line[separator] != ':' && line[separator] != '='))
+            continue;
+        return std::min(line.find_first_not_of(' ', separator + 1), line.size());
+    }
+    return std::nullopt;
+}
+
 }  // namespace
+
+Diagnostics mask_secrets_by_name(Diagnostics const& found) {
+    Names names;
+    add_secret_names(names, schema::experiment);
+    Diagnostics masked;
+    for (auto [severity, error] : found.sorted()) {
+        for (auto const name : names) {
+            if (!error.where) break;
+            auto& line = error.where->line_text;
+            auto const start = find_value_of(name, line);
+            if (start) line.replace(*start, std::string::npos, std::string(line.size() - *start, '*'));
+        }
+        severity == Severity::error ? masked.report(std::move(error)) : masked.warn(std::move(error));
+    }
+    return masked;
+}
 
 Node mask_secrets(Node const& document) { return mask(document, schema::experiment); }
 

@@ -77,6 +77,21 @@ BOOST_AUTO_TEST_CASE(secrets_are_never_shown) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_yaml_tells_no_secrets) {
+    for (std::string const text :
+         {"checkpoint_storage: {type: s3, secret_key: hunter2\n", "storage:\n  secret_key: \"hunter2\n",
+          "environment:\n  registry_auth: {'password': [hunter2\n"}) {
+        write("exp.yaml", text);
+        BOOST_TEST(run("config check exp.yaml") == to_int(ExitCode::bad_file));
+        BOOST_TEST(!contains(err, "hunter2"), err);
+        BOOST_TEST(contains(err, "****"), err);
+    }
+    write("exp.yaml", complete);
+    BOOST_TEST(run("config show exp.yaml --config environment.registry_auth.password=[hunter2") ==
+               to_int(ExitCode::bad_file));
+    BOOST_TEST(!contains(err, "hunter2"), err);
+}
+
 BOOST_AUTO_TEST_CASE(errors_tell_no_secrets) {
     write("exp.yaml",
           "entrypoint: ./train\nsearcher: {name: single, metric: loss}\n"

@@ -41,5 +41,7 @@ Diagnostics check_completeness(yaml::Node const& merged);
 yaml::Node mask_secrets(yaml::Node const& document);
 /// What was found in that document, with the secrets gone from messages and excerpts.
 Diagnostics mask_secrets(Diagnostics const& found, yaml::Node const& document);
+/// The same for a text that could not be read as a document: what follows a secret's key on its line is gone.
+Diagnostics mask_secrets_by_name(Diagnostics const& found);
 
 }  // namespace det::config
