@@ -1,5 +1,5 @@
 // What SlurmClient promises, kept by the commands of a real Slurm.
-#include <det/slurm/client.hpp>
+#include <det/slurm/command_client.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_held_job_waits_until_it_is_released_and_ends_when_cancell
     BOOST_TEST((look(first).state == JobState::pending));
     BOOST_TEST(look(second).reason == "JobHeldUser");
 
-    must(slurm.release(id));
+    must(slurm.release({id}));
     wait_for(first, JobState::running);
     wait_for(second, JobState::running);
     auto const status = look(second);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_slurms_own_words) {
     BOOST_REQUIRE(!error.notes.empty());
     BOOST_TEST(error.notes.back().find("invalid partition") != std::string::npos, error.notes.back());
     BOOST_TEST((must_fail(slurm.submit(sleeper({"--partition=nowhere"}))).code == codes::slurm_refused));
-    BOOST_TEST((must_fail(slurm.release(4711)).code == codes::slurm_refused));
+    BOOST_TEST((must_fail(slurm.release({4711})).code == codes::slurm_refused));
     BOOST_TEST(!must(slurm.find_job({4711})));
     BOOST_TEST(must(slurm.queue({})).empty());
 

@@ -11,6 +11,8 @@ class FakeSlurm final : public det::slurm::SlurmClient {
 public:
     std::optional<det::slurm::JobStatus> job;
     std::vector<det::slurm::Partition> partition_list;
+    std::vector<det::slurm::Node> node_list;
+    det::slurm::ClusterConfig config;
     std::vector<det::slurm::JobStatus> other_jobs;  // shown behind `job`
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // tested ones too
@@ -27,8 +29,27 @@ public:
         submissions.push_back(submission);
         return answer<std::uint32_t>("submit", 4711);
     }
-    det::Status release(std::uint32_t id) override {
-        return answer<det::Ok>("release " + std::to_string(id), {});
+    det::Status hold(det::slurm::JobRef const& ref) override {
+        return answer<det::Ok>("hold " + to_string(ref), {});
+    }
+    det::Status release(det::slurm::JobRef const& ref) override {
+        return answer<det::Ok>("release " + to_string(ref), {});
+    }
+    det::Status change(det::slurm::JobRef const& ref, det::slurm::JobChange const& change) override {
+        auto call = "change " + to_string(ref);
+        if (change.nice) call += " nice=" + std::to_string(*change.nice);
+        if (change.priority) call += " priority=" + std::to_string(*change.priority);
+        if (change.partition) call += " partition=" + *change.partition;
+        if (change.running_tasks_max) call += " running=" + std::to_string(*change.running_tasks_max);
+        return answer<det::Ok>(call, {});
+    }
+    det::Status move_to_top(std::vector<det::slurm::JobRef> const& refs) override {
+        std::string call = "top";
+        for (auto const& ref : refs) call += " " + to_string(ref);
+        return answer<det::Ok>(call, {});
+    }
+    det::Status signal_batch(det::slurm::JobRef const& ref, std::string_view signal) override {
+        return answer<det::Ok>("signal " + to_string(ref) + " " + std::string(signal), {});
     }
     det::Status cancel(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("cancel " + to_string(ref), {});
@@ -45,6 +66,12 @@ public:
     }
     det::Result<std::vector<det::slurm::Partition>> partitions() override {
         return answer<std::vector<det::slurm::Partition>>("partitions", partition_list);
+    }
+    det::Result<std::vector<det::slurm::Node>> nodes() override {
+        return answer<std::vector<det::slurm::Node>>("nodes", node_list);
+    }
+    det::Result<det::slurm::ClusterConfig> cluster_config() override {
+        return answer<det::slurm::ClusterConfig>("config", config);
     }
     det::Status requeue(det::slurm::JobRef const& ref, RequeueScope scope) override {
         if (refuses_requeue) return det::Error{det::codes::slurm_refused, "Slurm refused 'scontrol requeue'"};

@@ -6,6 +6,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launchers/mpi.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/slurm/command_client.hpp>
 #include <det/supervisor/prepare_node.hpp>
 #include <det/supervisor/supervise.hpp>
 

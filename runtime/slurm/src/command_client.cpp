@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/slurm/client.hpp>
+#include <det/slurm/command_client.hpp>
 
 #include <fmt/format.h>
 
@@ -120,16 +120,40 @@ Result<std::uint32_t> CommandClient::submit(Submission const& submission) {
     return *job;
 }
 
-Status CommandClient::release(std::uint32_t job) {
-    DET_TRY_ASSIGN(auto const output, call({"scontrol", "release", std::to_string(job)}));
-    if (output.exit_code != 0) return failure("scontrol release", output);
+Status CommandClient::tell(std::string_view name, std::vector<std::string> argv) {
+    DET_TRY_ASSIGN(auto const output, call(std::move(argv)));
+    if (output.exit_code != 0) return failure(name, output);
     return Ok{};
 }
 
-Status CommandClient::cancel(JobRef const& job) {
-    DET_TRY_ASSIGN(auto const output, call({"scancel", to_string(job)}));
-    if (output.exit_code != 0) return failure("scancel", output);
-    return Ok{};
+Status CommandClient::hold(JobRef const& job) {
+    return tell("scontrol hold", {"scontrol", "hold", to_string(job)});
+}
+
+Status CommandClient::release(JobRef const& job) {
+    return tell("scontrol release", {"scontrol", "release", to_string(job)});
+}
+
+Status CommandClient::cancel(JobRef const& job) { return tell("scancel", {"scancel", to_string(job)}); }
+
+Status CommandClient::change(JobRef const& job, JobChange const& change) {
+    std::vector<std::string> argv{"scontrol", "update", "JobId=" + to_string(job)};
+    if (change.nice) argv.push_back(fmt::format("Nice={}", *change.nice));
+    if (change.priority) argv.push_back(fmt::format("Priority={}", *change.priority));
+    if (change.partition) argv.push_back("Partition=" + *change.partition);
+    if (change.running_tasks_max)
+        argv.push_back(fmt::format("ArrayTaskThrottle={}", *change.running_tasks_max));
+    return tell("scontrol update", std::move(argv));
+}
+
+Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
+    std::vector<std::string> names;
+    for (auto const& job : jobs) names.push_back(to_string(job));
+    return tell("scontrol top", {"scontrol", "top", join(names, ",")});
+}
+
+Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
+    return tell("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
 }
 
 Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
@@ -168,20 +192,29 @@ Result<std::vector<Partition>> CommandClient::partitions() {
     return parse_partitions(partitions.out, nodes.out);
 }
 
+Result<std::vector<Node>> CommandClient::nodes() {
+    DET_TRY_ASSIGN(auto const output,
+                   call({"sinfo", "--noheader", "--all", "--Node", "--Format=" + node_format()}));
+    if (output.exit_code != 0) return failure("sinfo", output);
+    return parse_nodes(output.out);
+}
+
+Result<ClusterConfig> CommandClient::cluster_config() {
+    DET_TRY_ASSIGN(auto const output, call({"scontrol", "show", "config"}));
+    if (output.exit_code != 0) return failure("scontrol", output);
+    return parse_cluster_config(output.out);
+}
+
 Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
     std::vector<std::string> argv{"scontrol", "requeue"};
     if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
     argv.push_back(to_string(job));
-    DET_TRY_ASSIGN(auto const output, call(std::move(argv)));
-    if (output.exit_code != 0) return failure("scontrol requeue", output);
-    return Ok{};
+    return tell("scontrol requeue", std::move(argv));
 }
 
 Status CommandClient::start_not_before(JobRef const& job, std::chrono::seconds from_now) {
-    DET_TRY_ASSIGN(auto const output, call({"scontrol", "update", "JobId=" + to_string(job),
-                                            fmt::format("StartTime=now+{}", from_now.count())}));
-    if (output.exit_code != 0) return failure("scontrol update", output);
-    return Ok{};
+    return tell("scontrol update", {"scontrol", "update", "JobId=" + to_string(job),
+                                    fmt::format("StartTime=now+{}", from_now.count())});
 }
 
 }  // namespace det::slurm

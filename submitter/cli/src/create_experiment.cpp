@@ -161,7 +161,7 @@ Status record_and_release(ExperimentLayout const& layout, std::uint32_t job, Cre
                         user_name(session.environment) + "@" + host_name(),
                         Json{{"job_id", std::to_string(job)}, {"array", creation.plan.array()}}};
     DET_TRY(journal::append_event(layout.events(), created));
-    return session.slurm.release(job);
+    return session.slurm.release({job});
 }
 
 Result<CreatedExperiment> submit(Creation const& creation, std::optional<pack::PackedContext> const& context,

@@ -1,5 +1,6 @@
 // det-submit: wires the world to the commands, and is the only place that prints errors and exits.
 #include <det/foundation/text.hpp>
+#include <det/slurm/command_client.hpp>
 
 #include <csignal>
 #include <exception>

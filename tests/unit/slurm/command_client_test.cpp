@@ -1,4 +1,4 @@
-#include <det/slurm/client.hpp>
+#include <det/slurm/command_client.hpp>
 #include <det/slurm/srun.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -81,6 +81,37 @@ BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
     BOOST_TEST(runner.line(1) == "scontrol requeue 123_4");
     BOOST_TEST(runner.line(2) == "scontrol update JobId=123_4 StartTime=now+5");
     BOOST_TEST(runner.line(3) == "scancel 123_4");
+}
+
+BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
+    for (int i = 0; i < 6; ++i) runner.answer(0, "");
+    must(client.change({7, 1}, {.nice = 20, .partition = "urgent"}));
+    must(client.change({7, {}}, {.priority = 5, .running_tasks_max = 2}));
+    must(client.hold({7, 1}));
+    must(client.release({7, {}}));
+    must(client.move_to_top({{7, {}}, {8, 0}}));
+    must(client.signal_batch({7, 1}, "USR2"));
+    BOOST_TEST(runner.line(0) == "scontrol update JobId=7_1 Nice=20 Partition=urgent");
+    BOOST_TEST(runner.line(1) == "scontrol update JobId=7 Priority=5 ArrayTaskThrottle=2");
+    BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
+    BOOST_TEST(runner.line(3) == "scontrol release 7");
+    BOOST_TEST(runner.line(4) == "scontrol top 7,8_0");
+    BOOST_TEST(runner.line(5) == "scancel --batch --signal=USR2 7_1");
+}
+
+BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {
+    runner.answer(0,
+                  "Configuration data as of 2026-11-21\nMaxArraySize            = 1001\n"
+                  "MinJobAge               = 300 sec\nPrologFlags             = (null)\n"
+                  "SchedulerParameters     = enable_user_top,bf_window=60\n");
+    auto const config = must(client.cluster_config());
+    BOOST_TEST(config.find_number("MaxArraySize").value() == 1001);
+    BOOST_TEST(config.find_number("MinJobAge").value() == 300);
+    BOOST_TEST(config.find("PrologFlags").value() == "");
+    BOOST_TEST(!config.find("NoSuchThing"));
+    BOOST_TEST(config.has_option("SchedulerParameters", "enable_user_top"));
+    BOOST_TEST(config.has_option("SchedulerParameters", "bf_window"));
+    BOOST_TEST(!config.has_option("SchedulerParameters", "user_top"));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_says_every_count) {

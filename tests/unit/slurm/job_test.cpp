@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/slurm/fixed_columns.hpp>
 #include <det/slurm/job.hpp>
+#include <det/slurm/node.hpp>
 #include <det/slurm/partition.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -50,6 +51,22 @@ BOOST_AUTO_TEST_CASE(what_squeue_printed_is_read) {
     BOOST_TEST(!running.preempt_time.has_value());
     BOOST_TEST(find("10_1").reason == "JobArrayTaskLimit");
     BOOST_TEST(find("4_0").restarts == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_state_words_say_about_a_node) {
+    auto const free_in = [](std::string const& state, int used = 0) {
+        return Node{"n0", "compute", state, 8, used, "", ""}.is_free();
+    };
+    BOOST_TEST(free_in("idle"));
+    BOOST_TEST(free_in("idle~"));  // switched off to save power: Slurm starts it
+    BOOST_TEST(!free_in("mixed", 2));
+    for (auto const* state :
+         {"drained*", "idle+drain", "down", "maint", "drain~", "idle+planned", "reboot^"}) {
+        BOOST_TEST_CONTEXT(state) {
+            BOOST_TEST((Node{"n0", "compute", state, 8, 0, "", ""}.is_out()) ==
+                       (std::string_view(state) != "idle+planned"));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_name_with_newlines_and_separators_forges_no_row) {

@@ -1,7 +1,8 @@
 #pragma once
 #include <det/foundation/environment.hpp>
-#include <det/foundation/process.hpp>
+#include <det/slurm/cluster_config.hpp>
 #include <det/slurm/job.hpp>
+#include <det/slurm/node.hpp>
 #include <det/slurm/partition.hpp>
 
 #include <chrono>
@@ -26,6 +27,15 @@ struct QueueFilter {
     bool include_finished = false;         // as long as Slurm remembers them (MinJobAge)
 };
 
+/// What is to change of a job that waits; what is absent stays as it is.
+struct JobChange {
+    std::optional<std::int64_t> nice = {};       // an owner may raise it, and take it back down to 0
+    std::optional<std::uint32_t> priority = {};  // operators only
+    std::optional<std::string> partition = {};
+    std::optional<std::uint32_t> running_tasks_max =
+        {};  // of an array; refused to its owner since Slurm 23.02
+};
+
 /// Slurm, as far as we ask it anything. Errors: slurm_refused where it said no, slurm_unreachable where it
 /// did not answer; what Slurm said is a note.
 class SlurmClient {
@@ -35,13 +45,22 @@ public:
     /// Whether the job would be accepted, and Slurm's estimate of when it starts ("" where it gives none).
     virtual Result<std::string> test_submission(Submission const& submission) = 0;
     virtual Result<std::uint32_t> submit(Submission const& submission) = 0;
-    virtual Status release(std::uint32_t job) = 0;
+    virtual Status hold(JobRef const& job) = 0;
+    virtual Status release(JobRef const& job) = 0;
     virtual Status cancel(JobRef const& job) = 0;
+    virtual Status change(JobRef const& job, JobChange const& change) = 0;
+    /// Before all other waiting jobs of the caller's; refused where the site has not enabled it.
+    virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
+    /// To the batch script's process alone; signal is a name without SIG.
+    virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 
     virtual Result<std::vector<JobStatus>> queue(QueueFilter const& filter) = 0;
     /// Nothing where Slurm does not know it, or has forgotten it.
     virtual Result<std::optional<JobStatus>> find_job(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> partitions() = 0;
+    /// Each node once for each partition that it is in.
+    virtual Result<std::vector<Node>> nodes() = 0;
+    virtual Result<ClusterConfig> cluster_config() = 0;
 
     enum class RequeueScope {
         incomplete,  // leaves a job alone that was cancelled or timed out: atomic in slurmctld
@@ -50,33 +69,5 @@ public:
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;
     virtual Status start_not_before(JobRef const& job, std::chrono::seconds from_now) = 0;
 };
-
-/// By Slurm's commands: works with every release, and the site's filters and defaults apply.
-class CommandClient final : public SlurmClient {
-public:
-    CommandClient(ProcessRunner& runner, Environment environment);
-
-    Result<std::string> test_submission(Submission const& submission) override;
-    Result<std::uint32_t> submit(Submission const& submission) override;
-    Status release(std::uint32_t job) override;
-    Status cancel(JobRef const& job) override;
-    Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
-    Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
-    Result<std::vector<Partition>> partitions() override;
-    Status requeue(JobRef const& job, RequeueScope scope) override;
-    Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
-
-private:
-    Result<ProcessOutput> call(std::vector<std::string> argv);
-    std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs);
-    Result<ProcessOutput> call_sbatch(Submission const& submission, std::vector<std::string> const& extra);
-
-    ProcessRunner& runner_;
-    Environment environment_;
-};
-
-/// The environment without what would change how Slurm's commands read or print (SQUEUE_FORMAT ...), or would
-/// make a new job inherit the shape of the one that we may be in (SLURM_*, SBATCH_*, PMI*).
-Environment environment_for_submission(Environment environment);
 
 }  // namespace det::slurm

@@ -55,8 +55,13 @@ struct JobStatus {
     std::uint32_t restarts = 0;
     std::string batch_host;
     int nodes = 0;
+    int cpus = 0;
+    std::int64_t nice = 0;
     std::int64_t priority = 0;
     std::string user;
+    std::string account;
+    std::string qos;
+    std::string node_list;  // "n[0-3]"; cut off where it is very long
     std::string partition;
     std::string tres_per_node;  // "gres:gpu:4"
     std::string comment;        // free text of its owner

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace det::slurm {
+
+/// The settings of slurmctld, under slurm.conf's names, as far as Slurm shows them to everybody.
+class ClusterConfig {
+public:
+    using Settings = std::map<std::string, std::string, std::less<>>;
+    explicit ClusterConfig(Settings settings = {}) : settings_(std::move(settings)) {}
+
+    /// "MaxArraySize" -> "1001"; nothing where Slurm does not show it.
+    std::optional<std::string> find(std::string_view name) const;
+    /// The number that the value begins with: of "300 sec" too.
+    std::optional<std::int64_t> find_number(std::string_view name) const;
+    /// Whether a setting that is a list of options ("a,b=3") has that one.
+    bool has_option(std::string_view name, std::string_view option) const;
+
+private:
+    Settings settings_;
+};
+
+/// What `scontrol show config` prints: "Name = value" a line; other lines are titles.
+ClusterConfig parse_cluster_config(std::string_view scontrol_output);
+
+}  // namespace det::slurm

@@ -1,0 +1,43 @@
+#pragma once
+#include <det/foundation/process.hpp>
+#include <det/slurm/client.hpp>
+
+namespace det::slurm {
+
+/// By Slurm's commands: works with every release, and the site's filters and defaults apply.
+class CommandClient final : public SlurmClient {
+public:
+    CommandClient(ProcessRunner& runner, Environment environment);
+
+    Result<std::string> test_submission(Submission const& submission) override;
+    Result<std::uint32_t> submit(Submission const& submission) override;
+    Status hold(JobRef const& job) override;
+    Status release(JobRef const& job) override;
+    Status cancel(JobRef const& job) override;
+    Status change(JobRef const& job, JobChange const& change) override;
+    Status move_to_top(std::vector<JobRef> const& jobs) override;
+    Status signal_batch(JobRef const& job, std::string_view signal) override;
+    Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
+    Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
+    Result<std::vector<Partition>> partitions() override;
+    Result<std::vector<Node>> nodes() override;
+    Result<ClusterConfig> cluster_config() override;
+    Status requeue(JobRef const& job, RequeueScope scope) override;
+    Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
+
+private:
+    Result<ProcessOutput> call(std::vector<std::string> argv);
+    /// A call whose answer is only whether it was done; `name` is what it is called where it was refused.
+    Status tell(std::string_view name, std::vector<std::string> argv);
+    std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs);
+    Result<ProcessOutput> call_sbatch(Submission const& submission, std::vector<std::string> const& extra);
+
+    ProcessRunner& runner_;
+    Environment environment_;
+};
+
+/// The environment without what would change how Slurm's commands read or print (SQUEUE_FORMAT ...), or would
+/// make a new job inherit the shape of the one that we may be in (SLURM_*, SBATCH_*, PMI*).
+Environment environment_for_submission(Environment environment);
+
+}  // namespace det::slurm

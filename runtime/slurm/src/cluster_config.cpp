@@ -1,0 +1,39 @@
+#include <det/foundation/text.hpp>
+#include <det/slurm/cluster_config.hpp>
+
+#include <algorithm>
+
+namespace det::slurm {
+
+std::optional<std::string> ClusterConfig::find(std::string_view name) const {
+    auto const found = settings_.find(name);
+    if (found == settings_.end()) return std::nullopt;
+    return found->second;
+}
+
+std::optional<std::int64_t> ClusterConfig::find_number(std::string_view name) const {
+    auto const value = find(name);
+    if (!value) return std::nullopt;
+    return parse_integer<std::int64_t>(value->substr(0, value->find(' ')));
+}
+
+bool ClusterConfig::has_option(std::string_view name, std::string_view option) const {
+    auto const value = find(name);
+    if (!value) return false;
+    auto const options = split(*value, ',');
+    return std::any_of(options.begin(), options.end(),
+                       [&](std::string_view each) { return trim(each.substr(0, each.find('='))) == option; });
+}
+
+ClusterConfig parse_cluster_config(std::string_view scontrol_output) {
+    ClusterConfig::Settings settings;
+    for (auto const line : split_lines(scontrol_output)) {
+        auto const equals = line.find('=');
+        if (equals == std::string_view::npos) continue;
+        auto const value = trim(line.substr(equals + 1));
+        settings.emplace(trim(line.substr(0, equals)), value == "(null)" ? "" : value);
+    }
+    return ClusterConfig(std::move(settings));
+}
+
+}  // namespace det::slurm

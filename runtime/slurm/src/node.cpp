@@ -1,0 +1,79 @@
+#include <det/foundation/text.hpp>
+#include <det/slurm/fixed_columns.hpp>
+#include <det/slurm/node.hpp>
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace det::slurm {
+namespace {
+
+/// "4/12/0/16": allocated, idle, other, total.
+void read_cpus(Node& node, std::string_view text) {
+    auto const counts = split(text, '/');
+    if (counts.size() != 4) return;
+    node.cpus_used = parse_integer<int>(counts[0]).value_or(0);
+    node.cpus = parse_integer<int>(counts[3]).value_or(0);
+}
+
+/// One column of sinfo: its name there, its width, and where it goes.
+struct Column {
+    std::string_view name;
+    std::size_t width;
+    void (*read)(Node&, std::string_view);
+};
+
+constexpr Column columns[] = {
+    {"NodeHost", 128, [](Node& node, std::string_view t) { node.name = t; }},
+    {"PartitionName", 128, [](Node& node, std::string_view t) { node.partition = t; }},
+    {"StateComplete", 64, [](Node& node, std::string_view t) { node.state = t; }},
+    {"CPUsState", 48, read_cpus},
+    {"Gres", 256, [](Node& node, std::string_view t) { node.gres = t; }},
+    {"GresUsed", 256, [](Node& node, std::string_view t) { node.gres_used = t; }},
+};
+
+/// "idle+cloud", "mixed*" are several words about one node.
+bool has_word(std::string_view state, std::string_view word) {
+    auto const is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    auto rest = to_lower(state);
+    std::replace_if(
+        rest.begin(), rest.end(), [&](char c) { return !is_letter(c); }, '+');
+    auto const words = split(rest, '+');
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+constexpr std::string_view out_words[] = {"down",    "drain",   "drained", "draining", "fail",
+                                          "failing", "unknown", "maint",   "reboot",   "future",
+                                          "error",   "inval",   "blocked"};
+
+}  // namespace
+
+bool Node::is_out() const {
+    return std::any_of(std::begin(out_words), std::end(out_words),
+                       [&](auto word) { return has_word(state, word); });
+}
+
+bool Node::is_free() const { return !is_out() && cpus_used == 0 && has_word(state, "idle"); }
+
+std::string node_format() {
+    std::string format;
+    for (auto const& column : columns)
+        format += fmt::format("{}{}:{}", format.empty() ? "" : ",", column.name, column.width);
+    return format;
+}
+
+Result<std::vector<Node>> parse_nodes(std::string_view sinfo_output) {
+    std::array<std::size_t, std::size(columns)> widths;
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = columns[i].width;
+    auto const rows = parse_fixed_columns(sinfo_output, widths);
+    if (!rows) return Error{codes::slurm_output, "sinfo did not print the columns that were asked for"};
+    std::vector<Node> nodes;
+    for (auto const& row : *rows) {
+        auto& node = nodes.emplace_back();
+        for (std::size_t i = 0; i < row.size(); ++i) columns[i].read(node, row[i]);
+    }
+    return nodes;
+}
+
+}  // namespace det::slurm
