@@ -16,6 +16,8 @@ public:
     std::vector<det::slurm::JobStatus> other_jobs;  // shown behind `job`
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // tested ones too
+    std::uint32_t next_job = 4711;
+    std::optional<det::Error> submit_error;
     bool is_down = false;
     bool refuses_requeue = false;
     std::set<std::string> refused;                    // calls by their first word
@@ -27,7 +29,8 @@ public:
     }
     det::Result<std::uint32_t> submit(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);
-        return answer<std::uint32_t>("submit", 4711);
+        if (submit_error) return *submit_error;
+        return answer<std::uint32_t>("submit", next_job++);
     }
     det::Status hold(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("hold " + to_string(ref), {});
@@ -66,6 +69,9 @@ public:
     }
     det::Result<std::vector<det::slurm::Partition>> partitions() override {
         return answer<std::vector<det::slurm::Partition>>("partitions", partition_list);
+    }
+    det::Status signal_steps(det::slurm::JobRef const& ref, std::string_view signal) override {
+        return answer<det::Ok>("signal-steps " + to_string(ref) + " " + std::string(signal), {});
     }
     det::Result<std::vector<det::slurm::Node>> nodes() override {
         return answer<std::vector<det::slurm::Node>>("nodes", node_list);

@@ -8,9 +8,15 @@ namespace {
 
 using slurm::JobState;
 
-constexpr std::array<std::string_view, 10> names{
-    "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED",
+constexpr std::array<std::string_view, 11> names{
+    "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED", "STOPPING_KILLED",
     "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
+
+bool is_unwanted(Desired desired) { return desired == Desired::cancel || desired == Desired::kill; }
+
+State stopping_by(Desired desired) {
+    return desired == Desired::kill ? State::stopping_killed : State::stopping_canceled;
+}
 
 State state_after(RunEnded const& end) {
     switch (end.cause) {
@@ -35,7 +41,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
     bool const in_run = !facts.runs.empty() && !facts.runs.back().ended;
     switch (job.state) {
         case JobState::pending:
-            return State::queued;
+            return facts.desired == Desired::pause ? State::paused : State::queued;
         case JobState::configuring:
             return State::starting;
         case JobState::running:
@@ -63,22 +69,23 @@ bool is_terminal(State state) {
 }
 
 State state_of_trial(TrialFacts const& facts) {
-    bool const unwanted = facts.desired == Desired::cancel || facts.desired == Desired::kill;
+    bool const unwanted = is_unwanted(facts.desired);
     if (!facts.runs.empty() && facts.runs.back().ended && facts.runs.back().ended->follow == Follow::stop) {
         return state_after(*facts.runs.back().ended);
     }
-    if (!facts.slurm_answered) return unwanted ? State::stopping : state_without_slurm(facts);
+    if (!facts.slurm_answered) return unwanted ? stopping_by(facts.desired) : state_without_slurm(facts);
     if (!facts.job) {
         // Slurm has forgotten the job (or never had it): what the journals say last is the end.
         if (unwanted || facts.runs.empty() || facts.runs.back().ended) return State::canceled;
         return State::interrupted;
     }
     auto const state = state_by_job(facts, *facts.job);
-    return unwanted && !is_terminal(state) && state != State::interrupted ? State::stopping : state;
+    bool const goes_on = !is_terminal(state) && state != State::interrupted;
+    return unwanted && goes_on ? stopping_by(facts.desired) : state;
 }
 
 State state_of_experiment(bool created, Desired desired, std::span<State const> trials) {
-    if (!created) return State::submitting;
+    if (!created) return is_unwanted(desired) ? State::canceled : State::submitting;
     auto const any = [&](auto... wanted) {
         return std::any_of(trials.begin(), trials.end(), [&](State s) { return ((s == wanted) || ...); });
     };
@@ -87,11 +94,12 @@ State state_of_experiment(bool created, Desired desired, std::span<State const> 
         if (any(State::completed)) return State::completed;
         return any(State::error) ? State::error : State::canceled;
     }
-    for (auto const state : {State::stopping, State::running, State::starting, State::interrupted,
-                             State::queued, State::paused}) {
+    for (auto const state : {State::stopping_killed, State::stopping_canceled, State::running,
+                             State::starting, State::interrupted, State::queued, State::paused}) {
         if (any(state)) return state;
     }
-    return desired == Desired::run ? State::queued : State::stopping;
+    if (desired == Desired::pause) return State::paused;
+    return is_unwanted(desired) ? stopping_by(desired) : State::queued;
 }
 
 }  // namespace det::lifecycle

@@ -37,6 +37,7 @@ std::string render_spec(ExperimentSpec const& spec) {
                            Json{{"id", spec.id.value},
                                 {"name", spec.name},
                                 {"owner", spec.owner},
+                                {"parent", spec.parent ? Json(spec.parent->value) : Json(nullptr)},
                                 {"created", format_utc(spec.created)},
                                 {"root", spec.root},
                                 {"pool", spec.pool},
@@ -65,6 +66,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.id = ExperimentId{body.at("id")};
         spec.name = body.at("name");
         spec.owner = body.at("owner");
+        if (auto const& parent = body.at("parent"); !parent.is_null()) spec.parent = ExperimentId{parent};
         spec.created = parse_utc(body.at("created").get<std::string>()).value_or(UtcTime{});
         spec.root = body.at("root");
         spec.pool = body.at("pool");

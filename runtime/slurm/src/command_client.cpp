@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/slurm/command_client.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::slurm {
@@ -55,6 +56,19 @@ Error in_slurms_terms(std::string_view program, Error const& error) {
                      "run this on a login node of the cluster, or install Slurm's client commands"};
     }
     return error.code == codes::timed_out ? unreachable(program, error.message) : error;
+}
+
+/// sbatch that is not answered in time may have been heard all the same.
+Error in_doubt(Error error) {
+    auto const& notes = error.notes;
+    bool const was_sent = std::any_of(notes.begin(), notes.end(), [](std::string const& note) {
+        return note.find("timed out") != std::string::npos ||
+               note.find("did not end within") != std::string::npos;
+    });
+    if (error.code != codes::slurm_unreachable || !was_sent) return error;
+    error.code = codes::submission_unclear;
+    error.message = "sbatch was not answered: Slurm may have the job or not";
+    return error;
 }
 
 Environment environment_for_reading(Environment environment) {
@@ -112,7 +126,9 @@ Result<std::string> CommandClient::test_submission(Submission const& submission)
 }
 
 Result<std::uint32_t> CommandClient::submit(Submission const& submission) {
-    DET_TRY_ASSIGN(auto const output, call_sbatch(submission, {"--parsable"}));
+    auto const answer = call_sbatch(submission, {"--parsable"});
+    if (!answer) return in_doubt(answer.error());
+    auto const& output = *answer;
     auto const said = trim(output.out);
     auto const job = parse_integer<std::uint32_t>(said.substr(0, said.find(';')));  // "123;cluster"
     if (!job)
@@ -154,6 +170,10 @@ Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
 
 Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
     return tell("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
+}
+
+Status CommandClient::signal_steps(JobRef const& job, std::string_view signal) {
+    return tell("scancel", {"scancel", fmt::format("--signal={}", signal), to_string(job)});
 }
 
 Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {

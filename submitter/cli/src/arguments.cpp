@@ -55,8 +55,17 @@ Error unknown_command(std::string const& typed, std::string_view group) {
              : fmt::format("{}: {}", group.empty() ? "commands" : "it has", fmt::join(candidates, ", "))};
 }
 
-CommandEntry const* find_command(std::string_view group, std::string_view name) {
+/// "ls" is "list".
+std::string_view resolve_name_alias(std::string_view name) {
+    for (auto const& [alias, full] : name_aliases()) {
+        if (alias == name) return full;
+    }
+    return name;
+}
+
+CommandEntry const* find_command(std::string_view group, std::string_view typed) {
     auto const table = command_table();
+    auto const name = resolve_name_alias(typed);
     auto const found = std::find_if(table.begin(), table.end(), [&](auto const& entry) {
         return entry.group == group && entry.name == name;
     });
@@ -66,6 +75,13 @@ CommandEntry const* find_command(std::string_view group, std::string_view name) 
 bool is_group(std::string_view group) {
     auto const table = command_table();
     return std::any_of(table.begin(), table.end(), [&](auto const& entry) { return entry.group == group; });
+}
+
+bool begins_two_words(std::string_view group, std::string_view word) {
+    auto const table = command_table();
+    return std::any_of(table.begin(), table.end(), [&](auto const& entry) {
+        return entry.group == group && entry.name.starts_with(std::string(word) + " ");
+    });
 }
 
 /// How each kind of target is declared to CLI11.
@@ -137,9 +153,13 @@ Result<Invocation> parse_command_line(std::vector<std::string> const& arguments)
                      "see 'det-submit --help'"};
     if (arguments[1] == "--help" || arguments[1] == "-h")
         return Invocation{nullptr, Format::text, overview()};
-    auto const* entry = find_command(group, arguments[1]);
-    if (entry == nullptr) return unknown_command(arguments[1], group);
-    return parse_options(*entry, {arguments.begin() + 2, arguments.end()});
+    // Some commands are two words: "experiment set name".
+    auto const two_words = arguments[1] + (arguments.size() > 2 ? " " + arguments[2] : "");
+    if (auto const* entry = find_command(group, two_words); entry != nullptr && arguments.size() > 2)
+        return parse_options(*entry, {arguments.begin() + 3, arguments.end()});
+    if (auto const* entry = find_command(group, arguments[1]))
+        return parse_options(*entry, {arguments.begin() + 2, arguments.end()});
+    return unknown_command(begins_two_words(group, arguments[1]) ? two_words : arguments[1], group);
 }
 
 }  // namespace det::cli

@@ -57,6 +57,12 @@ struct GroupAlias {
 };
 std::span<GroupAlias const> group_aliases();
 
+/// Other names of commands, in every group that has them: "ls" for "list".
+struct NameAlias {
+    std::string_view alias, name;
+};
+std::span<NameAlias const> name_aliases();
+
 // Each in the file of its name.
 std::unique_ptr<Command> make_config_check();
 std::unique_ptr<Command> make_config_conform();
@@ -64,18 +70,33 @@ std::unique_ptr<Command> make_config_defaults();
 std::unique_ptr<Command> make_config_schema();
 std::unique_ptr<Command> make_config_show();
 std::unique_ptr<Command> make_dump();
+std::unique_ptr<Command> make_experiment_activate();
+std::unique_ptr<Command> make_experiment_archive();
+std::unique_ptr<Command> make_experiment_cancel();
+std::unique_ptr<Command> make_experiment_config();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_describe();
+std::unique_ptr<Command> make_experiment_kill();
+std::unique_ptr<Command> make_experiment_label_add();
+std::unique_ptr<Command> make_experiment_label_remove();
 std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
+std::unique_ptr<Command> make_experiment_list_trials();
+std::unique_ptr<Command> make_experiment_set_description();
+std::unique_ptr<Command> make_experiment_set_max_slots();
+std::unique_ptr<Command> make_experiment_set_name();
+std::unique_ptr<Command> make_experiment_unarchive();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_task_list();
 std::unique_ptr<Command> make_template_create();
 std::unique_ptr<Command> make_template_describe();
 std::unique_ptr<Command> make_template_list();
 std::unique_ptr<Command> make_template_remove();
 std::unique_ptr<Command> make_template_set();
 std::unique_ptr<Command> make_template_set_value();
+std::unique_ptr<Command> make_trial_describe();
+std::unique_ptr<Command> make_trial_kill();
 std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
 

@@ -10,10 +10,26 @@ constexpr CommandEntry entries[] = {
     {"experiment", "list", "your experiments and their states", make_experiment_list},
     {"experiment", "describe", "one experiment: its trials, runs and how they ended",
      make_experiment_describe},
+    {"experiment", "config", "the configuration of an experiment, as it runs", make_experiment_config},
+    {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
+    {"experiment", "activate", "let an experiment go on that waits for you", make_experiment_activate},
+    {"experiment", "cancel", "end an experiment, its trials may save their work", make_experiment_cancel},
+    {"experiment", "kill", "end an experiment at once", make_experiment_kill},
+    {"experiment", "archive", "hide an experiment that has ended", make_experiment_archive},
+    {"experiment", "unarchive", "show it again", make_experiment_unarchive},
+    {"experiment", "set name", "give an experiment another name", make_experiment_set_name},
+    {"experiment", "set description", "describe an experiment", make_experiment_set_description},
+    {"experiment", "set max-slots", "limit the slots that its trials have at once",
+     make_experiment_set_max_slots},
+    {"experiment", "label add", "label an experiment", make_experiment_label_add},
+    {"experiment", "label remove", "take a label away", make_experiment_label_remove},
+    {"trial", "describe", "one trial: its hyperparameters and its runs", make_trial_describe},
+    {"trial", "kill", "end one trial at once", make_trial_kill},
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
+    {"task", "list", "who has which nodes and slots now", make_task_list},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
     {"config", "check", "everything that is wrong with a configuration", make_config_check},
     {"config", "conform", "run a file of conformance cases", make_config_conform},
@@ -29,6 +45,11 @@ constexpr CommandEntry entries[] = {
     {"", "dump", "any file that det-submit wrote, readable", make_dump},
 };
 
+constexpr NameAlias other_names[] = {
+    {"ls", "list"},   {"lt", "list-trials"},   {"lc", "list-checkpoints"},
+    {"rm", "remove"}, {"unpause", "activate"},
+};
+
 constexpr GroupAlias aliases[] = {
     {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
 };
@@ -37,11 +58,13 @@ constexpr GroupAlias aliases[] = {
 
 std::string CommandEntry::page_name() const {
     auto page = group.empty() ? std::string(name) : std::string(group) + "_" + std::string(name);
-    std::replace(page.begin(), page.end(), '-', '_');
+    std::replace_if(
+        page.begin(), page.end(), [](char c) { return c == '-' || c == ' '; }, '_');
     return page;
 }
 
 std::span<CommandEntry const> command_table() { return entries; }
 std::span<GroupAlias const> group_aliases() { return aliases; }
+std::span<NameAlias const> name_aliases() { return other_names; }
 
 }  // namespace det::cli

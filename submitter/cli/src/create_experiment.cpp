@@ -2,9 +2,9 @@
 
 #include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
+#include <det/history/history.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
-#include <det/protocol/experiment_spec.hpp>
 #include <det/render/script.hpp>
 #include <det/yaml/render.hpp>
 
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "make_spec.hpp"
 #include "root.hpp"
 
 namespace det::cli {
@@ -20,62 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint) {
-    if (auto const* command = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *command};
-    return std::get<std::vector<std::string>>(entrypoint);
+render::ScriptInput script_input(Creation const& creation, ExperimentId id, plan::ArrayPart const& array) {
+    return {id, creation.config.name, ExperimentLayout(creation.root, id).path(), creation.det_launch, array};
 }
 
-std::vector<std::string> environment_variables(config::ExperimentConfig const& config, SlotType type) {
-    auto const& kinds = config.environment.environment_variables;
-    auto const& variables = type == SlotType::cuda   ? kinds.cuda
-                            : type == SlotType::rocm ? kinds.rocm
-                                                     : kinds.cpu;
-    std::vector<std::string> list;
-    for (auto const& variable : variables) list.push_back(variable.name + "=" + variable.value);
-    return list;
-}
-
-std::string checkpoint_path(config::ExperimentConfig const& config) {
-    auto const* shared = std::get_if<config::SharedFsStorage>(&config.checkpoint_storage.location);
-    if (shared == nullptr) return "";  // refused by the plan
-    fs::path path(shared->host_path);
-    // An absolute storage_path lies below host_path already.
-    if (shared->storage_path) path /= *shared->storage_path;
-    return path.lexically_normal().string();
-}
-
-Json at_key(Json const& config, char const* key) { return config.value(key, Json::object()); }
-
-ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
-                         std::optional<pack::PackedContext> const& context, Session const& session) {
-    auto const& config = creation.config;
-    auto const effective = yaml::to_json(config::mask_secrets(config.effective));
-    ExperimentSpec spec;
-    spec.id = id;
-    spec.name = config.name;
-    spec.owner = user_name(session.environment);
-    spec.created = session.clock.now();
-    spec.root = creation.root.path();
-    spec.pool = creation.plan.pool.name;
-    spec.shape = creation.plan.shape;
-    spec.launch = config.slurm.launch;
-    spec.mpi = config.slurm.mpi;
-    spec.entrypoint = entrypoint_argv(config.entrypoint);
-    spec.environment_variables = environment_variables(config, creation.plan.shape.slot_type);
-    if (context) spec.context = ContextSpec{context->sha256, context->size_bytes};
-    spec.searcher = {config.searcher.name, config.searcher.metric, config.searcher.smaller_is_better,
-                     at_key(effective, "searcher")};
-    spec.hyperparameters = at_key(effective, "hyperparameters");
-    spec.experiment_seed = static_cast<std::uint32_t>(config.reproducibility.experiment_seed.value_or(0));
-    spec.trial_count = creation.plan.trial_count;
-    spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
-    spec.checkpoint_path = checkpoint_path(config);
-    spec.config = effective;
-    return spec;
-}
-
-render::ScriptInput script_input(Creation const& creation, ExperimentId id) {
-    return {id, creation.config.name, ExperimentLayout(creation.root, id).path(), creation.det_launch};
+std::vector<plan::ArrayPart> arrays_of(Creation const& creation) {
+    return plan::split_into_arrays(creation.plan.trial_count, creation.plan.concurrent_trials_max,
+                                   creation.array_size_max);
 }
 
 /// The next free number, taken by mkdir: atomic on every file system that clusters have.
@@ -136,32 +88,81 @@ private:
 Status ask_slurm_first(Creation const& creation, Session& session) {
     DET_TRY_ASSIGN(auto const script, preview_script(creation));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
+    auto const input = script_input(creation, {0}, arrays_of(creation).front());
     DET_TRY(session.slurm.test_submission(
-        {render::command_line_options(creation.plan, script_input(creation, {0}), root_id(creation.root)),
+        {render::command_line_options(creation.plan, input, job_comment(creation.root, {0})),
          in_memory.path(), session.environment}));
     return Ok{};
 }
 
-/// Everything of an experiment's directory that is there before Slurm hears of it.
-Status fill_directory(Creation const& creation, ExperimentSpec const& spec, std::string const& script) {
+Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
+    auto const secrets = config::find_secrets(config.effective);
+    if (!secrets) return Ok{};
+    return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
+}
+
+/// Everything of an experiment's directory that is there before Slurm hears of it, but the scripts.
+Status fill_directory(Creation const& creation, ExperimentSpec const& spec) {
     ExperimentLayout const layout(creation.root, spec.id);
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
     DET_TRY(write_file(layout.submitted(), creation.written));
     DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(creation.config.effective))));
-    DET_TRY(write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss));
-    DET_TRY(write_file(layout.script(), script));
-    return journal::write_desired(layout.desired(), Desired::run);
+    DET_TRY(write_secrets(layout, creation.config));
+    DET_TRY(journal::write_desired(layout.desired(), creation.desired));
+    return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
 
-/// From the held job on: its id is recorded, then it may run.
-Status record_and_release(ExperimentLayout const& layout, std::uint32_t job, Creation const& creation,
-                          Session& session) {
+/// One array, held.
+Result<history::ArrayJob> submit_array(Creation const& creation, ExperimentId id,
+                                       plan::ArrayPart const& array, Session& session) {
+    ExperimentLayout const layout(creation.root, id);
+    auto const input = script_input(creation, id, array);
+    DET_TRY_ASSIGN(auto const script, render::render_script(creation.job_template, creation.plan, input));
+    DET_TRY(write_file(layout.script(array.first_trial), script));
+    auto options = render::command_line_options(creation.plan, input, job_comment(creation.root, id));
+    options.insert(options.begin(), "--hold");
+    DET_TRY_ASSIGN(auto const job,
+                   session.slurm.submit({options, layout.script(array.first_trial), session.environment}));
+    return history::ArrayJob{job, array.first_trial, array.trial_count};
+}
+
+/// All arrays or none: what Slurm has already when one is refused is taken back.
+Result<std::vector<history::ArrayJob>> submit_arrays(Creation const& creation, ExperimentId id,
+                                                     Session& session) {
+    std::vector<history::ArrayJob> submitted;
+    for (auto const& array : arrays_of(creation)) {
+        auto job = submit_array(creation, id, array, session);
+        if (job) {
+            submitted.push_back(*job);
+            continue;
+        }
+        auto error = std::move(job).error();
+        for (auto const& done : submitted) {
+            if (auto const taken_back = session.slurm.cancel({done.job, {}}); !taken_back)
+                error.notes.push_back(
+                    fmt::format("job {} is left over, held; cancel it with scancel", done.job));
+        }
+        return error;
+    }
+    return submitted;
+}
+
+/// From the held jobs on: their ids are recorded, then they may run.
+Status record_and_release(ExperimentLayout const& layout, std::vector<history::ArrayJob> const& arrays,
+                          Creation const& creation, Session& session) {
     Event const created{std::string(event_kinds::created), session.clock.now(),
-                        user_name(session.environment) + "@" + host_name(),
-                        Json{{"job_id", std::to_string(job)}, {"array", creation.plan.array()}}};
+                        user_name(session.environment) + "@" + host_name(), history::created_body(arrays)};
     DET_TRY(journal::append_event(layout.events(), created));
-    return session.slurm.release({job});
+    if (creation.desired == Desired::pause) return Ok{};
+    for (auto const& array : arrays) DET_TRY(session.slurm.release({array.job, {}}));
+    return Ok{};
+}
+
+std::string list_jobs(std::vector<history::ArrayJob> const& arrays) {
+    std::vector<std::uint32_t> jobs;
+    for (auto const& array : arrays) jobs.push_back(array.job);
+    return fmt::format("{}", fmt::join(jobs, ", "));
 }
 
 Result<CreatedExperiment> submit(Creation const& creation, std::optional<pack::PackedContext> const& context,
@@ -169,26 +170,35 @@ Result<CreatedExperiment> submit(Creation const& creation, std::optional<pack::P
     DET_TRY_ASSIGN(auto const id, take_id(creation.root));
     ExperimentLayout const layout(creation.root, id);
     cleanup.add(layout.path());
-    auto const input = script_input(creation, id);
-    DET_TRY_ASSIGN(auto const script, render::render_script(creation.job_template, creation.plan, input));
-    DET_TRY(fill_directory(creation, make_spec(creation, id, context, session), script));
-
-    auto options = render::command_line_options(creation.plan, input, root_id(creation.root));
-    options.insert(options.begin(), "--hold");
-    DET_TRY_ASSIGN(auto const job, session.slurm.submit({options, layout.script(), session.environment}));
+    Authorship const created{user_name(session.environment), session.clock.now()};
+    DET_TRY(fill_directory(creation, make_spec(creation, id, context, created)));
+    auto arrays = submit_arrays(creation, id, session);
+    if (!arrays) {
+        if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
+        cleanup.keep();
+        return std::move(arrays).error().noting(fmt::format(
+            "experiment {0} is kept: 'det-submit experiment activate {0}' goes on where Slurm has its "
+            "jobs, 'experiment kill {0}' puts it away",
+            id.value));
+    }
     cleanup.keep();
-    auto released = record_and_release(layout, job, creation, session);
+    auto released = record_and_release(layout, *arrays, creation, session);
     if (!released) {
         return std::move(released).error().noting(
-            fmt::format("experiment {} was submitted as job {}, which is held", id.value, job));
+            fmt::format("experiment {0} was submitted as job {1}, which is held: 'det-submit experiment "
+                        "activate {0}' goes on",
+                        id.value, list_jobs(*arrays)));
     }
-    return CreatedExperiment{id, job, layout.path()};
+    CreatedExperiment result{id, {}, layout.path()};
+    for (auto const& array : *arrays) result.jobs.push_back(array.job);
+    return result;
 }
 
 }  // namespace
 
 Result<std::string> preview_script(Creation const& creation) {
-    return render::render_script(creation.job_template, creation.plan, script_input(creation, {0}));
+    return render::render_script(creation.job_template, creation.plan,
+                                 script_input(creation, {0}, arrays_of(creation).front()));
 }
 
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session) {

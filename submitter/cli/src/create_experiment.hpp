@@ -1,6 +1,7 @@
 #pragma once
 #include <det/config/experiment_config.hpp>
 #include <det/plan/plan.hpp>
+#include <det/protocol/desired.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <filesystem>
@@ -20,17 +21,20 @@ struct Creation {
     RootLayout root;
     std::string job_template;
     std::filesystem::path det_launch;
+    std::uint32_t array_size_max = 1001;  // Slurm's MaxArraySize
+    Desired desired = Desired::run;       // pause: its jobs stay held until `experiment activate`
+    std::optional<ExperimentId> parent = {};
 };
 
 struct CreatedExperiment {
     ExperimentId id;
-    std::uint32_t job = 0;
+    std::vector<std::uint32_t> jobs;  // its arrays
     std::filesystem::path path;
 };
 
 /// The creation protocol: a directory of its own by mkdir, filled; the job submitted held; the `created`
-/// event with its id; only then released. What fails before Slurm has the job leaves nothing behind; a crash
-/// after it leaves a held job and an experiment that is listed as SUBMITTING.
+/// event with its id; only then released. What fails before Slurm has a job leaves nothing behind; a crash
+/// after it leaves held jobs and an experiment that is listed as SUBMITTING.
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session);
 
 /// The script as it would be submitted, for --dry-run; the id is not known yet.

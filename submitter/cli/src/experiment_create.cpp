@@ -1,5 +1,6 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ public:
                 {"context", &context_, "the directory that holds the code"},
                 {"--template", &template_, "a configuration template"},
                 {"--config", &overrides_, "key=value, over the file"},
+                {"--paused", &paused_, "its jobs wait for `experiment activate`"},
                 {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
     }
 
@@ -35,13 +37,17 @@ public:
         if (!job_template)
             return Diagnostics(std::move(job_template).error().while_doing("reading the job template"));
 
+        auto const array_size_max = find_array_size_max(*plan, session);
+        if (!array_size_max) return Diagnostics(array_size_max.error());
         Creation const creation{std::move(loaded->config),
                                 std::move(loaded->written),
                                 context_ ? std::optional<std::filesystem::path>(*context_) : std::nullopt,
                                 *std::move(plan),
                                 *root,
                                 *std::move(job_template),
-                                sibling_program("det-launch")};
+                                sibling_program("det-launch"),
+                                *array_size_max,
+                                paused_ ? Desired::pause : Desired::run};
         return dry_run_ ? show(creation, session) : create(creation, session);
     }
 
@@ -51,6 +57,19 @@ private:
         auto const partitions = session.slurm.partitions();
         if (!partitions) return Diagnostics(partitions.error());
         return plan::plan_submission(config, site::make_site(*partitions));
+    }
+
+    /// One trial fits into any array: Slurm is not asked for nothing.
+    static Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Session& session) {
+        if (plan.trial_count == 1) return 1u;
+        DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
+        return plan::array_size_max(config, plan.trial_count);
+    }
+
+    static Json job_ids(CreatedExperiment const& created) {
+        auto ids = Json::array();
+        for (auto const job : created.jobs) ids.push_back(std::to_string(job));
+        return ids;
     }
 
     static Outcome show(Creation const& creation, Session& session) {
@@ -64,14 +83,16 @@ private:
         return ExitCode::done;
     }
 
-    static Outcome create(Creation const& creation, Session& session) {
+    Outcome create(Creation const& creation, Session& session) const {
         auto const created = create_experiment(creation, session);
         if (!created) return created.error();
         auto const& shape = creation.plan.shape;
         if (session.wants_json()) {
             session.answer(Json{{"id", created->id.value},
                                 {"name", creation.config.name},
-                                {"job_id", std::to_string(created->job)},
+                                {"job_id", std::to_string(created->jobs.front())},
+                                {"job_ids", job_ids(*created)},
+                                {"trial_count", creation.plan.trial_count},
                                 {"resource_pool", creation.plan.pool.name},
                                 {"nodes", shape.nodes},
                                 {"slots_per_node", shape.slots_per_node},
@@ -79,10 +100,11 @@ private:
         } else {
             session.out << fmt::format("Created experiment {}\n", created->id.value);
             session.say(
-                fmt::format("job {} in pool '{}': {} node{} of {} slots; follow it with "
-                            "'det-submit experiment wait {}'",
-                            created->job, creation.plan.pool.name, shape.nodes, shape.nodes == 1 ? "" : "s",
-                            shape.slots_per_node, created->id.value));
+                fmt::format("job {} in pool '{}': {} node{} of {} slots; {} it with "
+                            "'det-submit experiment {} {}'",
+                            fmt::join(created->jobs, ", "), creation.plan.pool.name, shape.nodes,
+                            shape.nodes == 1 ? "" : "s", shape.slots_per_node, paused_ ? "start" : "follow",
+                            paused_ ? "activate" : "wait", created->id.value));
         }
         return ExitCode::done;
     }
@@ -92,6 +114,7 @@ private:
     std::optional<std::string> template_;
     std::vector<std::string> overrides_;
     bool dry_run_ = false;
+    bool paused_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
+#include <det/history/attributes.hpp>
 #include <det/history/journal_history.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
@@ -13,7 +15,9 @@ namespace {
 
 class ExperimentList final : public Command {
 public:
-    std::vector<Option> options() override { return {}; }
+    std::vector<Option> options() override {
+        return {{"-a,--all", &all_, "archived ones too"}, {"--csv", &csv_, "print comma-separated values"}};
+    }
 
     Outcome run(Session& session) override {
         auto const root = find_root(session.environment);
@@ -21,12 +25,17 @@ public:
         history::JournalHistory history(*root);
         auto views = load_views(history, session);
         if (!views) return Diagnostics(std::move(views).error());
+        if (!all_) {
+            std::erase_if(*views,
+                          [](auto const& view) { return history::attributes_of(view.record).is_archived; });
+        }
         if (session.wants_json()) {
             auto answer = Json::array();
             for (auto const& view : *views) answer.push_back(to_json(view));
             session.answer(answer);
         } else {
-            session.out << as_table(*views);
+            auto const table = as_table(*views);
+            session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
     }
@@ -51,20 +60,33 @@ private:
         return views;
     }
 
-    static std::string as_table(std::vector<history::ExperimentView> const& views) {
-        Table table({"ID", "Owner", "Name", "State", "Trials", "Started", "Ended", "Resource Pool"});
+    Table as_table(std::vector<history::ExperimentView> const& views) const {
+        std::vector<std::string> header{"ID",     "Owner",   "Name",  "State",
+                                        "Trials", "Started", "Ended", "Resource Pool"};
+        if (all_) header.push_back("Archived");
+        Table table(std::move(header));
         for (auto const& view : views) {
             auto const& spec = view.record.spec;
             auto const completed =
                 std::count_if(view.trials.begin(), view.trials.end(),
                               [](auto const& trial) { return trial.state == lifecycle::State::completed; });
-            table.add({to_string(view.record.id), spec ? spec->owner : "", spec ? spec->name : "",
-                       std::string(to_string(view.state)),
-                       std::to_string(completed) + "/" + std::to_string(view.trials.size()),
-                       short_time(view.started()), short_time(view.ended()), spec ? spec->pool : ""});
+            auto const now = history::attributes_of(view.record);
+            std::vector<std::string> row{to_string(view.record.id),
+                                         spec ? spec->owner : "",
+                                         now.name,
+                                         std::string(to_string(view.state)),
+                                         fmt::format("{}/{}", completed, view.trials.size()),
+                                         short_time(view.started()),
+                                         short_time(view.ended()),
+                                         spec ? spec->pool : ""};
+            if (all_) row.push_back(now.is_archived ? "yes" : "");
+            table.add(std::move(row));
         }
-        return table.render();
+        return table;
     }
+
+    bool all_ = false;
+    bool csv_ = false;
 };
 
 }  // namespace

@@ -25,6 +25,19 @@ std::string render_row(std::vector<std::string> const& row, std::vector<std::siz
     return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
+std::string csv_cell(std::string const& cell) {
+    if (cell.find_first_of(",\"") == std::string::npos) return cell;
+    std::string quoted = "\"";
+    for (char const c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + "\"";
+}
+
+std::string csv_row(std::vector<std::string> const& row) {
+    std::string line;
+    for (auto const& cell : row) line += (&cell == &row.front() ? "" : ",") + csv_cell(cell);
+    return line + "\n";
+}
+
 }  // namespace
 
 void Table::add(std::vector<std::string> row) {
@@ -43,6 +56,12 @@ std::string Table::render() const {
         text += (i > 0 ? "-+-" : "") + std::string(widths[i], '-');
     text += "\n";
     for (auto const& row : rows_) text += render_row(row, widths);
+    return text;
+}
+
+std::string Table::render_csv() const {
+    auto text = csv_row(header_);
+    for (auto const& row : rows_) text += csv_row(row);
     return text;
 }
 

@@ -13,6 +13,8 @@ public:
     explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
     void add(std::vector<std::string> row);
     std::string render() const;
+    /// The same, comma-separated, as spreadsheets read it.
+    std::string render_csv() const;
 
 private:
     std::vector<std::string> header_;

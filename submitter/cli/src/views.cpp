@@ -1,5 +1,7 @@
 #include "views.hpp"
 
+#include <det/history/attributes.hpp>
+
 #include <fmt/format.h>
 
 namespace det::cli {
@@ -8,6 +10,8 @@ namespace {
 Json time_or_null(std::optional<UtcTime> const& time) {
     return time ? Json(format_utc(*time)) : Json(nullptr);
 }
+
+}  // namespace
 
 Json to_json(history::TrialView const& trial) {
     auto runs = Json::array();
@@ -37,12 +41,10 @@ Json to_json(history::TrialView const& trial) {
             {"runs", std::move(runs)}};
 }
 
-}  // namespace
-
 history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& records, Session& session) {
     slurm::QueueFilter filter{{}, {}, true};
     for (auto const& record : records) {
-        if (auto const job = record.job()) filter.jobs.push_back(*job);
+        for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
     }
     if (filter.jobs.empty()) return {};
     auto jobs = session.slurm.queue(filter);
@@ -54,13 +56,20 @@ history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& 
 Json to_json(history::ExperimentView const& view) {
     auto const& record = view.record;
     Json json{{"id", record.id.value}, {"state", to_string(view.state)}};
-    auto const job = record.job();
-    json["job_id"] = job ? Json(std::to_string(*job)) : Json(nullptr);
+    auto const arrays = record.arrays();
+    json["job_id"] = arrays.empty() ? Json(nullptr) : Json(std::to_string(arrays.front().job));
+    json["job_ids"] = Json::array();
+    for (auto const& array : arrays) json["job_ids"].push_back(std::to_string(array.job));
     json["started"] = time_or_null(view.started());
     json["ended"] = time_or_null(view.ended());
     if (record.spec) {
         auto const& spec = *record.spec;
-        json["name"] = spec.name;
+        auto const now = history::attributes_of(record);
+        json["name"] = now.name;
+        json["description"] = now.description;
+        json["labels"] = now.labels;
+        json["archived"] = now.is_archived;
+        json["max_slots"] = now.max_slots ? Json(*now.max_slots) : Json(nullptr);
         json["owner"] = spec.owner;
         json["created"] = format_utc(spec.created);
         json["resource_pool"] = spec.pool;
@@ -70,6 +79,13 @@ Json to_json(history::ExperimentView const& view) {
     json["trials"] = Json::array();
     for (auto const& trial : view.trials) json["trials"].push_back(to_json(trial));
     return json;
+}
+
+Result<history::TrialView> require_trial(history::ExperimentView const& view, TrialId id) {
+    if (id.index < view.trials.size()) return view.trials[id.index];
+    return Error{codes::no_such_trial,
+                 fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
+                 fmt::format("see 'det-submit experiment list-trials {}'", id.experiment.value)};
 }
 
 Result<ExperimentId> require_experiment_id(std::string const& text) {

@@ -14,9 +14,13 @@ history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& 
 
 /// Fields of an experiment that list, describe and wait show alike.
 Json to_json(history::ExperimentView const& view);
+Json to_json(history::TrialView const& trial);
 
 /// "EXPERIMENT", "EXPERIMENT.TRIAL" or the trial's integer, or codes::usage.
 Result<ExperimentId> require_experiment_id(std::string const& text);
 Result<TrialId> require_trial_id(std::string const& text);
+
+/// That trial of the experiment, or codes::no_such_trial.
+Result<history::TrialView> require_trial(history::ExperimentView const& view, TrialId id);
 
 }  // namespace det::cli

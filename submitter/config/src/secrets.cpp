@@ -40,6 +40,19 @@ Node mask(Node const& value, Type const& type) {
     return Node(std::move(entries), value.place());
 }
 
+std::optional<Node> secrets_in(Node const& value, Type const& type) {
+    std::vector<Node::Entry> entries;
+    for (auto const& entry : value.entries()) {
+        auto const* key = find_key(type, value, entry.key);
+        if (key == nullptr || entry.value.is_null()) continue;
+        auto secret =
+            key->secrecy == Secrecy::hidden ? std::optional(entry.value) : secrets_in(entry.value, key->type);
+        if (secret) entries.push_back({entry.key, entry.key_place, *std::move(secret)});
+    }
+    if (entries.empty()) return std::nullopt;
+    return Node(std::move(entries), value.place());
+}
+
 void add_scalars(std::vector<Node>& scalars, Node const& value) {
     for (auto const& item : value.items()) add_scalars(scalars, item);
     for (auto const& entry : value.entries()) add_scalars(scalars, entry.value);
@@ -127,6 +140,8 @@ Diagnostics mask_secrets_by_name(Diagnostics const& found) {
     }
     return masked;
 }
+
+std::optional<Node> find_secrets(Node const& document) { return secrets_in(document, schema::experiment); }
 
 Node mask_secrets(Node const& document) { return mask(document, schema::experiment); }
 

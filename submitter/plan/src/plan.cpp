@@ -93,10 +93,6 @@ void check_hyperparameters(ExperimentConfig const& config, config::Hyperparamete
 
 }  // namespace
 
-std::string SubmissionPlan::array() const {
-    return fmt::format("0-{}%{}", trial_count - 1, concurrent_trials_max);
-}
-
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
     auto const note = [&found](auto&& result) {

@@ -26,7 +26,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
-    add(fmt::format("--array={}", plan.array()));
+    add("--array=" + input.array.indices());
     add(fmt::format("--nodes={}", plan.shape.nodes));
     add("--ntasks-per-node=1");
     add("--exclusive");
@@ -36,6 +36,12 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add("--open-mode=append");
     lines.pop_back();
     return lines;
+}
+
+/// The trial that a task of the array runs, as the shell computes it.
+std::string trial_of_task(plan::ArrayPart const& array) {
+    if (array.first_trial == 0) return "\"${SLURM_ARRAY_TASK_ID}\"";
+    return fmt::format("\"$(({} + SLURM_ARRAY_TASK_ID))\"", array.first_trial);
 }
 
 /// One line that no comment can end early.
@@ -56,6 +62,7 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
     Values const values{
         {"sbatch_options", sbatch_options(plan, input)},
         {"det_launch", quote_for_shell(input.det_launch.string())},
+        {"trial", trial_of_task(input.array)},
         {"experiment_path", quote_for_shell(input.experiment_path.string())},
         {"#experiment", std::to_string(input.experiment.value)},
         {"#name", comment_text(input.experiment_name)},
@@ -78,12 +85,12 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
 }
 
 std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, ScriptInput const& input,
-                                              std::string_view root_id) {
+                                              std::string_view comment) {
     ExperimentLayout const layout(input.experiment_path);
     std::vector<std::string> options{
         "--partition=" + plan.pool.partition,
         "--output=" + layout.slurm_output().string(),
-        fmt::format("--comment=det:{}/{}", root_id, input.experiment.value),
+        fmt::format("--comment={}", comment),
         "--chdir=/",
     };
     for (auto& arg : config::parse_sbatch_args(plan.sbatch_args).args) {

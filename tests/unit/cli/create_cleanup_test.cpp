@@ -84,6 +84,15 @@ BOOST_AUTO_TEST_CASE(a_job_that_could_not_be_released_stays_and_is_told) {
     BOOST_TEST(ask("experiment list")[0]["job_id"] == "4711");
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_may_or_may_not_have_keeps_its_experiment) {
+    slurm.submit_error = Error{codes::submission_unclear, "sbatch was not answered"};
+    BOOST_TEST(create() == to_int(ExitCode::slurm_unreachable));
+    BOOST_TEST(contains(err, "experiment 1 is kept"), err);
+    BOOST_TEST(ask("experiment list")[0]["state"] == "SUBMITTING");
+    BOOST_TEST(run("experiment kill 1") == 0, err);
+    BOOST_TEST(ask("experiment list")[0]["state"] == "CANCELED");
+}
+
 BOOST_AUTO_TEST_CASE(a_job_whose_event_can_not_be_written_stays_and_is_told) {
     slurm.on_call = [this](std::string const& call) {
         if (call != "submit") return;

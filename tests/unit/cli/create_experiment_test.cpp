@@ -70,7 +70,8 @@ BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
                boost::test_tools::per_element());
     auto const event = must(journal::load_events(experiment(1).events())).at(0);
     BOOST_TEST(event.kind == "created");
-    BOOST_TEST(event.body == (Json{{"job_id", "4711"}, {"array", "0-0%1"}}));
+    BOOST_TEST(event.body ==
+               (Json{{"arrays", {{{"job_id", "4711"}, {"first_trial", 0}, {"trial_count", 1}}}}}));
     BOOST_TEST(must(read_file(experiment(1).submitted())) == must(read_file(directory / "exp.yaml")));
     BOOST_TEST(contains(must(read_file(experiment(1).config())), "max_restarts: 5"));  // defaults filled in
 }
@@ -150,6 +151,8 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
     BOOST_TEST(Json::parse(out) == (Json{{"id", 1},
                                          {"name", "example"},
                                          {"job_id", "4711"},
+                                         {"job_ids", Json::array({"4711"})},
+                                         {"trial_count", 1},
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},
                                          {"slots_per_node", 4},

@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(the_root_is_det_root_else_det_at_home) {
 BOOST_AUTO_TEST_CASE(one_root_is_one_path_however_it_is_written) {
     auto const root = must(find_root(with({{"DET_ROOT", "/a/b/../c//"}})));
     BOOST_TEST(root.path() == "/a/c");
-    BOOST_TEST(root_id(root) == root_id(RootLayout("/a/c")));
-    BOOST_TEST(root_id(root) != root_id(RootLayout("/a/d")));
+    BOOST_TEST(job_comment(root, {7}) == job_comment(RootLayout("/a/c"), {7}));
+    BOOST_TEST(job_comment(root, {7}) != job_comment(RootLayout("/a/d"), {7}));
 }
 
 BOOST_AUTO_TEST_CASE(a_relative_root_is_refused) {

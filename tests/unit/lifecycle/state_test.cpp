@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_supervisor_that_died_without_a_word_leaves_an_interrupted
 
 BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) {
     BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
-    BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_CANCELED");
+    BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_KILLED");
     BOOST_TEST(state({ended_run(Cause::canceled, Follow::stop)}, JobState::completing, Desired::cancel) ==
                "CANCELED");
     BOOST_TEST(state({}, std::nullopt, Desired::cancel) == "CANCELED");

@@ -1,8 +1,6 @@
 #include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/foundation/text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/plan.hpp>
 #include <det/render/script.hpp>
@@ -65,7 +63,6 @@ BOOST_AUTO_TEST_CASE(slots_become_whole_nodes) {
         BOOST_TEST(plan.shape.nodes == row.nodes, row.slots);
         BOOST_TEST(plan.shape.slots_per_node == row.per_node, row.slots);
         BOOST_TEST((plan.shape.slot_type == SlotType::cuda));
-        BOOST_TEST(plan.array() == "0-0%1");
     }
     auto const none = must(plan_submission(with_slots(0), small_site()));
     BOOST_TEST(none.shape.ranks() == 1);
@@ -150,7 +147,7 @@ BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
 BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
     auto const plan = must(
         plan_submission(config_of("slurm: {sbatch_args: ['--comment=mine', '--time=5']}"), small_site()));
-    auto const options = render::command_line_options(plan, input_named("x"), "abc");
+    auto const options = render::command_line_options(plan, input_named("x"), "det:abc/7");
     BOOST_TEST(join(options, "\n") ==
                "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
                "--comment=det:abc/7\n--chdir=/\n--comment=mine\n--time=5");

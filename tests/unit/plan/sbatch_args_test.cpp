@@ -28,7 +28,7 @@ std::string script_of(plan::SubmissionPlan const& plan) {
 
 /// What stands behind our own options.
 std::string users_part(plan::SubmissionPlan const& plan) {
-    auto options = render::command_line_options(plan, input(), "abc");
+    auto options = render::command_line_options(plan, input(), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);
     return join(options, " ");
 }

@@ -53,6 +53,13 @@ BOOST_AUTO_TEST_CASE(a_refusal_and_silence_are_told_apart_and_slurms_words_stay)
     BOOST_TEST((must_fail(client.partitions()).code == codes::slurm_unreachable));
     runner.answer(Error{codes::no_such_file, "no squeue"});
     BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    runner.answer(Error{codes::timed_out, "'sbatch' did not end within 20 s"});
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::submission_unclear));
+    runner.answer(1, "",
+                  "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n");
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::submission_unclear));
+    runner.answer(1, "", "sbatch: error: Batch job submission failed: Unable to contact slurm controller\n");
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_unreachable));
     runner.answer(0, "Submitted batch job 12\n");
     BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_output));
 }
@@ -84,19 +91,21 @@ BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
 }
 
 BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
-    for (int i = 0; i < 6; ++i) runner.answer(0, "");
+    for (int i = 0; i < 7; ++i) runner.answer(0, "");
     must(client.change({7, 1}, {.nice = 20, .partition = "urgent"}));
     must(client.change({7, {}}, {.priority = 5, .running_tasks_max = 2}));
     must(client.hold({7, 1}));
     must(client.release({7, {}}));
     must(client.move_to_top({{7, {}}, {8, 0}}));
     must(client.signal_batch({7, 1}, "USR2"));
+    must(client.signal_steps({7, 1}, "TERM"));
     BOOST_TEST(runner.line(0) == "scontrol update JobId=7_1 Nice=20 Partition=urgent");
     BOOST_TEST(runner.line(1) == "scontrol update JobId=7 Priority=5 ArrayTaskThrottle=2");
     BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
     BOOST_TEST(runner.line(3) == "scontrol release 7");
     BOOST_TEST(runner.line(4) == "scontrol top 7,8_0");
     BOOST_TEST(runner.line(5) == "scancel --batch --signal=USR2 7_1");
+    BOOST_TEST(runner.line(6) == "scancel --signal=TERM 7_1");
 }
 
 BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {

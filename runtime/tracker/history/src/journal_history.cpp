@@ -54,15 +54,6 @@ Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id) {
 
 }  // namespace
 
-std::optional<std::uint32_t> ExperimentRecord::job() const {
-    for (auto const& event : events) {
-        if (event.kind != event_kinds::created || !event.body.contains("job_id")) continue;
-        auto const& job_id = event.body["job_id"];
-        if (job_id.is_string()) return parse_integer<std::uint32_t>(job_id.get<std::string>());
-    }
-    return std::nullopt;
-}
-
 Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     DET_TRY_ASSIGN(auto const numbers, list_numbers(root_.experiments()));
     std::vector<ExperimentId> ids;

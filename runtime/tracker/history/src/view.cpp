@@ -1,56 +1,76 @@
 #include <det/history/view.hpp>
 
-#include <algorithm>
+#include <map>
 
 namespace det::history {
 namespace {
 
-/// The task of the array that runs this trial. Tasks that still wait together are shown with the array's id
-/// alone.
-std::optional<slurm::JobStatus> find_task(QueueSight const& queue, std::optional<std::uint32_t> job,
-                                          TrialId trial) {
-    if (!job) return std::nullopt;
-    for (auto const& status : queue.jobs) {
-        bool const mine = status.ref.job == *job && (!status.ref.task || *status.ref.task == trial.index);
-        if (mine) return status;
-    }
-    return std::nullopt;
+using Jobs = std::map<slurm::JobRef, slurm::JobStatus const*>;
+
+Jobs by_ref(QueueSight const& queue) {
+    Jobs jobs;
+    for (auto const& job : queue.jobs) jobs.emplace(job.ref, &job);
+    return jobs;
+}
+
+/// Tasks that still wait together may be shown with the array's id alone.
+std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm::JobRef> const& task) {
+    if (!task) return std::nullopt;
+    auto found = jobs.find(*task);
+    if (found == jobs.end()) found = jobs.find(slurm::JobRef{task->job, {}});
+    if (found == jobs.end()) return std::nullopt;
+    return *found->second;
 }
 
 }  // namespace
 
+std::optional<UtcTime> TrialView::started() const {
+    std::optional<UtcTime> first;
+    for (auto const& run : record.runs) {
+        if (run.started && (!first || run.started->time < *first)) first = run.started->time;
+    }
+    return first;
+}
+
+std::optional<UtcTime> TrialView::ended() const {
+    std::optional<UtcTime> last;
+    for (auto const& run : record.runs) {
+        if (run.ended && (!last || *last < run.ended->time)) last = run.ended->time;
+    }
+    return lifecycle::is_terminal(state) ? last : std::nullopt;
+}
+
 std::optional<UtcTime> ExperimentView::started() const {
     std::optional<UtcTime> first;
     for (auto const& trial : trials) {
-        for (auto const& run : trial.record.runs) {
-            if (run.started && (!first || run.started->time < *first)) first = run.started->time;
-        }
+        auto const started = trial.started();
+        if (started && (!first || *started < *first)) first = started;
     }
     return first;
 }
 
 std::optional<UtcTime> ExperimentView::ended() const {
-    if (!lifecycle::is_terminal(state)) return std::nullopt;
     std::optional<UtcTime> last;
+    if (!lifecycle::is_terminal(state)) return last;
     for (auto const& trial : trials) {
-        for (auto const& run : trial.record.runs) {
-            if (run.ended && (!last || *last < run.ended->time)) last = run.ended->time;
-        }
+        auto const ended = trial.ended();
+        if (ended && (!last || *last < *ended)) last = ended;
     }
     return last;
 }
 
 ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue) {
-    auto const job = record.job();
+    auto const jobs = by_ref(queue);
     std::vector<TrialView> trials;
     std::vector<lifecycle::State> states;
     for (auto const& trial : record.trials) {
-        auto task = find_task(queue, job, trial.id);
+        auto task = find_task(jobs, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
         states.push_back(lifecycle::state_of_trial({trial.runs, desired, queue.answered, task}));
         trials.push_back({trial, states.back(), std::move(task)});
     }
-    auto const state = lifecycle::state_of_experiment(job.has_value(), record.desired, states);
+    bool const is_created = !record.arrays().empty();
+    auto const state = lifecycle::state_of_experiment(is_created, record.desired, states);
     return {std::move(record), state, std::move(trials)};
 }
 

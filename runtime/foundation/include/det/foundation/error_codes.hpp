@@ -42,10 +42,12 @@ inline constexpr ErrorCode no_such_template{"no-such-template", ExitCode::absent
 inline constexpr ErrorCode no_such_experiment{"no-such-experiment", ExitCode::absent};
 inline constexpr ErrorCode no_such_trial{"no-such-trial", ExitCode::absent};
 inline constexpr ErrorCode no_such_checkpoint{"no-such-checkpoint", ExitCode::absent};
+inline constexpr ErrorCode no_such_label{"no-such-label", ExitCode::absent};
 
 // Slurm.
 inline constexpr ErrorCode slurm_refused{"slurm-refused", ExitCode::refused_by_slurm};
 inline constexpr ErrorCode slurm_unreachable{"slurm-unreachable", ExitCode::slurm_unreachable};
+inline constexpr ErrorCode submission_unclear{"submission-unclear", ExitCode::slurm_unreachable};
 inline constexpr ErrorCode slurm_output{"slurm-output", ExitCode::could_not};
 inline constexpr ErrorCode not_in_slurm{"not-in-slurm", ExitCode::could_not};
 inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
@@ -66,6 +68,7 @@ inline constexpr ErrorCode timed_out{"timed-out", ExitCode::timed_out};
 inline constexpr ErrorCode interrupted{"interrupted", ExitCode::interrupted};
 inline constexpr ErrorCode transport{"transport", ExitCode::could_not};
 inline constexpr ErrorCode misuse{"misuse", ExitCode::could_not};
+inline constexpr ErrorCode wrong_state{"wrong-state", ExitCode::could_not};
 inline constexpr ErrorCode experiment_failed{"experiment-failed", ExitCode::could_not};
 inline constexpr ErrorCode internal{"internal", ExitCode::internal};
 

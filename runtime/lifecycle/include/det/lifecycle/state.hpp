@@ -16,7 +16,8 @@ enum class State {
     queued,
     starting,  // the job runs, the first step has not begun
     running,
-    stopping,  // the user asked for its end, and it still runs
+    stopping_canceled,  // the user asked for its end, and it still runs
+    stopping_killed,
     paused,
     completed,
     canceled,

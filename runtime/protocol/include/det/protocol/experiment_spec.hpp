@@ -43,6 +43,7 @@ struct ExperimentSpec {
     ExperimentId id;
     std::string name;
     std::string owner;
+    std::optional<ExperimentId> parent = {};  // that it was forked from
     UtcTime created;
     std::string root;  // DET_ROOT, absolute
     std::string pool;

@@ -62,7 +62,12 @@ public:
     std::filesystem::path submitted() const { return experiment_ / "submitted.yaml"; }
     std::filesystem::path config() const { return experiment_ / "config.yaml"; }
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
-    std::filesystem::path script() const { return experiment_ / "script.sbatch"; }
+    std::filesystem::path secrets() const { return experiment_ / "secrets.json"; }
+    /// Of the array whose first task runs that trial.
+    std::filesystem::path script(std::uint32_t first_trial = 0) const {
+        if (first_trial == 0) return experiment_ / "script.sbatch";
+        return experiment_ / ("script-" + std::to_string(first_trial) + ".sbatch");
+    }
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     std::filesystem::path events() const { return experiment_ / "events"; }
     std::filesystem::path desired() const { return experiment_ / "desired"; }

@@ -53,6 +53,8 @@ public:
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
     /// To the batch script's process alone; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
+    /// To the steps, and not to the batch script: what Slurm itself does at the beginning of a GraceTime.
+    virtual Status signal_steps(JobRef const& job, std::string_view signal) = 0;
 
     virtual Result<std::vector<JobStatus>> queue(QueueFilter const& filter) = 0;
     /// Nothing where Slurm does not know it, or has forgotten it.

@@ -17,6 +17,7 @@ public:
     Status change(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;
+    Status signal_steps(JobRef const& job, std::string_view signal) override;
     Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
     Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
     Result<std::vector<Partition>> partitions() override;

@@ -3,6 +3,8 @@
 #include <det/foundation/result.hpp>
 #include <det/yaml/node.hpp>
 
+#include <optional>
+
 namespace det::config {
 
 /// One of the documents that a configuration is made of. Where each value came from is in the value's place.
@@ -36,6 +38,9 @@ yaml::Node add_defaults(yaml::Node const& merged);
 
 /// What creation would refuse: sanity, and what is still missing.
 Diagnostics check_completeness(yaml::Node const& merged);
+
+/// The secrets alone, each under its path; nothing where there are none.
+std::optional<yaml::Node> find_secrets(yaml::Node const& document);
 
 /// For showing: passwords, keys and data.secrets become "********".
 yaml::Node mask_secrets(yaml::Node const& document);

@@ -16,9 +16,6 @@ struct SubmissionPlan {
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     std::vector<std::string> sbatch_args;  // the user's own, behind ours
-
-    /// Slurm's array indices, throttled: "0-0%1".
-    std::string array() const;
 };
 
 /// What can't be run at any site. plan_submission says it too; this asks nobody for a site. Pure.

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/result.hpp>
+#include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/ids.hpp>
 
@@ -16,6 +17,7 @@ struct ScriptInput {
     std::string experiment_name;  // the user's text
     std::filesystem::path experiment_path;
     std::filesystem::path det_launch;  // absolute
+    plan::ArrayPart array = {};
 };
 
 /// Fills a template (templates/job/*.sbatch): {{name}} becomes a value that a shell reads as one word,
@@ -27,6 +29,6 @@ Result<std::string> render_script(std::string_view template_text, plan::Submissi
 
 /// What does not stand in the script, since it holds the user's text: for sbatch's command line. Pure.
 std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, ScriptInput const& input,
-                                              std::string_view root_id);
+                                              std::string_view comment);
 
 }  // namespace det::render

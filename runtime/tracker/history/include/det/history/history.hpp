@@ -4,6 +4,7 @@
 #include <det/protocol/event.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/record.hpp>
+#include <det/slurm/job.hpp>
 
 #include <optional>
 #include <string>
@@ -18,6 +19,19 @@ struct TrialRecord {
     std::vector<lifecycle::RunView> runs;  // runs[n] is run n
 };
 
+/// One job array of an experiment: its task i runs trial first_trial + i. There are several where Slurm's
+/// MaxArraySize is too small for all trials.
+struct ArrayJob {
+    std::uint32_t job = 0;
+    std::uint32_t first_trial = 0;
+    std::uint32_t trial_count = 1;
+
+    bool runs(std::uint32_t trial) const { return trial >= first_trial && trial - first_trial < trial_count; }
+};
+
+/// The body of the `created` event: what ExperimentRecord::arrays() reads.
+Json created_body(std::vector<ArrayJob> const& arrays);
+
 /// An experiment as its directory tells it. What Slurm says comes on top: see view.hpp.
 struct ExperimentRecord {
     ExperimentId id;
@@ -26,8 +40,11 @@ struct ExperimentRecord {
     Desired desired = Desired::run;
     std::vector<TrialRecord> trials;
 
-    /// The array job that was submitted for it; nothing before the `created` event.
-    std::optional<std::uint32_t> job() const;
+    /// The job arrays that were submitted for it, in the order of their trials; none before the `created`
+    /// event.
+    std::vector<ArrayJob> arrays() const;
+    /// The task that runs a trial.
+    std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
 };
 
 /// What chiefs reported in one run.

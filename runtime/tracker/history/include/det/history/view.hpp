@@ -17,6 +17,10 @@ struct TrialView {
     TrialRecord record;
     lifecycle::State state;
     std::optional<slurm::JobStatus> job;
+
+    /// When its first run began and, once it is over, when its last run ended.
+    std::optional<UtcTime> started() const;
+    std::optional<UtcTime> ended() const;
 };
 
 /// An experiment as people see it: what was recorded and what Slurm says, put together.

@@ -1,0 +1,71 @@
+#include <det/journal/event_log.hpp>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "open_experiment.hpp"
+
+namespace det::cli {
+namespace {
+
+class ExperimentActivate final : public Command {
+public:
+    std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        if (auto const activated = activate(session); !activated) return Diagnostics(activated.error());
+        return ExitCode::done;
+    }
+
+private:
+    Status activate(Session& session) const {
+        DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id_, session));
+        DET_TRY(check(experiment));
+        auto const& record = experiment.view.record;
+        // A creation that was cut off is finished here.
+        if (!is_recorded(record))
+            DET_TRY(record_event(experiment, event_kinds::created, history::created_body(record.arrays()),
+                                 session));
+        DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::run));
+        for (auto const& array : record.arrays()) DET_TRY(session.slurm.release({array.job, {}}));
+        if (session.wants_json()) {
+            session.answer(Json{{"id", experiment.id().value}, {"desired", "run"}});
+        } else {
+            session.say(fmt::format("Activated experiment {}", experiment.id().value));
+        }
+        return Ok{};
+    }
+
+    /// Whether the `created` event lies on the disk: one that was made up from Slurm's jobs has no author.
+    static bool is_recorded(history::ExperimentRecord const& record) {
+        for (auto const& event : record.events) {
+            if (event.kind == event_kinds::created) return !event.by.empty();
+        }
+        return false;
+    }
+
+    static Status check(OpenExperiment const& experiment) {
+        auto const state = experiment.view.state;
+        auto const id = experiment.id().value;
+        if (experiment.view.record.arrays().empty() || !experiment.view.record.spec) {
+            return Error{
+                codes::wrong_state,
+                fmt::format("experiment {} never reached Slurm: its creation was cut off", id),
+                fmt::format("create it again; 'det-submit experiment kill {}' puts this one away", id)};
+        }
+        if (lifecycle::is_terminal(state) || experiment.view.record.desired == Desired::cancel ||
+            experiment.view.record.desired == Desired::kill) {
+            return Error{codes::wrong_state,
+                         fmt::format("experiment {} has ended: it is {}", id, to_string(state))};
+        }
+        return Ok{};
+    }
+
+    std::string id_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_activate() { return std::make_unique<ExperimentActivate>(); }
+
+}  // namespace det::cli

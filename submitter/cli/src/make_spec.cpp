@@ -1,0 +1,68 @@
+#include "make_spec.hpp"
+
+#include <det/config/layers.hpp>
+#include <det/yaml/render.hpp>
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint) {
+    if (auto const* command = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *command};
+    return std::get<std::vector<std::string>>(entrypoint);
+}
+
+std::vector<std::string> environment_variables(config::ExperimentConfig const& config, SlotType type) {
+    auto const& kinds = config.environment.environment_variables;
+    auto const& variables = type == SlotType::cuda   ? kinds.cuda
+                            : type == SlotType::rocm ? kinds.rocm
+                                                     : kinds.cpu;
+    std::vector<std::string> list;
+    for (auto const& variable : variables) list.push_back(variable.name + "=" + variable.value);
+    return list;
+}
+
+std::string checkpoint_path(config::ExperimentConfig const& config) {
+    auto const* shared = std::get_if<config::SharedFsStorage>(&config.checkpoint_storage.location);
+    if (shared == nullptr) return "";  // refused by the plan
+    fs::path path(shared->host_path);
+    // An absolute storage_path lies below host_path already.
+    if (shared->storage_path) path /= *shared->storage_path;
+    return path.lexically_normal().string();
+}
+
+Json at_key(Json const& config, char const* key) { return config.value(key, Json::object()); }
+
+}  // namespace
+
+ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
+                         std::optional<pack::PackedContext> const& context, Authorship const& created) {
+    auto const& config = creation.config;
+    auto const effective = yaml::to_json(config::mask_secrets(config.effective));
+    ExperimentSpec spec;
+    spec.id = id;
+    spec.name = config.name;
+    spec.owner = created.owner;
+    spec.parent = creation.parent;
+    spec.created = created.time;
+    spec.root = creation.root.path();
+    spec.pool = creation.plan.pool.name;
+    spec.shape = creation.plan.shape;
+    spec.launch = config.slurm.launch;
+    spec.mpi = config.slurm.mpi;
+    spec.entrypoint = entrypoint_argv(config.entrypoint);
+    spec.environment_variables = environment_variables(config, creation.plan.shape.slot_type);
+    if (context) spec.context = ContextSpec{context->sha256, context->size_bytes};
+    spec.searcher = {config.searcher.name, config.searcher.metric, config.searcher.smaller_is_better,
+                     at_key(effective, "searcher")};
+    spec.hyperparameters = at_key(effective, "hyperparameters");
+    spec.experiment_seed = static_cast<std::uint32_t>(config.reproducibility.experiment_seed.value_or(0));
+    spec.trial_count = creation.plan.trial_count;
+    spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
+    spec.checkpoint_path = checkpoint_path(config);
+    spec.config = effective;
+    return spec;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,18 @@
+#pragma once
+#include <det/pack/pack.hpp>
+#include <det/protocol/experiment_spec.hpp>
+
+#include "create_experiment.hpp"
+
+namespace det::cli {
+
+struct Authorship {
+    std::string owner;
+    UtcTime time;
+};
+
+/// What jobs will know of the experiment: the only configuration that code in jobs reads. Pure.
+ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
+                         std::optional<pack::PackedContext> const& context, Authorship const& created);
+
+}  // namespace det::cli

@@ -1,0 +1,92 @@
+// `experiment create` killed at each of its system calls: what is left is a whole experiment, or one that
+// says that its creation was cut off, and the next creation does not mind.
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <fstream>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "create_support.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+/// What the one who was killed had asked Slurm for is known to its survivors by a file.
+struct KilledFixture : CreateFixture {
+    std::filesystem::path const asked = directory / "asked";
+
+    [[noreturn]] void create_as_tracee() {
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(111);
+        slurm.on_call = [this](std::string const& call) {
+            std::ofstream(asked, std::ios::app) << call << '\n';
+        };
+        ::raise(SIGSTOP);
+        ::_exit(create());
+    }
+
+    /// Lets a child create an experiment and kills it at its n-th stop at a system call. Returns whether it
+    /// came that far.
+    bool create_and_kill(int stop) {
+        auto const child = ::fork();
+        BOOST_REQUIRE(child >= 0);
+        if (child == 0) create_as_tracee();
+        int status = 0;
+        BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+        BOOST_REQUIRE_MESSAGE(WIFSTOPPED(status), "the child can't be traced here: " << status);
+        ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
+        for (int stops = 0;; ++stops) {
+            if (stops == stop) ::kill(child, SIGKILL);
+            ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+            BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+            if (WIFEXITED(status)) {
+                BOOST_REQUIRE(WEXITSTATUS(status) == 0);
+                return false;
+            }
+            if (WIFSIGNALED(status)) return true;
+        }
+    }
+
+    bool had_asked(std::string const& call) const {
+        auto const text = read_file(asked);
+        return text && contains(*text, call);
+    }
+
+    void check_what_is_left() {
+        auto const before = ask("experiment list");
+        BOOST_REQUIRE(before.size() <= 1u);
+        bool const is_whole = !before.empty() && before[0]["state"] != "SUBMITTING";
+        if (had_asked("release")) BOOST_REQUIRE(is_whole);
+        if (is_whole) BOOST_REQUIRE(before[0]["name"] == "example");
+        if (!before.empty() && !is_whole) {
+            BOOST_REQUIRE(run("experiment activate 1") == to_int(ExitCode::could_not));
+            BOOST_REQUIRE(run("experiment kill 1") == 0);
+            BOOST_REQUIRE(ask("experiment list")[0]["state"] == "CANCELED");
+        }
+        BOOST_REQUIRE_MESSAGE(create() == 0, err);
+        BOOST_REQUIRE(ask("experiment list").size() == before.size() + 1);
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(create_killed_test)
+
+BOOST_AUTO_TEST_CASE(a_creation_killed_at_any_system_call_leaves_a_whole_experiment_or_none) {
+    constexpr int stops_max = 20'000;
+    int stop = 0;
+    for (bool was_killed = true; was_killed; ++stop) {
+        BOOST_REQUIRE(stop < stops_max);
+        KilledFixture scene;
+        BOOST_TEST_CONTEXT("killed at stop " << stop) {
+            was_killed = scene.create_and_kill(stop);
+            scene.check_what_is_left();
+        }
+    }
+    BOOST_TEST_MESSAGE("killed " << stop - 1 << " times");
+    BOOST_TEST(stop > 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,228 @@
+// What people do with an experiment that is there: end it, put it away, call it something else.
+#include <det/journal/event_log.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "create_support.hpp"
+#include "example_experiments.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+struct Fixture : CreateFixture {
+    Fixture() { write_examples(root); }
+
+    Desired desired(std::uint32_t id) const { return must(journal::load_desired(experiment(id).desired())); }
+    std::string state(std::uint32_t id) {
+        return ask("experiment describe " + std::to_string(id))["state"].get<std::string>();
+    }
+    bool was_called(std::string const& call) const {
+        return std::find(slurm.calls.begin(), slurm.calls.end(), call) != slurm.calls.end();
+    }
+    void show_job(std::uint32_t id, slurm::JobState state, std::string const& text) {
+        slurm.job = job_of(id, state, text);
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(life_cycle_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_is_archived_is_out_of_sight_and_comes_back) {
+    BOOST_TEST(run("experiment archive 1") == 0, err);
+    BOOST_TEST(ask("experiment list").size() == 3u);
+    BOOST_TEST(ask("experiment list --all").size() == 4u);
+    BOOST_TEST(ask("experiment describe 1")["archived"] == true);
+    BOOST_TEST(run("experiment unarchive 1") == 0, err);
+    BOOST_TEST(ask("experiment list").size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(only_what_has_ended_is_archived) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    BOOST_TEST(run("experiment archive 2") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "it is RUNNING"), err);
+    BOOST_TEST(ask("experiment describe 2")["archived"] == false);
+}
+
+BOOST_AUTO_TEST_CASE(names_descriptions_and_labels_change_and_are_shown) {
+    BOOST_TEST(run({"experiment", "set", "name", "1", "a better name"}) == 0, err);
+    BOOST_TEST(run({"experiment", "set", "description", "1", "two \x1b[31mwords"}) == 0, err);
+    for (auto const* label : {"mnist", "first", "mnist"})
+        BOOST_TEST(run({"e", "label", "add", "1", label}) == 0, err);
+    auto const now = ask("experiment describe 1");
+    BOOST_TEST(now["name"] == "a better name");
+    BOOST_TEST(now["labels"] == (Json{"first", "mnist"}));
+    BOOST_TEST(run("experiment describe 1") == 0);
+    BOOST_TEST(contains(out, "Description:   two \\x1b[31mwords\nLabels:        first, mnist\n"), out);
+    BOOST_TEST(run("experiment list") == 0);
+    BOOST_TEST(contains(out, "a better name"), out);
+    BOOST_TEST(run("e label remove 1 first") == 0, err);
+    BOOST_TEST(run("e label remove 1 first") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "it has: mnist"), err);
+    BOOST_TEST(ask("experiment describe 1")["labels"] == Json{"mnist"});
+    BOOST_TEST(run({"experiment", "set", "name", "1", ""}) == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_runs_may_save_its_work_when_its_experiment_is_cancelled) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    BOOST_TEST(run("experiment cancel 2") == 0, err);
+    BOOST_TEST(was_called("signal-steps 4712_0 TERM"));
+    BOOST_TEST((desired(2) == Desired::cancel));
+    BOOST_TEST(state(2) == "STOPPING_CANCELED");
+    BOOST_TEST(run("experiment kill 2") == 0, err);
+    BOOST_TEST(was_called("cancel 4712_0"));
+    BOOST_TEST(state(2) == "STOPPING_KILLED");
+    BOOST_TEST(run("experiment cancel 2") == 0, err);
+    BOOST_TEST((desired(2) == Desired::kill));  // what is milder takes nothing back
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_waits_has_nothing_to_save) {
+    auto const waiting = create_example(root, 20);
+    show_job(20, slurm::JobState::pending, "PENDING");
+    BOOST_TEST(run("experiment cancel 20") == 0, err);
+    BOOST_TEST(was_called("cancel 4730_0"));
+    show_job(20, slurm::JobState::canceled, "CANCELLED");
+    BOOST_TEST(state(20) == "CANCELED");
+    slurm.job.reset();  // and once Slurm has forgotten it
+    BOOST_TEST(state(20) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(what_has_ended_is_not_ended_again) {
+    auto const calls = slurm.calls.size();
+    for (auto const* command : {"experiment cancel 1", "experiment kill 1", "trial kill 1.0"}) {
+        BOOST_TEST(run(command) == to_int(ExitCode::could_not), command);
+        BOOST_TEST(contains(err, "has ended: it is COMPLETED"), err);
+    }
+    BOOST_TEST((desired(1) == Desired::run));
+    for (auto i = calls; i < slurm.calls.size(); ++i) BOOST_TEST(slurm.calls[i] == "queue");
+}
+
+BOOST_AUTO_TEST_CASE(one_trial_is_killed_alone) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    BOOST_TEST(run("trial kill 2.0") == 0, err);
+    BOOST_TEST(was_called("cancel 4712_0"));
+    BOOST_TEST((desired(2) == Desired::run));
+    BOOST_TEST((must(journal::load_desired(experiment(2).trial(0).desired())) == Desired::kill));
+    BOOST_TEST(run("trial kill 2.7") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(a_creation_that_was_cut_off_is_finished_or_put_away) {
+    auto const lost = create_example(root, 21);
+    for (auto const& name : must(list_directory(lost.events())))
+        std::filesystem::remove(lost.events() / name);
+    BOOST_TEST(state(21) == "SUBMITTING");
+    BOOST_TEST(run("experiment activate 21") == to_int(ExitCode::could_not));  // Slurm knows no job of it
+    BOOST_TEST(contains(err, "never reached Slurm"), err);
+
+    auto held = job_of(21, slurm::JobState::pending, "PENDING");
+    BOOST_TEST(create(" --paused") == 0, err);
+    auto const comment = slurm.submissions.back().options;
+    auto const mark = std::find_if(comment.begin(), comment.end(),
+                                   [](auto const& option) { return option.starts_with("--comment=det:"); });
+    BOOST_REQUIRE(mark != comment.end());
+    held.comment = mark->substr(std::string("--comment=").size());
+    held.comment = held.comment.substr(0, held.comment.find('/')) + "/21";
+    slurm.job = held;
+    BOOST_TEST(run("experiment activate 21") == 0, err);
+    BOOST_TEST(was_called("release 4731"));
+    BOOST_TEST(state(21) == "QUEUED");
+
+    BOOST_TEST(run("experiment kill 10") == 0, err);  // of this one Slurm never heard
+    BOOST_TEST(state(10) == "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(a_paused_creation_waits_until_it_is_activated) {
+    BOOST_TEST(create(" --paused") == 0, err);
+    BOOST_TEST(contains(err, "experiment activate 11"), err);
+    BOOST_TEST(!was_called("release 4711"));
+    auto held = job_of(1, slurm::JobState::pending, "PENDING");
+    held.ref = {4711, 0};
+    slurm.job = held;
+    BOOST_TEST(state(11) == "PAUSED");
+    BOOST_TEST(run("experiment activate 11") == 0, err);
+    BOOST_TEST(was_called("release 4711"));
+    BOOST_TEST(state(11) == "QUEUED");
+}
+
+BOOST_AUTO_TEST_CASE(slots_at_once_are_limited_where_slurm_lets_us) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    BOOST_TEST(run("experiment set max-slots 2 17") == 0, err);
+    BOOST_TEST(was_called("change 4712 running=2"));  // trials of 8 slots
+    BOOST_TEST(ask("experiment describe 2")["max_slots"] == 17);
+    BOOST_TEST(run("experiment set max-slots 2 7") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment set max-slots 2 many") == to_int(ExitCode::usage));
+    slurm.refused = {"change"};
+    BOOST_TEST(run("experiment set max-slots 2 8") == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(contains(err, "a Slurm operator can change it"), err);
+    BOOST_TEST(ask("experiment describe 2")["max_slots"] == 17);
+}
+
+BOOST_AUTO_TEST_CASE(the_configuration_is_shown_as_it_runs_and_as_it_was_written) {
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(run("experiment config 11") == 0, err);
+    BOOST_TEST(contains(out, "slots_per_trial: 8\n"), out);
+    BOOST_TEST(contains(out, "max_restarts: 5\n"), out);
+    BOOST_TEST(run("experiment config 11 --as-written") == 0, err);
+    BOOST_TEST(out == config_text());
+    BOOST_TEST(ask("experiment config 11")["name"] == "example");
+}
+
+BOOST_AUTO_TEST_CASE(lists_come_as_values_with_commas_too) {
+    BOOST_TEST(run({"experiment", "set", "name", "1", "a, \"b\""}) == 0, err);
+    BOOST_TEST(run("experiment list --csv") == 0, err);
+    BOOST_TEST(out.starts_with("ID,Owner,Name,State,Trials,Started,Ended,Resource Pool\n"), out);
+    BOOST_TEST(contains(out, "1,researcher,\"a, \"\"b\"\"\",COMPLETED,1/1,"), out);
+    BOOST_TEST(run("e lt 1 --csv") == 0, err);
+    BOOST_TEST(contains(out, "\n1.0,COMPLETED,2,"), out);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_is_described) {
+    BOOST_TEST(run("trial describe 1.0") == 0, err);
+    check_golden("cli/trial_describe.txt", out);
+    BOOST_TEST(ask("trial describe 1")["runs"].size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {
+    auto mine = job_of(2, slurm::JobState::running, "RUNNING");
+    mine.comment = "det:0123abcd/2";
+    mine.nodes = 2;
+    mine.tres_per_node = "gres:gpu:4";
+    mine.node_list = "n[0-1]";
+    mine.user = "researcher";
+    mine.partition = "compute";
+    auto theirs = mine;
+    theirs.ref = {99, {}};
+    theirs.comment = "";
+    theirs.user = "colleague";
+    theirs.name = "for\nged\x1b[1m";
+    theirs.tres_per_node = "N/A";
+    theirs.cpus = 16;
+    auto waiting = mine;
+    waiting.ref = {100, {}};
+    waiting.state = slurm::JobState::pending;
+    slurm.other_jobs = {mine, theirs, waiting};
+    BOOST_TEST(run("task list") == 0, err);
+    check_golden("cli/task_list.txt", out);
+    BOOST_TEST(ask("task list --resource-pool urgent").empty());
+    BOOST_TEST(ask("task list")[0]["slots"] == 16);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_there_and_who_does_not_answer_are_told_apart) {
+    for (std::string const command : {"experiment activate", "experiment archive", "experiment cancel",
+                                      "experiment config", "experiment kill", "experiment list-trials",
+                                      "experiment unarchive", "trial describe", "trial kill"}) {
+        BOOST_TEST(run(command + " 77") == to_int(ExitCode::absent), command);
+        BOOST_TEST(run(command + " x") == to_int(ExitCode::usage), command);
+    }
+    slurm.is_down = true;
+    for (std::string const command : {"experiment activate 2", "experiment cancel 2", "experiment kill 2",
+                                      "experiment set max-slots 2 8", "task list", "trial kill 2"}) {
+        BOOST_TEST(run(command) == to_int(ExitCode::slurm_unreachable), command);
+    }
+    BOOST_TEST((desired(2) == Desired::run));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

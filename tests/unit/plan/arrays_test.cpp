@@ -1,0 +1,50 @@
+#include <det/plan/arrays.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+
+using namespace det;
+using namespace det::plan;
+
+BOOST_AUTO_TEST_SUITE(arrays_test)
+
+BOOST_AUTO_TEST_CASE(what_fits_is_one_array) {
+    BOOST_TEST((split_into_arrays(1, 1, 1001) == std::vector<ArrayPart>{{0, 1, 1}}));
+    BOOST_TEST((split_into_arrays(1001, 16, 1001) == std::vector<ArrayPart>{{0, 1001, 16}}));
+    BOOST_TEST(ArrayPart({0, 1001, 16}).indices() == "0-1000%16");
+}
+
+BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
+    BOOST_TEST((split_into_arrays(5, 5, 2) == std::vector<ArrayPart>{{0, 1, 1}, {1, 2, 2}, {3, 2, 2}}));
+    for (std::uint32_t trials = 1; trials < 60; ++trials) {
+        for (std::uint32_t running = 1; running <= trials; ++running) {
+            for (std::uint32_t size_max : {1u, 2u, 7u, 59u}) {
+                auto const arrays = split_into_arrays(trials, running, size_max);
+                std::uint32_t next = 0, at_once = 0;
+                for (auto const& array : arrays) {
+                    BOOST_REQUIRE(array.first_trial == next);
+                    BOOST_REQUIRE((array.trial_count >= 1 && array.trial_count <= size_max));
+                    BOOST_REQUIRE((array.running_max >= 1 && array.running_max <= array.trial_count));
+                    next += array.trial_count;
+                    at_once += array.running_max;
+                }
+                BOOST_REQUIRE(next == trials);
+                BOOST_REQUIRE(at_once <= std::max<std::size_t>(running, arrays.size()));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_cluster_says_how_large_an_array_may_be) {
+    auto const cluster = [](std::string const& size, std::string const& jobs) {
+        return slurm::ClusterConfig({{"MaxArraySize", size}, {"MaxJobCount", jobs}});
+    };
+    BOOST_TEST(must(array_size_max(cluster("501", "10000"), 10000)) == 501u);
+    BOOST_TEST(must(array_size_max(slurm::ClusterConfig(), 10)) == 1001u);
+    BOOST_TEST((must_fail(array_size_max(cluster("0", "10000"), 2)).code == codes::not_supported));
+    auto const too_many = must_fail(array_size_max(cluster("501", "10000"), 10001));
+    BOOST_TEST(too_many.message.find("MaxJobCount=10000") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
