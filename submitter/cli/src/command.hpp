@@ -70,6 +70,7 @@ std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_search_preview();
 std::unique_ptr<Command> make_template_create();
 std::unique_ptr<Command> make_template_describe();
 std::unique_ptr<Command> make_template_list();

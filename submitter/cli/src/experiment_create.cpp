@@ -64,6 +64,12 @@ private:
         return ExitCode::done;
     }
 
+    /// Of a search; nothing of a single trial.
+    static std::string describe_trials(plan::SubmissionPlan const& plan) {
+        if (plan.trial_count == 1) return "";
+        return fmt::format("{} trials, {} at a time, each on ", plan.trial_count, plan.concurrent_trials_max);
+    }
+
     static Outcome create(Creation const& creation, Session& session) {
         auto const created = create_experiment(creation, session);
         if (!created) return created.error();
@@ -75,14 +81,15 @@ private:
                                 {"resource_pool", creation.plan.pool.name},
                                 {"nodes", shape.nodes},
                                 {"slots_per_node", shape.slots_per_node},
+                                {"trial_count", creation.plan.trial_count},
                                 {"path", created->path.string()}});
         } else {
             session.out << fmt::format("Created experiment {}\n", created->id.value);
-            session.say(
-                fmt::format("job {} in pool '{}': {} node{} of {} slots; follow it with "
-                            "'det-submit experiment wait {}'",
-                            created->job, creation.plan.pool.name, shape.nodes, shape.nodes == 1 ? "" : "s",
-                            shape.slots_per_node, created->id.value));
+            session.say(fmt::format(
+                "job {} in pool '{}': {}{} node{} of {} slots; follow it with "
+                "'det-submit experiment wait {}'",
+                created->job, creation.plan.pool.name, describe_trials(creation.plan), shape.nodes,
+                shape.nodes == 1 ? "" : "s", shape.slots_per_node, created->id.value));
         }
         return ExitCode::done;
     }
