@@ -1,18 +1,25 @@
 #include <det/search/random.hpp>
 
 #include <bit>
-#include <cassert>
+#include <limits>
 
 namespace det::search {
 
-std::uint32_t Random::below(std::uint64_t bound) {
-    assert(bound > 0 && bound <= std::uint64_t{1} << 32);
-    auto const limit = static_cast<std::uint32_t>(bound - 1);
+std::uint64_t Random::up_to(std::uint64_t limit) {
     if (limit == 0) return 0;
-    auto const mask = static_cast<std::uint32_t>((std::uint64_t{1} << std::bit_width(limit)) - 1);
+    auto const mask = std::numeric_limits<std::uint64_t>::max() >> std::countl_zero(limit);
+    bool const is_one_word = limit <= std::numeric_limits<std::uint32_t>::max();
     for (;;) {
-        if (auto const value = bits32() & mask; value <= limit) return value;
+        std::uint64_t value = bits32();
+        if (!is_one_word) value = value << 32 | bits32();
+        if (value &= mask; value <= limit) return value;
     }
+}
+
+double Random::unit() {
+    double const upper = bits32() >> 5;  // 27 bits
+    double const lower = bits32() >> 6;  // 26 bits
+    return (upper * 0x1p26 + lower) / 0x1p53;
 }
 
 }  // namespace det::search

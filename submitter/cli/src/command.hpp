@@ -88,6 +88,7 @@ std::unique_ptr<Command> make_experiment_set_name();
 std::unique_ptr<Command> make_experiment_unarchive();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_search_preview();
 std::unique_ptr<Command> make_task_list();
 std::unique_ptr<Command> make_template_create();
 std::unique_ptr<Command> make_template_describe();

@@ -36,6 +36,7 @@ constexpr CommandEntry entries[] = {
     {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
     {"config", "defaults", "every key, its default and its meaning", make_config_defaults},
     {"config", "schema", "a JSON Schema, for editors", make_config_schema},
+    {"search", "preview", "the trials that a configuration makes", make_search_preview},
     {"template", "list", "configuration templates: yours and the shipped ones", make_template_list},
     {"template", "describe", "what a template says", make_template_describe},
     {"template", "create", "make a template of a file", make_template_create},

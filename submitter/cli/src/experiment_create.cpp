@@ -83,6 +83,12 @@ private:
         return ExitCode::done;
     }
 
+    /// Of a search; nothing of a single trial.
+    static std::string describe_trials(plan::SubmissionPlan const& plan) {
+        if (plan.trial_count == 1) return "";
+        return fmt::format("{} trials, {} at a time, each on ", plan.trial_count, plan.concurrent_trials_max);
+    }
+
     Outcome create(Creation const& creation, Session& session) const {
         auto const created = create_experiment(creation, session);
         if (!created) return created.error();
@@ -96,15 +102,17 @@ private:
                                 {"resource_pool", creation.plan.pool.name},
                                 {"nodes", shape.nodes},
                                 {"slots_per_node", shape.slots_per_node},
+                                {"trial_count", creation.plan.trial_count},
                                 {"path", created->path.string()}});
         } else {
             session.out << fmt::format("Created experiment {}\n", created->id.value);
             session.say(
-                fmt::format("job {} in pool '{}': {} node{} of {} slots; {} it with "
+                fmt::format("job {} in pool '{}': {}{} node{} of {} slots; {} it with "
                             "'det-submit experiment {} {}'",
-                            fmt::join(created->jobs, ", "), creation.plan.pool.name, shape.nodes,
-                            shape.nodes == 1 ? "" : "s", shape.slots_per_node, paused_ ? "start" : "follow",
-                            paused_ ? "activate" : "wait", created->id.value));
+                            fmt::join(created->jobs, ", "), creation.plan.pool.name,
+                            describe_trials(creation.plan), shape.nodes, shape.nodes == 1 ? "" : "s",
+                            shape.slots_per_node, paused_ ? "start" : "follow", paused_ ? "activate" : "wait",
+                            created->id.value));
         }
         return ExitCode::done;
     }

@@ -1,6 +1,6 @@
 #include "hyperparameters.hpp"
 
-#include <det/search/draw.hpp>
+#include <det/search/search.hpp>
 
 namespace det::cli {
 namespace {
@@ -18,7 +18,7 @@ void add(std::string& text, std::string const& path, Json const& value) {
 }  // namespace
 
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial) {
-    auto const draw = search::draw_trial(spec.hyperparameters, spec.experiment_seed, trial);
+    auto const draw = search::draw_trial(spec, trial);
     return draw ? draw->hyperparameters : Json::object();
 }
 

@@ -1,6 +1,7 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
+#include <det/plan/search.hpp>
 #include <det/yaml/render.hpp>
 
 namespace det::cli {
@@ -32,8 +33,6 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
     return path.lexically_normal().string();
 }
 
-Json at_key(Json const& config, char const* key) { return config.value(key, Json::object()); }
-
 }  // namespace
 
 ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
@@ -54,10 +53,10 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
     spec.entrypoint = entrypoint_argv(config.entrypoint);
     spec.environment_variables = environment_variables(config, creation.plan.shape.slot_type);
     if (context) spec.context = ContextSpec{context->sha256, context->size_bytes};
-    spec.searcher = {config.searcher.name, config.searcher.metric, config.searcher.smaller_is_better,
-                     at_key(effective, "searcher")};
-    spec.hyperparameters = at_key(effective, "hyperparameters");
-    spec.experiment_seed = static_cast<std::uint32_t>(config.reproducibility.experiment_seed.value_or(0));
+    auto search = plan::search_input(config);
+    spec.searcher = std::move(search.searcher);
+    spec.hyperparameters = std::move(search.hyperparameters);
+    spec.experiment_seed = search.experiment_seed;
     spec.trial_count = creation.plan.trial_count;
     spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
     spec.checkpoint_path = checkpoint_path(config);

@@ -1,4 +1,5 @@
 #include <det/plan/plan.hpp>
+#include <det/plan/search.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -59,13 +60,6 @@ Result<TrialShape> fit_to_whole_nodes(ExperimentConfig const& config, site::Pool
     return TrialShape{static_cast<int>(nodes), static_cast<int>(per_node), pool.slot_type};
 }
 
-Status check_searcher(ExperimentConfig const& config) {
-    if (config.searcher.name == "single") return Ok{};
-    return at(config, "searcher.name",
-              Error{codes::not_supported, fmt::format("searcher '{}' can't be run yet", config.searcher.name),
-                    "use 'single'"});
-}
-
 Status check_storage(ExperimentConfig const& config) {
     if (config.checkpoint_storage.type == "shared_fs") return Ok{};
     return at(config, "checkpoint_storage.type",
@@ -74,33 +68,12 @@ Status check_storage(ExperimentConfig const& config) {
                     "use 'shared_fs'"});
 }
 
-/// Each hyperparameter that is drawn from a range, with its path.
-void check_hyperparameters(ExperimentConfig const& config, config::Hyperparameters const& parameters,
-                           std::string const& prefix, Diagnostics& found) {
-    for (auto const& [name, parameter] : parameters) {
-        auto const path = prefix + "." + name;
-        if (auto const* nested = std::get_if<config::Hyperparameters>(&parameter.value)) {
-            check_hyperparameters(config, *nested, path, found);
-        } else if (!std::holds_alternative<config::ConstHyperparameter>(parameter.value)) {
-            found.report(
-                at(config, path,
-                   Error{codes::not_supported,
-                         fmt::format("{} is drawn from a range; the single searcher runs constants", path),
-                         "give it a value"}));
-        }
-    }
-}
-
 }  // namespace
 
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
-    auto const note = [&found](auto&& result) {
-        if (!result) found.report(std::move(result).error());
-    };
-    note(check_searcher(config));
-    note(check_storage(config));
-    check_hyperparameters(config, config.hyperparameters, "hyperparameters", found);
+    if (auto searched = plan_search(config); !searched) found.append(std::move(searched).error());
+    if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
     return found;
 }
 
@@ -118,6 +91,9 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     }
     plan.sbatch_args = config.slurm.sbatch_args;
     if (found.has_errors()) return found;
+    DET_TRY_ASSIGN(auto const search, plan_search(config));
+    plan.trial_count = search.trial_count();
+    plan.concurrent_trials_max = search.concurrent_trials_max();
     return plan;
 }
 

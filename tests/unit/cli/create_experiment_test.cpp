@@ -156,6 +156,7 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},
                                          {"slots_per_node", 4},
+                                         {"trial_count", 1},
                                          {"path", experiment(1).path().string()}}));
 }
 

@@ -6,6 +6,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/search/search.hpp>
 #include <det/supervisor/archive.hpp>
 #include <det/supervisor/prepare_node.hpp>
 
@@ -94,6 +95,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) 
     spec.id = {7};
     spec.root = directory / "root";
     spec.context = ContextSpec{hash, 1};
+    spec.searcher = {"single", "loss", true, Json::object()};
     spec.hyperparameters = Json{{"lr", {{"type", "const"}, {"val", 0.1}}}};
     spec.experiment_seed = 42;
     spec.config = Json{{"debug", true}};
@@ -120,6 +122,31 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) 
     BOOST_TEST(!cluster.latest_checkpoint.has_value());
     BOOST_TEST(must(read_file(directory / "run" / "work" / "train.py")) == "print(1)\n");
     BOOST_TEST(!must(preemption::NoticePage::open(directory / "run/preempt")).is_raised());
+}
+
+BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
+    shell("mkdir -p root/experiments/7");
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.root = directory / "root";
+    spec.searcher = {"random", "loss", true, {{"max_trials", 6}}};
+    spec.hyperparameters = Json::parse(R"({"lr": {"type": "double", "minval": 0, "maxval": 1}})");
+    spec.experiment_seed = 42;
+    spec.trial_count = 6;
+    must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
+    for (std::uint32_t const index : {0U, 5U}) {
+        auto const run = directory / ("run" + std::to_string(index));
+        must(make_directory(run));
+        Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
+                                       {"DET_TRIAL_ID", std::to_string(7'000'000 + index)},
+                                       {"DET_RUN_HOSTS", "n0"},
+                                       {"SLURMD_NODENAME", "n0"}});
+        must(supervisor::prepare_node(run, 0, environment));
+        auto const trial = must(parse_trial_info(must(read_file(run / "info/trial.json"))));
+        auto const draw = must(search::draw_trial(spec, index));
+        BOOST_TEST((trial.hparams == draw.hyperparameters));
+        BOOST_TEST(trial.trial_seed == draw.seed);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_script_of_the_users_own_gets_cluster_info_without_a_trial) {

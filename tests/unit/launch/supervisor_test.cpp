@@ -53,6 +53,7 @@ struct Fixture {
         a.spec.shape = {2, 4, SlotType::cuda};
         a.spec.launch = Launch::rank;
         a.spec.max_restarts = 2;
+        a.spec.searcher.name = "single";
         a.spec.checkpoint_path = root / "checkpoints";
         a.spec.entrypoint = {"sh", "-c", "./train 'a b'"};
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};

@@ -6,7 +6,7 @@
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/search/draw.hpp>
+#include <det/search/search.hpp>
 #include <det/supervisor/archive.hpp>
 #include <det/supervisor/prepare_node.hpp>
 
@@ -69,8 +69,7 @@ Status write_trial_info(fs::path const& info, RunVariables const& run, Experimen
                         std::string const& spec_text) {
     auto const trial = parse_trial_id(run.text(variables::trial_id));
     if (!trial) return Error{codes::bad_value, fmt::format("{} is not set", variables::trial_id)};
-    DET_TRY_ASSIGN(auto const draw,
-                   search::draw_trial(spec.hyperparameters, spec.experiment_seed, trial->index));
+    DET_TRY_ASSIGN(auto const draw, search::draw_trial(spec, trial->index));
     TrialInfo const trial_info{*trial,
                                run.number<std::uint32_t>(variables::trial_run_id),
                                draw.seed,

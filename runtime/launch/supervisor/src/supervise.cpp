@@ -2,7 +2,7 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
-#include <det/search/draw.hpp>
+#include <det/search/search.hpp>
 #include <det/slurm/step_process.hpp>
 #include <det/supervisor/resume_point.hpp>
 #include <det/supervisor/run_environment.hpp>
@@ -177,9 +177,7 @@ Result<lifecycle::RunVerdict> run_once(Assignment const& assignment, Notices& no
     auto const trial = assignment.experiment.trial(assignment.trial.index);
     checkpoint::SharedFsStore const store(assignment.spec.checkpoint_path);
     DET_TRY_ASSIGN(auto const resume, find_resume_point(trial, store));
-    DET_TRY_ASSIGN(auto const draw,
-                   search::draw_trial(assignment.spec.hyperparameters, assignment.spec.experiment_seed,
-                                      assignment.trial.index));
+    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment.spec, assignment.trial.index));
     DET_TRY_ASSIGN(auto run, Run::begin(assignment, resume, around.clock.now()));
     auto const name = to_string(RunId{assignment.trial, resume.next_run});
     around.say(fmt::format("run {} begins on {} at step {}", name, assignment.hosts, resume.steps_completed));

@@ -1,0 +1,52 @@
+#pragma once
+#include <det/protocol/experiment_spec.hpp>
+#include <det/search/random.hpp>
+#include <det/search/space.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace det::search {
+
+struct Method;  // a searcher, see src/method.hpp
+
+/// What the searcher gives a trial.
+struct TrialDraw {
+    Json hyperparameters = Json::object();
+    std::uint32_t seed = 0;
+    friend bool operator==(TrialDraw const&, TrialDraw const&) = default;
+};
+
+/// The trials of an experiment: how many there are, and what each is given. A pure function of what is
+/// configured and of the experiment's seed, so that whoever computes draw i finds the same. Values only.
+class Search {
+public:
+    /// Everything that can't be searched at once. No more than trials_per_experiment_max trials.
+    static Result<Search, Refusals> parse(SearcherSpec const& searcher, Json const& hyperparameters,
+                                          std::uint32_t experiment_seed);
+
+    /// 0 for a grid without hyperparameters.
+    std::uint32_t trial_count() const { return trial_count_; }
+    /// How many run at the same time; at least 1.
+    std::uint32_t concurrent_trials_max() const { return concurrent_trials_max_; }
+    Space const& space() const { return space_; }
+
+    /// index < trial_count().
+    TrialDraw draw(std::uint32_t index) const;
+    /// The first trials, in the order in which they are started; not more than there are.
+    std::vector<TrialDraw> draw_first(std::uint32_t count) const;
+
+private:
+    TrialDraw draw_next(std::uint32_t index, Random& random) const;
+
+    Method const* method_ = nullptr;
+    Space space_;
+    std::uint32_t experiment_seed_ = 0;
+    std::uint32_t trial_count_ = 0;
+    std::uint32_t concurrent_trials_max_ = 1;
+};
+
+/// What the index-th trial of an experiment is given, for whoever has its specification.
+Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
+
+}  // namespace det::search

@@ -1,0 +1,63 @@
+#pragma once
+#include <det/foundation/error.hpp>
+#include <det/foundation/result.hpp>
+#include <det/protocol/document.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace det::search {
+
+struct Constant {
+    Json value;
+};
+/// Both ends included. count: how many points a grid has on it.
+struct IntRange {
+    std::int64_t minval = 0, maxval = 0;
+    std::optional<std::uint64_t> count = {};
+    std::uint64_t width() const {
+        return static_cast<std::uint64_t>(maxval) - static_cast<std::uint64_t>(minval);
+    }
+};
+struct DoubleRange {
+    double minval = 0, maxval = 0;
+    std::optional<std::uint64_t> count = {};
+};
+/// base to the power of what lies between minval and maxval.
+struct LogRange {
+    double minval = 0, maxval = 0, base = 10;
+    std::optional<std::uint64_t> count = {};
+};
+struct Choices {
+    std::vector<Json> vals;
+};
+
+/// One hyperparameter that has a value of its own; nested ones have a path of several names.
+struct Dimension {
+    std::vector<std::string> path;
+    std::variant<Constant, IntRange, DoubleRange, LogRange, Choices> values;
+
+    std::string name() const;  // "opt.lr"
+};
+
+/// Names sorted, nested ones depth first: the order in which Determined draws, and in which grids count.
+using Space = std::vector<Dimension>;
+
+/// What can't be searched, and where in the configuration it is said: "hyperparameters.opt.lr".
+struct Refusal {
+    std::string path;
+    Error error;
+};
+using Refusals = std::vector<Refusal>;
+
+/// Hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}, nested ones as plain
+/// maps, anything else a constant. Every value that can be drawn is finite.
+Result<Space, Refusals> parse_space(Json const& hyperparameters);
+
+/// The hyperparameters of a trial; one value for each dimension.
+Json assemble(Space const& space, std::vector<Json> values);
+
+}  // namespace det::search

@@ -1,0 +1,127 @@
+#include <det/protocol/ids.hpp>
+#include <det/search/search.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/format.h>
+
+#include "grid_search.hpp"
+#include "method.hpp"
+#include "numbers.hpp"
+#include "random_search.hpp"
+
+namespace det::search {
+namespace {
+
+/// Determined draws a request id for each trial between its hyperparameters and its seed.
+constexpr int request_id_words = 4;
+constexpr std::uint64_t trial_seeds = std::uint64_t{1} << 31;
+
+Result<std::uint64_t, Refusals> one_trial(Json const&, Space const&) { return std::uint64_t{1}; }
+
+Json next_sample(Space const& space, std::uint32_t, std::uint32_t, Random& random) {
+    return sample_point(space, random);
+}
+
+/// Determined takes its list of points from the end.
+Json next_of_grid(Space const& space, std::uint32_t index, std::uint32_t count, Random&) {
+    return grid_point(space, count - 1 - index);
+}
+
+void skip_nothing(Space const&, Random&) {}
+
+constexpr Method methods[] = {
+    {"single", one_trial, next_sample, skip_point},
+    {"random", count_random_trials, next_sample, skip_point},
+    {"grid", count_grid_points, next_of_grid, skip_nothing},
+};
+
+Result<Method const*, Refusals> require_method(std::string const& name) {
+    for (auto const& method : methods) {
+        if (method.name == name) return &method;
+    }
+    return Refusals{
+        {"searcher.name", Error{codes::not_supported, fmt::format("searcher '{}' can't be run yet", name),
+                                "use 'single', 'random' or 'grid'"}}};
+}
+
+Refusals too_many(Method const& method, std::uint64_t trials, Space const& space) {
+    auto const limit =
+        fmt::format("more than the {} trials that an experiment can have", trials_per_experiment_max);
+    if (method.name == "grid") {
+        return {{"hyperparameters",
+                 Error{codes::bad_value,
+                       fmt::format("the grid ({}) has {} points, {}", describe_grid(space),
+                                   trials == UINT64_MAX ? "2^64 or more" : std::to_string(trials), limit),
+                       "lower a 'count', or use the searcher 'random' with max_trials"}}};
+    }
+    return {{"searcher.max_trials", Error{codes::bad_value, fmt::format("{} are {}", trials, limit)}}};
+}
+
+/// max_concurrent_trials: 0 is no limit.
+std::uint32_t at_the_same_time(Json const& options, std::uint32_t trials) {
+    std::uint64_t const limit = find_positive(options, "max_concurrent_trials").value_or(trials);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(limit, 1, std::max(trials, 1U)));
+}
+
+std::uint32_t draw_seed(Random& random) {
+    for (int word = 0; word < request_id_words; ++word) random.bits32();
+    return static_cast<std::uint32_t>(random.below(trial_seeds));
+}
+
+}  // namespace
+
+Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const& hyperparameters,
+                                       std::uint32_t experiment_seed) {
+    Search search;
+    search.experiment_seed_ = experiment_seed;
+    auto method = require_method(searcher.name);
+    auto space = parse_space(hyperparameters);
+    Refusals refusals;
+    if (!method) refusals = std::move(method).error();
+    if (!space) std::ranges::move(std::move(space).error(), std::back_inserter(refusals));
+    if (!refusals.empty()) return refusals;
+    search.method_ = *method;
+    search.space_ = *std::move(space);
+    DET_TRY_ASSIGN(auto const trials, search.method_->count_trials(searcher.options, search.space_));
+    if (trials > trials_per_experiment_max) return too_many(*search.method_, trials, search.space_);
+    search.trial_count_ = static_cast<std::uint32_t>(trials);
+    search.concurrent_trials_max_ = at_the_same_time(searcher.options, search.trial_count_);
+    return search;
+}
+
+TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {
+    TrialDraw draw;
+    draw.hyperparameters = method_->next_point(space_, index, trial_count_, random);
+    draw.seed = draw_seed(random);
+    return draw;
+}
+
+TrialDraw Search::draw(std::uint32_t index) const {
+    assert(index < trial_count_);
+    Random random(experiment_seed_);
+    for (std::uint32_t trial = 0; trial < index; ++trial) {
+        method_->skip_point(space_, random);
+        draw_seed(random);
+    }
+    return draw_next(index, random);
+}
+
+std::vector<TrialDraw> Search::draw_first(std::uint32_t count) const {
+    Random random(experiment_seed_);
+    std::vector<TrialDraw> draws;
+    auto const end = std::min(count, trial_count_);
+    draws.reserve(end);
+    for (std::uint32_t index = 0; index < end; ++index) draws.push_back(draw_next(index, random));
+    return draws;
+}
+
+Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index) {
+    auto search = Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
+    if (!search) return std::move(search).error().front().error;
+    if (index < search->trial_count()) return search->draw(index);
+    return Error{codes::no_such_trial, fmt::format("the searcher makes {} trials: there is no trial {}",
+                                                   search->trial_count(), index)};
+}
+
+}  // namespace det::search

@@ -1,0 +1,117 @@
+#include <det/search/search.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "create_support.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+struct Fixture : CreateFixture {
+    void write(std::string const& text) const {
+        must(write_file(directory / "exp.yaml", "name: example\nentrypoint: ./train\n" + text));
+    }
+    std::string preview(std::string const& options = "") const {
+        return "search preview " + (directory / "exp.yaml").string() + options;
+    }
+};
+
+constexpr char random_search[] =
+    "searcher: {name: random, metric: loss, max_trials: 5, max_concurrent_trials: 2}\n"
+    "reproducibility: {experiment_seed: 42}\n"
+    "hyperparameters:\n"
+    "  lr: {type: log, base: 10, minval: -4, maxval: -1}\n"
+    "  batch: {type: int, minval: 16, maxval: 128}\n"
+    "  opt:\n"
+    "    name: {type: categorical, vals: [adam, sgd, [x, 1]]}\n"
+    "    momentum: {type: double, minval: 0.5, maxval: 0.99}\n"
+    "  fixed: true\n";
+
+constexpr char grid_search[] =
+    "searcher: {name: grid, metric: loss}\n"
+    "reproducibility: {experiment_seed: 42}\n"
+    "hyperparameters:\n"
+    "  width: {type: int, minval: 1, maxval: 10, count: 4}\n"
+    "  opt: {name: {type: categorical, vals: [adam, sgd]}}\n"
+    "  group: {}\n";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(search_preview_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(trials_are_a_table_with_a_column_for_each_hyperparameter) {
+    write(random_search);
+    BOOST_TEST(run(preview()) == 0);
+    check_golden("cli/search_preview_random.txt", out);
+    BOOST_TEST(err == "");
+    write(grid_search);
+    BOOST_TEST(run(preview()) == 0);
+    check_golden("cli/search_preview_grid.txt", out);
+    BOOST_TEST(slurm.calls.empty());
+}
+
+BOOST_AUTO_TEST_CASE(json_has_the_same_trials) {
+    write(grid_search);
+    auto const answer = ask(preview());
+    BOOST_TEST(answer["searcher"] == "grid");
+    BOOST_TEST(answer["trial_count"] == 8);
+    BOOST_TEST(answer["concurrent_trials_max"] == 8);
+    BOOST_TEST(answer["experiment_seed"] == 42);
+    BOOST_TEST(answer["trials"].size() == 8u);
+    BOOST_TEST(
+        (answer["trials"][0] ==
+         Json{{"index", 0},
+              {"seed", 996406378},
+              {"hyperparameters", {{"width", 10}, {"opt", {{"name", "sgd"}}}, {"group", Json::object()}}}}));
+}
+
+BOOST_AUTO_TEST_CASE(so_many_are_shown_as_asked_for) {
+    write(random_search);
+    auto const all = ask(preview());
+    auto const two = ask(preview(" --trials 2"));
+    BOOST_TEST(two["trial_count"] == 5);
+    BOOST_TEST(two["trials"].size() == 2u);
+    BOOST_TEST((two["trials"][1] == all["trials"][1]));
+    BOOST_TEST(contains(err, "3 more trials: see them with --trials 5"), err);
+    BOOST_TEST(ask(preview(" --config searcher.max_trials=1000"))["trials"].size() == 100u);
+    BOOST_TEST(ask(preview(" --config searcher.max_trials=1000 --trials 1000"))["trials"].size() == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_that_nobody_wrote_is_told_to_be_new) {
+    write("searcher: {name: single, metric: loss}\n");
+    BOOST_TEST(run(preview()) == 0);
+    BOOST_TEST(contains(out, "single: 1 trial; experiment seed"), out);
+    BOOST_TEST(contains(err, "set reproducibility.experiment_seed"), err);
+    BOOST_TEST(run(preview(" --config reproducibility.experiment_seed=7")) == 0);
+    BOOST_TEST(err == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_refused) {
+    write("searcher: {name: grid, metric: loss}\n");
+    BOOST_TEST(run(preview()) == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "a grid search without hyperparameters has no trials"), err);
+    BOOST_TEST(out == "");
+    write("searcher: {name: adaptive_asha, metric: loss, max_trials: 3, max_length: {batches: 1}}\n");
+    BOOST_TEST(run(preview()) == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "searcher 'adaptive_asha' can't be run yet"), err);
+    BOOST_TEST(run("search preview absent.yaml") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(a_random_search_is_submitted_as_one_array_of_the_trials_that_were_previewed) {
+    write(random_search);
+    auto const previewed = ask(preview())["trials"];
+    BOOST_TEST(create() == 0, err);
+    auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
+    BOOST_TEST(spec.trial_count == 5u);
+    BOOST_TEST(contains(must(read_file(experiment(1).script())), "#SBATCH --array=0-4%2\n"));
+    for (std::uint32_t index = 0; index < spec.trial_count; ++index) {
+        auto const draw = must(search::draw_trial(spec, index));
+        BOOST_TEST((previewed[index]["hyperparameters"] == draw.hyperparameters));
+        BOOST_TEST(previewed[index]["seed"] == draw.seed);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

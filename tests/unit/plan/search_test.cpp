@@ -1,0 +1,93 @@
+// How a configuration becomes trials: counts, the array, and what is refused with its place.
+#include <det/config/layers.hpp>
+#include <det/plan/plan.hpp>
+#include <det/plan/search.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::plan;
+
+namespace {
+
+config::ExperimentConfig config_of(std::string const& text) {
+    auto const base = must(config::parse_layer(
+        "name: example\nentrypoint: ./train\nsearcher: {metric: loss}\n"
+        "checkpoint_storage: {type: shared_fs, host_path: /ck}\nreproducibility: {experiment_seed: 42}\n",
+        "defaults"));
+    auto const written = must(config::parse_layer(text, "exp.yaml"));
+    return must(config::read_experiment_config(must(config::merge_layers({{written}, {base}}))));
+}
+
+SubmissionPlan plan_of(std::string const& text) {
+    slurm::Partition const compute{"compute", true, true, "OFF", {}, {{4, 8, "idle", "gpu:4"}}};
+    return must(plan_submission(config_of(text), site::make_site({compute})));
+}
+
+std::string refusal_of(std::string const& text) { return explain(must_fail(plan_search(config_of(text)))); }
+
+constexpr char axes[] =
+    "hyperparameters:\n"
+    "  a: {type: int, minval: 1, maxval: 3, count: 3}\n"
+    "  b: {type: categorical, vals: [1, 2, 3, 4]}\n"
+    "  c: x\n"
+    "  d: {e: {type: double, minval: 0, maxval: 1, count: 2}}\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(search_test)
+
+BOOST_AUTO_TEST_CASE(trials_are_one_array_throttled_as_the_searcher_says) {
+    BOOST_TEST(plan_of("searcher: {name: single}").array() == "0-0%1");
+    BOOST_TEST(plan_of("searcher: {name: random, max_trials: 100}").array() == "0-99%16");
+    BOOST_TEST(plan_of("searcher: {name: random, max_trials: 5}").array() == "0-4%5");
+    auto const random = "searcher: {name: random, max_trials: 100, max_concurrent_trials: ";
+    BOOST_TEST(plan_of(random + std::string("0}")).array() == "0-99%100");
+    BOOST_TEST(plan_of(random + std::string("3}")).array() == "0-99%3");
+    BOOST_TEST(plan_of(std::string("searcher: {name: grid}\n") + axes).array() == "0-23%16");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_searched_here_is_what_jobs_draw_from_their_specification) {
+    auto const config = config_of(std::string("searcher: {name: random, max_trials: 7}\n") + axes +
+                                  "  lr: {type: log, minval: -4, maxval: -1, base: 10}\n  none: null\n");
+    auto const search = must(plan_search(config));
+    auto const input = search_input(config);
+    ExperimentSpec spec;
+    spec.searcher = input.searcher;
+    spec.hyperparameters = input.hyperparameters;
+    spec.experiment_seed = input.experiment_seed;
+    auto const read_in_the_job = must(parse_spec(render_spec(spec)));
+    BOOST_TEST(search.trial_count() == 7u);
+    for (std::uint32_t index = 0; index < 7; ++index)
+        BOOST_TEST((must(search::draw_trial(read_in_the_job, index)) == search.draw(index)));
+    BOOST_TEST(search.draw(0).hyperparameters.contains("none"));
+}
+
+BOOST_AUTO_TEST_CASE(a_grid_without_hyperparameters_is_refused) {
+    auto const text = refusal_of("searcher: {name: grid}\n");
+    BOOST_TEST(text.find("exp.yaml:1:18: error: a grid search without hyperparameters has no trials") == 0u,
+               text);
+    BOOST_TEST(plan_of("searcher: {name: grid}\nhyperparameters: {a: {}}\n").array() == "0-0%1");
+}
+
+BOOST_AUTO_TEST_CASE(a_grid_of_more_trials_than_an_experiment_has_is_refused_with_the_numbers) {
+    check_golden("plan/large_grid.txt",
+                 refusal_of("searcher:\n  name: grid\nhyperparameters:\n"
+                            "  lr: {type: log, base: 10, minval: -4, maxval: -1, count: 5000}\n"
+                            "  opt:\n    momentum: {type: double, minval: 0, maxval: 1, count: 5000}\n"));
+}
+
+BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_told_at_once_with_its_places) {
+    check_golden("plan/no_search.txt",
+                 refusal_of("searcher: {name: adaptive_asha, max_trials: 4, max_length: {batches: 9}}\n"
+                            "hyperparameters:\n  lr: {type: double, minval: -1.7e308, maxval: 1.7e308}\n"
+                            "  opt:\n    name: {type: categorical, vals: []}\n"
+                            "  size: {type: log, base: 10, minval: 1, maxval: 1000}\n"));
+    auto const many = refusal_of("searcher:\n  name: random\n  max_trials: 1000001\n");
+    BOOST_TEST(many.find("exp.yaml:3:15: error: 1000001 are more than") == 0u, many);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
