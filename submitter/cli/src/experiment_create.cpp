@@ -18,6 +18,7 @@ public:
     std::vector<Option> options() override {
         return {{"config", &config_, "the configuration file", Need::required},
                 {"context", &context_, "the directory that holds the code"},
+                {"-i,--include", &includes_, "a file or directory to pack beside the context"},
                 {"--template", &template_, "a configuration template"},
                 {"--config", &overrides_, "key=value, over the file"},
                 {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
@@ -35,17 +36,20 @@ public:
         if (!job_template)
             return Diagnostics(std::move(job_template).error().while_doing("reading the job template"));
 
-        Creation const creation{std::move(loaded->config),
-                                std::move(loaded->written),
-                                context_ ? std::optional<std::filesystem::path>(*context_) : std::nullopt,
-                                *std::move(plan),
-                                *root,
-                                *std::move(job_template),
-                                sibling_program("det-launch")};
+        Creation const creation{
+            std::move(loaded->config), std::move(loaded->written),   code(), *std::move(plan), *root,
+            *std::move(job_template),  sibling_program("det-launch")};
         return dry_run_ ? show(creation, session) : create(creation, session);
     }
 
 private:
+    pack::ContextSources code() const {
+        pack::ContextSources code;
+        if (context_) code.directory = *context_;
+        code.includes.assign(includes_.begin(), includes_.end());
+        return code;
+    }
+
     static Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                               Session& session) {
         auto const partitions = session.slurm.partitions();
@@ -89,6 +93,7 @@ private:
 
     std::string config_;
     std::optional<std::string> context_;
+    std::vector<std::string> includes_;
     std::optional<std::string> template_;
     std::vector<std::string> overrides_;
     bool dry_run_ = false;
