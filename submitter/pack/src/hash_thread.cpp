@@ -5,7 +5,9 @@
 namespace det::pack {
 namespace {
 
-constexpr std::size_t buffers_max = 4;
+// 8 MiB: on a busy machine the thread may have to wait long for its turn, and the rest should not wait with
+// it.
+constexpr std::size_t buffers_max = 16;
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 
 namespace det::pack {
 
-/// Hashes blocks in the order in which they are given, on a thread of its own. It has a few buffers and no
+/// Hashes blocks in the order in which they are given, on a thread of its own. It has a number of buffers and no
 /// more: who is faster waits.
 class HashThread {
 public:
