@@ -41,7 +41,7 @@ std::vector<OnlyThere> const rules {
      mains + Folders{"runtime/foundation/", "runtime/core/include/"}},
     {"ends the process", R"((std::|::|\s)_?exit\()",
      mains + Folders{"runtime/launch/wrap_rank/src/relay.cpp", "runtime/slurm/src/step_process.cpp"}},
-    {"makes threads", R"(std::j?thread\b|pthread_create)", {"runtime/transport/", "runtime/collectives/"}},
+    {"makes threads", R"(std::j?thread\b|pthread_create)", {"runtime/transport/", "runtime/collectives/", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 

@@ -194,6 +194,23 @@ Result<CreatedExperiment> submit(Creation const& creation, std::optional<pack::P
     return result;
 }
 
+/// Others must not be able to change what runs as this user. Only what was named is looked at: what is below
+/// can be replaced only by those who may write there.
+Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code) {
+    constexpr char advice[] = "copy it to a directory of yours";
+    Diagnostics problems;
+    auto const check = [&](std::string_view what, fs::path const& path) {
+        auto safe = check_private(path, fmt::format("the {} '{}'", what, path.string()), advice);
+        if (!safe) problems.report(std::move(safe).error());
+    };
+    if (code.directory) check("context", *code.directory);
+    for (auto const& include : code.includes) check("included", include);
+    if (problems.has_errors()) return problems;
+    if (!code.directory && code.includes.empty()) return std::optional<pack::ContextTree>();
+    DET_TRY_ASSIGN(auto tree, pack::list_context(code));
+    return std::optional(std::move(tree));
+}
+
 }  // namespace
 
 Result<std::string> preview_script(Creation const& creation) {
@@ -202,19 +219,20 @@ Result<std::string> preview_script(Creation const& creation) {
 }
 
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session) {
-    // What is wrong with the context is said before Slurm is asked for anything.
-    if (creation.context) {
-        if (auto const members = pack::list_context(*creation.context); !members) return members.error();
-    }
+    // What is wrong with the code is said before Slurm is asked for anything.
+    DET_TRY_ASSIGN(auto const code, list_code(creation.code));
+    if (code) print(session.err, code->warnings, session.style);
     if (auto accepted = ask_slurm_first(creation, session); !accepted)
         return Diagnostics(std::move(accepted).error());
     Cleanup cleanup(creation.root);
     std::optional<pack::PackedContext> context;
-    if (creation.context) {
-        auto packed = pack::pack_context(*creation.context, creation.root.contexts());
-        if (!packed) return std::move(packed).error();
+    if (code) {
+        auto packed = pack::pack_context(*code, creation.root.contexts());
+        if (!packed) return Diagnostics(std::move(packed).error());
         context = *std::move(packed);
-        if (!context->was_there) cleanup.add(creation.root.context(context->sha256));
+        if (context->was_damaged)
+            session.say(fmt::format("'{}' was damaged; it is whole again",
+                                    creation.root.context(context->sha256).string()));
     }
     auto created = submit(creation, context, session, cleanup);
     if (!created) return Diagnostics(std::move(created).error());

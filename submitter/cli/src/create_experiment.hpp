@@ -1,5 +1,6 @@
 #pragma once
 #include <det/config/experiment_config.hpp>
+#include <det/pack/tree.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/desired.hpp>
 #include <det/protocol/layout.hpp>
@@ -15,8 +16,8 @@ namespace det::cli {
 /// Everything that an experiment is made of.
 struct Creation {
     config::ExperimentConfig config;
-    std::string written;  // the configuration as the user wrote it
-    std::optional<std::filesystem::path> context;
+    std::string written;        // the configuration as the user wrote it
+    pack::ContextSources code;  // may be nothing
     plan::SubmissionPlan plan;
     RootLayout root;
     std::string job_template;
@@ -33,8 +34,9 @@ struct CreatedExperiment {
 };
 
 /// The creation protocol: a directory of its own by mkdir, filled; the job submitted held; the `created`
-/// event with its id; only then released. What fails before Slurm has a job leaves nothing behind; a crash
-/// after it leaves held jobs and an experiment that is listed as SUBMITTING.
+/// event with its id; only then released. What fails before Slurm has a job leaves no experiment behind; a crash
+/// after it leaves held jobs and an experiment that is listed as SUBMITTING. Code that was packed stays:
+/// another experiment may refer to it by now, and the next attempt finds it.
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session);
 
 /// The script as it would be submitted, for --dry-run; the id is not known yet.

@@ -19,6 +19,7 @@ public:
     std::vector<Option> options() override {
         return {{"config", &config_, "the configuration file", Need::required},
                 {"context", &context_, "the directory that holds the code"},
+                {"-i,--include", &includes_, "a file or directory to pack beside the context"},
                 {"--template", &template_, "a configuration template"},
                 {"--config", &overrides_, "key=value, over the file"},
                 {"--paused", &paused_, "its jobs wait for `experiment activate`"},
@@ -41,7 +42,7 @@ public:
         if (!array_size_max) return Diagnostics(array_size_max.error());
         Creation const creation{std::move(loaded->config),
                                 std::move(loaded->written),
-                                context_ ? std::optional<std::filesystem::path>(*context_) : std::nullopt,
+                                code(),
                                 *std::move(plan),
                                 *root,
                                 *std::move(job_template),
@@ -52,6 +53,13 @@ public:
     }
 
 private:
+    pack::ContextSources code() const {
+        pack::ContextSources code;
+        if (context_) code.directory = *context_;
+        code.includes.assign(includes_.begin(), includes_.end());
+        return code;
+    }
+
     static Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                               Session& session) {
         auto const partitions = session.slurm.partitions();
@@ -102,7 +110,6 @@ private:
                                 {"resource_pool", creation.plan.pool.name},
                                 {"nodes", shape.nodes},
                                 {"slots_per_node", shape.slots_per_node},
-                                {"trial_count", creation.plan.trial_count},
                                 {"path", created->path.string()}});
         } else {
             session.out << fmt::format("Created experiment {}\n", created->id.value);
@@ -119,6 +126,7 @@ private:
 
     std::string config_;
     std::optional<std::string> context_;
+    std::vector<std::string> includes_;
     std::optional<std::string> template_;
     std::vector<std::string> overrides_;
     bool dry_run_ = false;

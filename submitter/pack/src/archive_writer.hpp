@@ -1,38 +1,35 @@
 #pragma once
-#include <det/foundation/files.hpp>
-#include <det/foundation/sha256.hpp>
-
-#include <filesystem>
-#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
-#include <vector>
+
+#include "compressor.hpp"
+#include "hash_thread.hpp"
 
 namespace det::pack {
 
-/// A file that compresses what is written to it and knows its hash. Removed again unless it is kept.
+/// Compresses and hashes what is written to it, side by side.
 class ArchiveWriter {
 public:
-    /// For about `size_bytes` of content.
-    static Result<ArchiveWriter> create(std::filesystem::path const& directory, std::uint64_t size_bytes);
-    ArchiveWriter(ArchiveWriter&&) noexcept;
-    ArchiveWriter& operator=(ArchiveWriter&&) = delete;
-    ~ArchiveWriter();
+    /// For about `size_bytes`, into a file of the caller's.
+    ArchiveWriter(int fd, std::string path, std::uint64_t size_bytes);
 
     Status write(std::string_view bytes);
-    /// Ends the archive. Returns the hash of what was written.
-    Result<std::string> finish();
-    /// Gives it its name, once its bytes are on the disk.
-    Status keep_as(std::filesystem::path const& path);
+    /// Where the next bytes may be put by the caller, at least one; advance() says how many he did put there.
+    std::span<char> room();
+    Status advance(std::size_t size_bytes);
+
+    struct Finished {
+        std::string sha256;  // of what was written
+        std::uint64_t file_size_bytes = 0;
+    };
+    Result<Finished> finish();
 
 private:
-    struct Compressor;
-    ArchiveWriter(std::filesystem::path path, UniqueFd file, std::uint64_t size_bytes);
-    Status compress(std::string_view bytes, bool is_end);
-
-    std::filesystem::path path_;  // its temporary name; empty once it is kept
-    UniqueFd file_;
-    Sha256 hash_;
-    std::unique_ptr<Compressor> compressor_;
+    Compressor compressor_;
+    HashThread hash_;
+    std::vector<char> block_;
+    std::size_t used_ = 0;  // of it
 };
 
 }  // namespace det::pack

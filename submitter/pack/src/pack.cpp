@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <numeric>
 #include <unistd.h>
 
 #include "archive_writer.hpp"
+#include "store.hpp"
 #include "tar_header.hpp"
 
 namespace det::pack {
@@ -15,65 +15,100 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t read_size_bytes = std::size_t{256} << 10;
-
-Error changed(std::string const& path) {
-    return Error{codes::file_system, fmt::format("'{}' changed while it was packed", path), "try again"};
+Error changed(std::string const& place) {
+    return Error{codes::file_system, fmt::format("'{}' changed while it was packed", place),
+                 "try again once nobody writes to it"};
 }
 
-Status write_content(fs::path const& directory, Member const& member, std::vector<char>& buffer,
-                     ArchiveWriter& archive) {
-    auto const path = directory / member.path;
-    UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
+/// Opens a tree's files in their order, each in its directory, which stays open: most have the same one as
+/// the file before.
+class Opener {
+public:
+    explicit Opener(ContextTree const& tree) : tree_(tree) {}
+
+    Result<UniqueFd> open(Member const& member) {
+        auto const& source = tree_.sources[member.source];
+        // What the user named may be a link; what lies below is a file now, or it was changed.
+        if (!source.is_directory) return check(open_at(AT_FDCWD, source.path.c_str(), 0), member);
+        auto const slash = member.path.rfind('/') + 1;  // 0 where there is none
+        auto const directory = std::string_view(member.path).substr(0, slash);
+        if (!directory_ || source_ != member.source || name_ != directory) {
+            auto const parent = fs::path(tree_.place_of(member)).parent_path();
+            directory_ =
+                UniqueFd(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+            source_ = member.source;
+            name_ = directory;
+        }
+        return check(open_at(directory_.get(), member.path.c_str() + slash, O_NOFOLLOW), member);
+    }
+
+private:
+    /// O_NONBLOCK: a fifo in the place of a file must not make us wait.
+    static UniqueFd open_at(int directory, char const* name, int flags) {
+        return UniqueFd(::openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
+    }
+    /// After an open: a directory that could not be opened has become an EBADF.
+    Result<UniqueFd> check(UniqueFd file, Member const& member) const {
+        if (file) return file;
+        int const reason = errno;
+        auto const place = tree_.place_of(member);
+        for (int const gone : {ENOENT, ENOTDIR, ELOOP, ENXIO, EBADF}) {
+            if (reason == gone) return changed(place);
+        }
+        return os_error(fmt::format("read '{}'", place), reason);
+    }
+
+    ContextTree const& tree_;
+    UniqueFd directory_;
+    std::size_t source_ = 0;
+    std::string name_;  // of the directory, in the context
+};
+
+Status write_content(ContextTree const& tree, Member const& member, Opener& opener, ArchiveWriter& archive) {
+    DET_TRY_ASSIGN(auto const file, opener.open(member));
     for (auto left = member.size_bytes;;) {
-        auto const count = ::read(file.get(), buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
-        if (static_cast<std::uint64_t>(count) > left || (count == 0 && left != 0))
-            return changed(member.path);
-        if (count == 0) return archive.write(tar_padding(member.size_bytes));
-        left -= static_cast<std::uint64_t>(count);
-        DET_TRY(archive.write({buffer.data(), static_cast<std::size_t>(count)}));
+        // One byte more than there should be: it tells, without another call, that the file ends.
+        auto const room = archive.room();
+        auto const wanted = std::min<std::uint64_t>(room.size(), left + 1);
+        auto const result = ::read(file.get(), room.data(), wanted);
+        if (result < 0 && errno == EINTR) continue;
+        if (result < 0 && (errno == EISDIR || errno == EAGAIN)) return changed(tree.place_of(member));
+        if (result < 0) return os_error(fmt::format("read '{}'", tree.place_of(member)), errno);
+        auto const count = static_cast<std::uint64_t>(result);
+        if (count > left || (count == 0 && left != 0)) return changed(tree.place_of(member));
+        left -= count;
+        DET_TRY(archive.advance(count));
+        if (left == 0 && count < wanted) return Ok{};
     }
 }
 
-Result<std::string> write_archive(fs::path const& directory, std::vector<Member> const& members,
-                                  ArchiveWriter& archive) {
-    std::vector<char> buffer(read_size_bytes);
-    for (auto const& member : members) {
+Result<ArchiveWriter::Finished> write_archive(ContextTree const& tree, ArchiveWriter& archive) {
+    Opener opener(tree);
+    for (auto const& member : tree.members) {
         DET_TRY(archive.write(render_tar_header(member)));
-        if (member.kind == Member::Kind::file) DET_TRY(write_content(directory, member, buffer, archive));
+        if (member.kind != Member::Kind::file) continue;
+        DET_TRY(write_content(tree, member, opener, archive));
+        DET_TRY(archive.write(tar_padding(member.size_bytes)));
     }
     DET_TRY(archive.write(tar_end()));
     return archive.finish();
 }
 
-Result<PackedContext> store(fs::path const& directory, std::vector<Member> const& members,
-                            fs::path const& contexts) {
-    DET_TRY(make_directories(contexts));
-    PackedContext packed;
-    packed.size_bytes = std::accumulate(members.begin(), members.end(), std::uint64_t{0},
-                                        [](auto sum, auto const& member) { return sum + member.size_bytes; });
-    DET_TRY_ASSIGN(auto archive, ArchiveWriter::create(contexts, packed.size_bytes));
-    DET_TRY_ASSIGN(packed.sha256, write_archive(directory, members, archive));
-    auto const path = contexts / (packed.sha256 + ".tar.zst");
-    packed.was_there = path_exists(path);
-    if (!packed.was_there) DET_TRY(archive.keep_as(path));
-    return packed;
+Result<PackedContext> store(ContextTree const& tree, fs::path const& contexts) {
+    DET_TRY_ASSIGN(auto unnamed, UnnamedArchive::create(contexts));
+    ArchiveWriter archive(unnamed.fd(), unnamed.path(), tree.size_bytes);
+    DET_TRY_ASSIGN(auto const finished, write_archive(tree, archive));
+    DET_TRY_ASSIGN(auto const kept, unnamed.keep_as(finished.sha256, finished.file_size_bytes));
+    return PackedContext{finished.sha256, tree.size_bytes, kept == UnnamedArchive::Kept::was_there,
+                         kept == UnnamedArchive::Kept::mended};
 }
 
 }  // namespace
 
-Result<PackedContext, Diagnostics> pack_context(fs::path const& directory, fs::path const& contexts) {
-    auto const members = list_context(directory);
-    if (!members) return members.error();
-    auto packed = store(directory, *members, contexts);
-    if (!packed) {
-        return Diagnostics(std::move(packed).error().while_doing(
-            fmt::format("packing the context '{}'", directory.string())));
-    }
-    return *std::move(packed);
+Result<PackedContext> pack_context(ContextTree const& tree, fs::path const& contexts) {
+    auto packed = store(tree, contexts);
+    if (packed) return packed;
+    return std::move(packed).error().while_doing("packing the context");
 }
 
 }  // namespace det::pack

@@ -1,12 +1,13 @@
 #include "tar_header.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace det::pack {
 namespace {
 
 constexpr std::size_t name_size_max = 100;
+// 2 January 1980: a zip file, which a Python wheel is, can't hold what is older, in any time zone.
+constexpr std::uint64_t time_s = 315'619'200;
 
 /// Fields of a ustar header: where they begin and how long they are.
 struct Field {
@@ -22,8 +23,10 @@ public:
         std::copy_n(text.begin(), std::min(text.size(), field.size),
                     bytes_.begin() + static_cast<long>(field.offset));
     }
+    /// With zeros before it and one byte behind it.
     void put_octal(Field field, std::uint64_t value) {
-        put(field, fmt::format("{:0{}o}", value, field.size - 1));
+        for (auto at = field.offset + field.size - 1; at-- > field.offset; value /= 8)
+            bytes_[at] = static_cast<char>('0' + value % 8);
     }
 
     /// With its checksum, which is counted as if its own field were blanks.
@@ -31,7 +34,8 @@ public:
         put(checksum_field, std::string(checksum_field.size, ' '));
         unsigned sum = 0;
         for (char const c : bytes_) sum += static_cast<unsigned char>(c);
-        put(checksum_field, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
+        put_octal({checksum_field.offset, checksum_field.size - 1}, sum);
+        bytes_[checksum_field.offset + checksum_field.size - 2] = '\0';
         return bytes_;
     }
 
@@ -47,7 +51,7 @@ std::string render_block(std::string_view name, char type, unsigned mode, std::u
     block.put_octal(uid_field, 0);
     block.put_octal(gid_field, 0);
     block.put_octal(size_field, size);
-    block.put_octal(time_field, 0);
+    block.put_octal(time_field, time_s);
     block.put(type_field, std::string(1, type));
     block.put(link_field, link);
     block.put(magic_field, std::string("ustar\0"
@@ -56,26 +60,22 @@ std::string render_block(std::string_view name, char type, unsigned mode, std::u
     return block.finish();
 }
 
-/// "<length> <key>=<value>\n", where the length counts itself.
-std::string pax_record(std::string_view key, std::string_view value) {
-    auto const rest = key.size() + value.size() + 3;
-    auto length = rest + 1;
-    while (std::to_string(length).size() + rest != length) length = std::to_string(length).size() + rest;
-    return fmt::format("{} {}={}\n", length, key, value);
+/// GNU's way to a longer name or target: bytes, whatever they mean. A pax header would say that they are
+/// UTF-8.
+std::string long_name(char type, std::string_view name) {
+    auto const size = name.size() + 1;
+    std::string out = render_block("././@LongLink", type, 0644, size, "");
+    out += name;
+    return out + '\0' + tar_padding(size);
 }
 
 }  // namespace
 
 std::string render_tar_header(Member const& member) {
     auto const path = member.kind == Member::Kind::directory ? member.path + "/" : member.path;
-    std::string records;
-    if (path.size() > name_size_max) records += pax_record("path", path);
-    if (member.link_target.size() > name_size_max) records += pax_record("linkpath", member.link_target);
     std::string out;
-    if (!records.empty()) {
-        out += render_block("pax", 'x', 0644, records.size(), "");
-        out += records + tar_padding(records.size());
-    }
+    if (member.link_target.size() > name_size_max) out += long_name('K', member.link_target);
+    if (path.size() > name_size_max) out += long_name('L', path);
     switch (member.kind) {
         case Member::Kind::directory:
             return out + render_block(path, '5', 0755, 0, "");

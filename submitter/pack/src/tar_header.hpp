@@ -7,8 +7,8 @@ namespace det::pack {
 
 inline constexpr std::size_t tar_block_bytes = 512;
 
-/// The blocks before a member's bytes: a ustar header, with a pax header before it where a path is too long
-/// for that. Owner 0, time 0. Pure.
+/// The blocks before a member's bytes: a ustar header, before it GNU's long name where a path is too long for
+/// that. Owner 0, one time for all. Pure.
 std::string render_tar_header(Member const& member);
 
 /// Zeros behind a member's bytes up to a whole block.

@@ -1,13 +1,15 @@
-#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/pack/ignore.hpp>
 #include <det/pack/tree.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
-#include <numeric>
+#include <limits>
+#include <map>
 #include <sys/stat.h>
+
+#include "links.hpp"
+#include "walk.hpp"
 
 namespace det::pack {
 namespace {
@@ -15,112 +17,140 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest_files_shown = 5;
-constexpr char ignore_file[] = ".detignore";
 
-class Walk {
-public:
-    explicit Walk(fs::path root) : root_(std::move(root)), rules_(IgnoreRules::defaults()) {}
-
-    Status read_ignore_file() {
-        auto const text = read_file(root_ / ignore_file, std::size_t{1} << 20);
-        if (text) {
-            rules_.add(*text);
-        } else if (text.error().code != codes::no_such_file) {
-            return text.error();
-        }
-        return Ok{};
+Result<bool> is_directory(fs::path const& path, std::string_view what) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) {
+        return os_error(fmt::format("open {} '{}'", what, path.string()), errno);
     }
+    return S_ISDIR(info.st_mode);
+}
 
-    Status visit(std::string const& prefix) {
-        DET_TRY_ASSIGN(auto const names, list_directory(root_ / prefix));
-        for (auto const& name : names) DET_TRY(visit_entry(prefix.empty() ? name : prefix + "/" + name));
-        return Ok{};
+Result<Source> find_context(fs::path const& path) {
+    DET_TRY_ASSIGN(bool const is_right, is_directory(path, "the context"));
+    if (is_right) return Source{path, "", true};
+    return Error{codes::not_a_directory, fmt::format("the context '{}' is not a directory", path.string()),
+                 "name the directory that holds the code; --include adds a file to it"};
+}
+
+Result<Source> find_include(fs::path const& path) {
+    DET_TRY_ASSIGN(bool const is_directory_too, is_directory(path, "the included"));
+    std::error_code error;
+    auto whole = fs::absolute(path, error).lexically_normal();
+    if (!whole.has_filename()) whole = whole.parent_path();  // a slash at the end
+    if (error || whole.filename().empty()) {
+        return Error{codes::bad_value,
+                     fmt::format("'{}' has no name that it could have in the context", path.string()),
+                     "include a file or directory of its own"};
     }
+    return Source{path, whole.filename().string(), is_directory_too};
+}
 
-    std::vector<Member> members;
-    Diagnostics found;
-
-private:
-    Status visit_entry(std::string const& path) {
-        struct stat info {};
-        if (::lstat((root_ / path).c_str(), &info) != 0) {
-            return os_error(fmt::format("read '{}'", (root_ / path).string()), errno);
-        }
-        auto const kind = S_ISDIR(info.st_mode) ? EntryKind::directory : EntryKind::file;
-        if (rules_.ignores(path, kind)) return Ok{};
-        if (S_ISDIR(info.st_mode)) {
-            members.push_back({Member::Kind::directory, path, 0, false});
-            return visit(path);
-        }
-        if (S_ISREG(info.st_mode)) {
-            members.push_back({Member::Kind::file, path, static_cast<std::uint64_t>(info.st_size),
-                               (info.st_mode & S_IXUSR) != 0});
-        } else if (S_ISLNK(info.st_mode)) {
-            visit_link(path);
-        } else {
-            found.report(Error{codes::bad_value, fmt::format("'{}' is no file that can be packed", path),
-                               fmt::format("list it in {}", ignore_file)});
-        }
-        return Ok{};
+/// What two sources would both put at the root.
+void check_roots(ContextTree const& tree, Findings& findings) {
+    std::map<std::string_view, Member const*> roots;
+    for (auto const& member : tree.members) {
+        if (member.path.find('/') != std::string::npos) continue;
+        auto const [there, is_new] = roots.try_emplace(member.path, &member);
+        if (is_new) continue;
+        findings.report(
+            Error{codes::bad_value,
+                  fmt::format("duplicate path detected: '{}' and '{}' would both be '{}' in the context",
+                              tree.place_of(*there->second), tree.place_of(member), member.path),
+                  "rename one of them, or include a directory above it"});
     }
+}
 
-    void visit_link(std::string const& path) {
-        std::error_code error;
-        auto const target = fs::read_symlink(root_ / path, error);
-        auto const resolved = (fs::path(path).parent_path() / target).lexically_normal();
-        if (error || target.is_absolute() || resolved.empty() || *resolved.begin() == "..") {
-            found.report(Error{
-                codes::unsafe_link,
-                fmt::format("'{}' is a link that leads out of the context: '{}'", path, target.string()),
-                fmt::format("copy what it points to, or list it in {}", ignore_file)});
-            return;
+void check_links(ContextTree& tree, Findings& findings) {
+    Findings dangling;
+    for (auto const& member : tree.members) {
+        if (member.kind != Member::Kind::link) continue;
+        auto const end = follow_link(tree, member);
+        if (end == LinkEnd::outside) {
+            findings.report(Error{codes::unsafe_link,
+                                  fmt::format("'{}' is a link that leads out of the context: '{}'",
+                                              tree.place_of(member), member.link_target),
+                                  "copy what it points to, or list it in .detignore"});
+        } else if (end == LinkEnd::nowhere) {
+            dangling.report(
+                Error{codes::no_such_file, fmt::format("'{}' is a link to '{}', which is not in the context",
+                                                       tree.place_of(member), member.link_target)});
         }
-        members.push_back({Member::Kind::link, path, 0, false, target.string()});
     }
+    for (auto& found : std::move(dangling).finish().sorted()) tree.warnings.warn(std::move(found.error));
+}
 
-    fs::path root_;
-    IgnoreRules rules_;
-};
-
-Error too_large(std::vector<Member> members, std::uint64_t size_bytes) {
-    std::sort(members.begin(), members.end(),
-              [](auto const& a, auto const& b) { return a.size_bytes > b.size_bytes; });
-    members.resize(std::min(members.size(), largest_files_shown));
+Error too_large(ContextTree const& tree) {
+    std::vector<Member const*> largest(std::min(tree.members.size(), largest_files_shown));
+    std::vector<Member const*> all;
+    for (auto const& member : tree.members) all.push_back(&member);
+    std::partial_sort_copy(
+        all.begin(), all.end(), largest.begin(), largest.end(), [](auto const* a, auto const* b) {
+            return a->size_bytes != b->size_bytes ? a->size_bytes > b->size_bytes : a->path < b->path;
+        });
     Error error{codes::context_too_large,
-                fmt::format("the files of the context have {}, more than {}", format_size(size_bytes),
+                fmt::format("the files of the context have {}, more than {}", format_size(tree.size_bytes),
                             format_size(context_limit_bytes)),
-                fmt::format("list data and results in {}; read data sets from a path that all nodes see",
-                            ignore_file)};
-    for (auto const& member : members) {
-        error.notes.push_back(fmt::format("{:>10}  {}", format_size(member.size_bytes), member.path));
-    }
+                "list data and results in .detignore; read data sets from a path that all nodes see"};
+    for (auto const* member : largest)
+        error.notes.push_back(fmt::format("{:>10}  {}", format_size(member->size_bytes), member->path));
     return error;
 }
 
-Error no_context(fs::path const& directory) {
-    struct stat info {};
-    if (::stat(directory.c_str(), &info) != 0) {
-        return os_error(fmt::format("open the context '{}'", directory.string()), errno);
+/// Sparse files have sizes whose sum is more than a number holds.
+std::uint64_t sum_sizes(std::vector<Member> const& members) {
+    std::uint64_t sum = 0;
+    for (auto const& member : members) {
+        auto const room = std::numeric_limits<std::uint64_t>::max() - sum;
+        sum += std::min(room, member.size_bytes);
     }
-    return Error{codes::not_a_directory,
-                 fmt::format("the context '{}' is not a directory", directory.string()),
-                 "name the directory that holds the code"};
+    return sum;
+}
+
+Result<std::vector<Source>, Diagnostics> find_sources(ContextSources const& wanted) {
+    std::vector<Source> sources;
+    Diagnostics problems;
+    auto const add = [&](Result<Source> source) {
+        if (source) {
+            sources.push_back(*std::move(source));
+        } else {
+            problems.report(std::move(source).error());
+        }
+    };
+    if (wanted.directory) add(find_context(*wanted.directory));
+    for (auto const& path : wanted.includes) add(find_include(path));
+    if (problems.has_errors()) return problems;
+    return sources;
 }
 
 }  // namespace
 
-Result<std::vector<Member>, Diagnostics> list_context(fs::path const& directory) {
-    if (!fs::is_directory(directory)) return Diagnostics(no_context(directory));
-    Walk walk(directory);
-    if (auto const read = walk.read_ignore_file(); !read) return Diagnostics(read.error());
-    if (auto visited = walk.visit(""); !visited) return Diagnostics(std::move(visited).error());
-    auto const size = std::accumulate(walk.members.begin(), walk.members.end(), std::uint64_t{0},
-                                      [](auto sum, auto const& member) { return sum + member.size_bytes; });
-    if (size > context_limit_bytes) walk.found.report(too_large(walk.members, size));
-    if (walk.found.has_errors()) return std::move(walk.found);
-    std::sort(walk.members.begin(), walk.members.end(),
-              [](auto const& a, auto const& b) { return a.path < b.path; });
-    return std::move(walk.members);
+std::string ContextTree::place_of(Member const& member) const {
+    auto const& source = sources[member.source];
+    if (member.path == source.name) return source.path.string();
+    return (source.path / (source.name.empty() ? member.path : member.path.substr(source.name.size() + 1)))
+        .string();
+}
+
+Result<ContextTree, Diagnostics> list_context(ContextSources const& wanted) {
+    ContextTree tree;
+    DET_TRY_ASSIGN(tree.sources, find_sources(wanted));
+    Findings findings;
+    for (std::size_t source = 0; source < tree.sources.size(); ++source) {
+        if (auto walked = Walk(tree, source, findings).run(); !walked) {
+            findings.report(std::move(walked).error());
+            return std::move(findings).finish();
+        }
+    }
+    std::sort(tree.members.begin(), tree.members.end(), [](auto const& a, auto const& b) {
+        return a.path != b.path ? a.path < b.path : a.source < b.source;
+    });
+    tree.size_bytes = sum_sizes(tree.members);
+    check_roots(tree, findings);
+    check_links(tree, findings);
+    if (tree.size_bytes > context_limit_bytes) findings.report(too_large(tree));
+    if (!findings.empty()) return std::move(findings).finish();
+    return tree;
 }
 
 }  // namespace det::pack

@@ -42,15 +42,37 @@ BOOST_AUTO_TEST_CASE(what_slurm_would_refuse_never_touches_a_disk) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_was_not_submitted_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(a_job_that_was_not_submitted_leaves_no_experiment) {
     slurm.refused = {"submit"};
-    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
+               to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(out == "");
-    BOOST_TEST(!path_exists(root.path()));  // its context and the directories made for it are gone too
+    BOOST_TEST(!path_exists(root.path()));  // the directories made for it are gone too
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(!path_exists(root.experiments()));
     slurm.refused.clear();
     goes_away_at("submit");
     BOOST_TEST(create() == to_int(ExitCode::slurm_unreachable));
-    BOOST_TEST(!path_exists(root.path()));
+    BOOST_TEST(!path_exists(root.experiments()));
+    BOOST_TEST(must(list_directory(root.contexts())).size() == 1u);  // the next attempt finds it
+}
+
+BOOST_AUTO_TEST_CASE(code_that_another_experiment_may_use_by_now_stays_after_a_failure) {
+    // While the first one waits for sbatch, another creates an experiment of the same code.
+    bool other_is_there = false;
+    slurm.on_call = [&](std::string const& call) {
+        if (call != "submit" || other_is_there) return;
+        other_is_there = true;
+        ExperimentSpec spec;
+        spec.context = ContextSpec{must(list_directory(root.contexts())).at(0).substr(0, 64), 1};
+        must(make_directories(experiment(9).path()));
+        must(write_file(experiment(9).spec(), render_spec(spec)));
+        slurm.refused = {"submit"};
+    };
+    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(other_is_there);
+    auto const spec = must(parse_spec(must(read_file(experiment(9).spec()))));
+    BOOST_TEST(path_exists(root.context(spec.context.value().sha256)));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
@@ -58,9 +80,10 @@ BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
     auto const before = paths();
     slurm.refused = {"submit"};
     BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));  // the context is that of experiment 1
+    BOOST_TEST(paths() == before, boost::test_tools::per_element());
     must(write_file(directory / "code/train", "other"));
     BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
-    BOOST_TEST(paths() == before, boost::test_tools::per_element());
+    BOOST_TEST(paths().size() == before.size() + 1);
     slurm.refused.clear();
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 2\n");
@@ -69,7 +92,8 @@ BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
 BOOST_AUTO_TEST_CASE(directories_that_the_user_made_stay_even_if_they_are_empty) {
     must(make_directories(root.contexts()));
     slurm.refused = {"submit"};
-    BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
+               to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(paths() == std::vector<std::string>{root.contexts().string()},
                boost::test_tools::per_element());
 }

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli_support.hpp"
 #include "create_support.hpp"
@@ -156,8 +157,54 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},
                                          {"slots_per_node", 4},
-                                         {"trial_count", 1},
                                          {"path", experiment(1).path().string()}}));
+}
+
+BOOST_AUTO_TEST_CASE(included_files_are_packed_with_the_context_or_without) {
+    must(make_directory(directory / "lib"));
+    must(write_file(directory / "lib/util", "u"));
+    must(write_file(directory / "words", "abc"));
+    BOOST_TEST(
+        create(" -i " + (directory / "lib").string() + " --include " + (directory / "words").string()) == 0,
+        err);
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).context.value().size_bytes == 17u);
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string() + " -i " +
+                   (directory / "words").string()) == 0,
+               err);
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).context.value().size_bytes == 3u);
+    must(write_file(directory / "code/words", "other"));
+    BOOST_TEST(create(" -i " + (directory / "words").string()) == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "duplicate path detected"), err);
+}
+
+BOOST_AUTO_TEST_CASE(code_that_others_could_change_is_refused) {
+    auto const words = (directory / "words").string();
+    must(write_file(words, "abc"));
+    BOOST_REQUIRE(::chmod(words.c_str(), 0622) == 0);
+    BOOST_TEST(create(" -i " + words) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "others can write into the included '" + words + "'"), err);
+    BOOST_TEST(contains(err, "chmod go-w"), err);
+    BOOST_REQUIRE(::chmod((directory / "code").c_str(), 0770) == 0);
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "others can write into the context '"), err);
+    BOOST_TEST(contains(err, "[unsafe-owner]"), err);
+    BOOST_TEST(!path_exists(root.path()));
+    BOOST_REQUIRE(::chmod((directory / "code").c_str(), 0700) == 0);
+    if (::geteuid() == 0) {
+        BOOST_REQUIRE(::chmod(words.c_str(), 0600) == 0);
+        BOOST_REQUIRE(::chown(words.c_str(), 1, 1) == 0);
+        BOOST_TEST(create(" -i " + words) == to_int(ExitCode::could_not));
+    } else {
+        BOOST_TEST(create(" -i /usr") == to_int(ExitCode::could_not));
+    }
+    BOOST_TEST(contains(err, "belongs to another user"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_leads_nowhere_is_told_and_packed) {
+    std::filesystem::create_symlink("missing", directory / "code/link");
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "warning:"), err);
+    BOOST_TEST(contains(err, "link to 'missing'"), err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launchers/mpi.hpp>
+#include <det/pack/pack.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
@@ -53,6 +54,18 @@ BOOST_AUTO_TEST_CASE(an_archive_comes_out_as_it_went_in) {
     shell("diff -r tree out; test -x out/sub/file; test -L out/sub/link");
 }
 
+BOOST_AUTO_TEST_CASE(what_det_submit_packs_comes_out_as_it_was) {
+    auto const deep = std::string(120, 'd') + "/" + std::string(200, '\xe4');
+    shell("mkdir -p out contexts tree/" + deep + "; echo x > tree/" + deep + "/" + std::string(255, 'z') +
+          "; ln -s " + deep +
+          " tree/link; printf y > \"tree/$(printf 'two\\nlines\\377')\"; chmod 755 tree/two*");
+    auto const listed = must(pack::list_context({directory / "tree", {}}));
+    auto const packed = must(pack::pack_context(listed, directory / "contexts"));
+    must(unpack_archive(directory / ("contexts/" + packed.sha256 + ".tar.zst"), packed.sha256,
+                        directory / "out"));
+    shell("diff -r --no-dereference tree out; test -x out/two*");
+}
+
 BOOST_AUTO_TEST_CASE(an_archive_that_was_cut_or_changed_is_refused) {
     shell("mkdir -p tree out; head -c 300000 /dev/urandom > tree/file; tar -cf a.tar -C tree .");
     auto const hash = pack();
@@ -66,6 +79,8 @@ BOOST_AUTO_TEST_CASE(an_archive_that_was_cut_or_changed_is_refused) {
     auto const other =
         must_fail(unpack_archive(directory / "a.tar.zst", std::string(64, '0'), directory / "out"));
     BOOST_TEST((other.code == codes::damaged));
+    BOOST_TEST(other.message.find("its content has SHA-256 " + hash + ", not 0000") != std::string::npos,
+               other.message);
     BOOST_TEST((must_fail(unpack_archive(directory / "absent", hash, directory / "out")).code ==
                 codes::no_such_file));
 }

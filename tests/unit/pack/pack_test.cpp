@@ -3,7 +3,12 @@
 #include <det/pack/pack.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -12,6 +17,10 @@ using namespace det;
 using namespace det::pack;
 
 namespace {
+
+bool contains(std::string const& text, std::string const& part) {
+    return text.find(part) != std::string::npos;
+}
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -25,7 +34,23 @@ struct Fixture {
                              Environment::of_this_process()}));
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
     }
-    PackedContext pack() const { return must(pack_context(tree, contexts)); }
+    Result<PackedContext, Diagnostics> try_to_pack(ContextSources const& sources) const {
+        DET_TRY_ASSIGN(auto const listed, list_context(sources));
+        auto packed = pack_context(listed, contexts);
+        if (!packed) return Diagnostics(packed.error());
+        return *packed;
+    }
+    Result<PackedContext, Diagnostics> try_to_pack() const { return try_to_pack({tree, {}}); }
+    PackedContext pack() const { return must(try_to_pack()); }
+    std::string refusal(std::vector<std::string> const& includes = {}) const {
+        ContextSources sources{tree, {}};
+        for (auto const& include : includes) sources.includes.push_back(directory / include);
+        return explain(must_fail(try_to_pack(sources)));
+    }
+    std::filesystem::path archive(PackedContext const& packed) const {
+        return contexts / (packed.sha256 + ".tar.zst");
+    }
+    std::vector<std::string> stored() const { return must(list_directory(contexts)); }
     /// What GNU tar makes of the archive.
     void unpack(PackedContext const& packed) const {
         shell("rm -rf out; mkdir out; zstd -dcq contexts/" + packed.sha256 + ".tar.zst | tar -xf - -C out");
@@ -83,10 +108,10 @@ BOOST_AUTO_TEST_CASE(links_that_lead_out_are_named) {
     shell(
         "mkdir -p tree/sub; ln -s /etc/passwd tree/absolute; ln -s ../../x tree/sub/up; ln -s ../y "
         "tree/sub/fine");
-    auto const found = must_fail(pack_context(tree, contexts));
+    auto const found = must_fail(try_to_pack());
     auto const text = explain(found);
-    BOOST_TEST(text.find("'absolute'") != std::string::npos);
-    BOOST_TEST(text.find("'sub/up'") != std::string::npos);
+    BOOST_TEST(text.find("/absolute' is a link") != std::string::npos);
+    BOOST_TEST(text.find("/sub/up' is a link") != std::string::npos);
     BOOST_TEST(text.find("sub/fine") == std::string::npos);
     BOOST_TEST(to_int(found.exit_code()) == 3);
     BOOST_TEST(!path_exists(contexts));
@@ -96,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_context_over_95_mib_is_refused_with_its_largest_files) {
     shell(
         "mkdir -p tree/data; truncate -s 60M tree/data/large; truncate -s 36M tree/second; echo x > "
         "tree/small");
-    auto const found = must_fail(pack_context(tree, contexts));
+    auto const found = must_fail(try_to_pack());
     auto const text = explain(found);
     BOOST_TEST(text.find("96.0 MiB, more than 95.0 MiB") != std::string::npos, text);
     BOOST_TEST(text.find("data/large") < text.find("second"), text);
@@ -107,18 +132,260 @@ BOOST_AUTO_TEST_CASE(a_context_over_95_mib_is_refused_with_its_largest_files) {
 }
 
 BOOST_AUTO_TEST_CASE(a_context_that_is_no_directory_says_so) {
-    auto const absent = must_fail(pack_context(directory / "absent", contexts));
+    auto const absent = must_fail(try_to_pack({directory / "absent", {}}));
     BOOST_TEST(to_int(absent.exit_code()) == 4);
     shell("echo x > file; mkdir tree; mkfifo tree/fifo");
-    BOOST_TEST(to_int(must_fail(pack_context(directory / "file", contexts)).exit_code()) == 3);
-    BOOST_TEST(to_int(must_fail(pack_context(tree, contexts)).exit_code()) == 3);
+    BOOST_TEST(to_int(must_fail(try_to_pack({directory / "file", {}})).exit_code()) == 3);
+    BOOST_TEST(to_int(must_fail(try_to_pack()).exit_code()) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(after_a_failure_nothing_is_left_in_the_store) {
     shell("mkdir -p tree; echo x > tree/secret; chmod 000 tree/secret; mkdir contexts");
     if (::geteuid() == 0) shell("rm tree/secret; mkfifo tree/secret");  // root may read everything
-    BOOST_TEST(!pack_context(tree, contexts).has_value());
+    BOOST_TEST(!try_to_pack().has_value());
     BOOST_TEST(must(list_directory(contexts)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_are_bytes_however_long_and_strange) {
+    // A name of 255 bytes below a deep path, no UTF-8, a newline, and what a shell or tar could take for an
+    // option.
+    std::string deep = "tree";
+    for (int i = 0; i < 12; ++i) deep += "/" + std::string(250, static_cast<char>('a' + i));
+    shell("mkdir -p " + deep + "; echo deep > " + deep + "/" + std::string(255, 'z'));
+    for (std::string const name :
+         {"\xff\xfe", "two\nlines", "-rf", "--checkpoint=1", "\\back\tslash", " ", "@LongLink"})
+        must(write_file(tree / name, "x"));
+    must(write_file(tree / (std::string(120, '\xe4') + "\n"), "long and no UTF-8"));
+    std::filesystem::create_symlink("\xff\xfe", tree / "link");
+    unpack(pack());
+    shell("diff -r --no-dereference tree out");
+}
+
+BOOST_AUTO_TEST_CASE(strange_names_are_escaped_in_messages) {
+    must(make_directories(tree));
+    std::filesystem::create_symlink("/etc", tree / "two\nlines\x1b[31m\xff");
+    BOOST_TEST(contains(refusal(), R"(/two\nlines\x1b[31m\xff' is a link that leads out)"), refusal());
+}
+
+BOOST_AUTO_TEST_CASE(paths_that_a_node_could_not_unpack_are_refused) {
+    std::string script = "mkdir tree; cd -P tree";
+    for (int i = 0; i < 20; ++i)
+        script += "; mkdir " + std::string(250, 'd') + "; cd -P " + std::string(250, 'd');
+    shell(script);
+    BOOST_TEST(contains(refusal(), "bytes, more than 3800"), refusal());
+}
+
+BOOST_AUTO_TEST_CASE(every_member_has_one_owner_and_one_time) {
+    shell("mkdir tree; echo x > tree/file; chmod 4777 tree/file");
+    auto const packed = pack();
+    shell("zstd -dcq " + archive(packed).string() + " | TZ=UTC tar -tv --numeric-owner -f - > listing");
+    BOOST_TEST(must(read_file(directory / "listing")) ==
+               "-rwxr-xr-x 0/0               2 1980-01-02 00:00 file\n");
+}
+
+BOOST_AUTO_TEST_CASE(hard_links_are_files) {
+    shell("mkdir tree; echo x > tree/a; ln tree/a tree/b");
+    unpack(pack());
+    shell("diff -r tree out; test \"$(stat -c %h out/a)\" = 1");
+}
+
+BOOST_AUTO_TEST_CASE(special_files_are_told_what_they_are) {
+    shell("mkdir -p tree/sub; mkfifo tree/sub/pipe");
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    (tree / "sock").string().copy(address.sun_path, sizeof address.sun_path - 1);
+    UniqueFd const socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    BOOST_REQUIRE(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    auto const text = refusal();
+    BOOST_TEST(contains(text, "/sub/pipe' is a fifo"), text);
+    BOOST_TEST(contains(text, "/sock' is a socket"), text);
+    must(write_file(tree / ".detignore", "pipe\n/sock\n"));
+    BOOST_TEST(pack().size_bytes == 11u);
+}
+
+BOOST_AUTO_TEST_CASE(many_findings_are_counted_and_the_first_told) {
+    shell("mkdir tree; cd tree; for i in $(seq 50); do mkfifo f$i; done");
+    BOOST_TEST(contains(refusal(), "and 30 more like these"), refusal());
+}
+
+BOOST_AUTO_TEST_CASE(what_can_not_be_read_is_named) {
+    if (::geteuid() == 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: root may read everything");
+        return;
+    }
+    shell("mkdir -p tree/closed; echo x > tree/secret; chmod 0 tree/secret tree/closed");
+    auto const text = refusal();
+    shell("chmod 700 tree/closed");
+    BOOST_TEST(contains(text, "/secret': Permission denied"), text);
+    BOOST_TEST(contains(text, "/closed': Permission denied"), text);
+    BOOST_TEST(!path_exists(contexts));
+}
+
+BOOST_AUTO_TEST_CASE(links_end_where_the_kernel_would_end) {
+    shell(
+        "mkdir -p tree/d/e other; cd tree; echo x > file\n"
+        "ln -s ../.. d/e/up; ln -s d/e/up/../file sly\n"  // by its letters inside, in truth beside the tree
+        "ln -s ./d/../d/e/up/file fine; ln -s loop loop; ln -s .. d/root; ln -s d/missing gone");
+    auto const text = refusal();
+    BOOST_TEST(contains(text, "/sly' is a link that leads out"), text);
+    for (auto const* fine : {"/fine'", "/loop'", "/d/root'", "/gone'"})
+        BOOST_TEST(!contains(text, fine), text);
+    shell("rm tree/sly");
+    auto const listed = must(list_context({tree, {}}));
+    auto const warnings = explain(listed.warnings);
+    BOOST_TEST(!listed.warnings.has_errors());
+    BOOST_TEST(contains(warnings, "/loop' is a link to 'loop', which is not in the context"), warnings);
+    BOOST_TEST(contains(warnings, "/gone' is a link to 'd/missing'"), warnings);
+    BOOST_TEST(!contains(warnings, "/fine'"), warnings);
+    unpack(pack());
+    shell("test \"$(readlink out/loop)\" = loop; test \"$(cat out/fine)\" = x");
+}
+
+BOOST_AUTO_TEST_CASE(a_link_to_what_is_ignored_leads_nowhere) {
+    shell(
+        "mkdir -p tree/data; echo x > tree/data/set; ln -s data/set tree/set; echo /data > tree/.detignore");
+    BOOST_TEST(contains(explain(must(list_context({tree, {}})).warnings), "/set' is a link to 'data/set'"));
+}
+
+BOOST_AUTO_TEST_CASE(files_that_change_after_they_were_listed_are_named) {
+    for (std::string const change :
+         {"echo more >> tree/b", ": > tree/b", "rm tree/b", "rm tree/b; mkdir tree/b", "ln -sf a tree/b",
+          "rm tree/b; mkfifo tree/b", "rm -r tree"}) {
+        shell("rm -rf tree contexts; mkdir tree; echo a > tree/a; echo b > tree/b");
+        auto const listed = must(list_context({tree, {}}));
+        shell(change);
+        auto const error = must_fail(pack_context(listed, contexts));
+        BOOST_TEST(contains(error.message, "changed while it was packed"), change << ": " << explain(error));
+        BOOST_TEST(stored().empty(), change);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_grows_across_blocks_is_found_too) {
+    for (int const size : {512 * 1024 - 512, 512 * 1024 - 511, 512 * 1024, 3 << 20}) {
+        shell("rm -rf tree; mkdir tree; head -c " + std::to_string(size) + " /dev/urandom > tree/a");
+        auto const listed = must(list_context({tree, {}}));
+        must(pack_context(listed, contexts));
+        unpack(pack());
+        shell("diff -r tree out; echo >> tree/a");
+        BOOST_TEST(contains(must_fail(pack_context(listed, contexts)).message, "changed"), size);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(includes_lie_at_the_root_by_their_names) {
+    shell(
+        "mkdir -p tree lib/sub; echo main > tree/main; echo a > lib/sub/a; echo b > lib/b; echo words > "
+        "words.txt\n"
+        "echo '/b' > lib/.detignore; ln -s sub/a lib/link; ln -s words.txt other.txt");
+    auto const context = directory.path();
+    unpack(must(try_to_pack({tree, {context / "lib/", context / "words.txt", context / "other.txt"}})));
+    shell(
+        "test \"$(cd out; find . | sort | xargs)\" = '. ./lib ./lib/.detignore ./lib/link ./lib/sub "
+        "./lib/sub/a ./main "
+        "./other.txt ./words.txt'; cmp out/other.txt words.txt; test ! -L out/other.txt; cmp out/lib/link "
+        "lib/sub/a");
+    unpack(must(try_to_pack({std::nullopt, {context / "lib/sub/.."}})));
+    shell("test \"$(ls out)\" = lib");
+}
+
+BOOST_AUTO_TEST_CASE(two_things_of_one_name_are_named_both) {
+    shell("mkdir -p tree/lib lib x; echo 1 > x/lib; echo 1 > tree/.hidden; echo lib > tree/.detignore");
+    must(try_to_pack({tree, {directory / "lib"}}));  // what is ignored takes no name
+    auto text = refusal({"lib", "x/lib"});
+    BOOST_TEST(contains(text, "duplicate path detected: '" + (directory / "lib").string() + "' and '" +
+                                  (directory / "x/lib").string() + "' would both be 'lib'"),
+               text);
+    shell("rm tree/.detignore");
+    text = refusal({"lib"});
+    BOOST_TEST(contains(text, "duplicate path detected: '" + (tree / "lib").string() + "' and '"), text);
+}
+
+BOOST_AUTO_TEST_CASE(includes_that_make_no_sense_are_told) {
+    shell("mkdir tree lib; ln -s ../tree lib/out; mkfifo pipe");
+    BOOST_TEST(contains(refusal({"nowhere"}), "cannot open the included '"));
+    BOOST_TEST(contains(refusal({"pipe"}), "is a fifo"));
+    BOOST_TEST(contains(refusal({"lib"}), "/lib/out' is a link that leads out"));
+    BOOST_TEST(contains(explain(must_fail(list_context({tree, {"/"}}))), "has no name"));
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_is_for_all_together_and_needs_no_reading) {
+    shell(
+        "mkdir tree; for i in 1 2 3 4 5 6; do truncate -s ${i}0M tree/f$i; done; truncate -s 7T tree/a "
+        "tree/b tree/c\n"
+        "truncate -s 1M more");
+    auto const text = refusal({"more"});
+    BOOST_TEST(contains(text, "[context-too-large]"), text);
+    for (auto const* shown : {"  a", "  b", "  c", "  f6", "  f5"}) BOOST_TEST(contains(text, shown), text);
+    BOOST_TEST(!contains(text, "  f4"), text);
+    shell("rm tree/*; truncate -s 95M tree/f");
+    BOOST_TEST(contains(refusal({"more"}), "96.0 MiB, more than 95.0 MiB"));
+}
+
+BOOST_AUTO_TEST_CASE(neither_order_nor_umask_nor_directory_modes_matter) {
+    shell(
+        "mkdir tree; cd tree; for i in $(seq 300); do echo $i > f$i; done; mkdir d; cd ..\n"
+        "mkdir -p again; cd again; umask 077; mkdir d; for i in $(seq 300 -1 1); do echo $i > f$i; done; "
+        "chmod 700 d");
+    auto const first = pack();
+    auto const second = must(try_to_pack({directory / "again", {}}));
+    BOOST_TEST(first.sha256 == second.sha256);
+    BOOST_TEST(second.was_there);
+    BOOST_TEST(stored().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_tree_is_the_same_with_threads) {
+    shell("mkdir tree; head -c 20000000 /dev/urandom > tree/a; seq 3000000 > tree/b");
+    auto const packed = pack();
+    unpack(packed);
+    shell("diff -r tree out; test \"$(zstd -dcq " + archive(packed).string() +
+          " | sha256sum | cut -c1-64)\" = " + packed.sha256);
+}
+
+BOOST_AUTO_TEST_CASE(several_may_pack_the_same_tree_at_once) {
+    shell("mkdir tree; head -c 3000000 /dev/urandom > tree/a");
+    std::vector<Result<PackedContext, Diagnostics>> results(8, Diagnostics());
+    std::vector<std::thread> threads;
+    for (auto& result : results) threads.emplace_back([&] { result = try_to_pack(); });
+    for (auto& thread : threads) thread.join();
+    for (auto const& result : results) BOOST_TEST(result.has_value());
+    BOOST_TEST(stored().size() == 1u);
+    unpack(must(results[0]));
+    shell("diff -r tree out");
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_archive_is_replaced_one_packed_otherwise_is_not) {
+    shell("mkdir tree; head -c 300000 /dev/urandom > tree/a; seq 100000 > tree/b");
+    auto const first = pack();
+    auto const name = archive(first).string();
+    shell("truncate -s -100 " + name);
+    auto const second = pack();
+    BOOST_TEST(second.was_damaged);
+    BOOST_TEST(!second.was_there);
+    shell("zstd -tq " + name + "; zstd -dcq " + name + " | zstd -q -19 > other; cp other " + name);
+    BOOST_TEST(pack().was_there);
+    shell("cmp other " + name);
+    shell("rm " + name + "; mkdir " + name);
+    BOOST_TEST(contains(explain(must_fail(try_to_pack())), "replace the damaged"));
+    BOOST_TEST(stored().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_killed_det_submit_left_goes_when_it_is_old) {
+    shell(
+        "mkdir tree contexts; echo a > tree/a; cd contexts; touch .context.abcdef notes; touch -d '2 days "
+        "ago' "
+        ".context.old123 .keep.me");
+    pack();
+    auto const names = stored();
+    BOOST_TEST(names.size() == 4u);
+    BOOST_TEST(!path_exists(contexts / ".context.old123"));
+    BOOST_TEST(path_exists(contexts / ".context.abcdef"));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_else_may_read_an_archive) {
+    shell("mkdir tree; echo a > tree/a");
+    struct stat info {};
+    BOOST_REQUIRE(::stat(archive(pack()).c_str(), &info) == 0);
+    BOOST_TEST((info.st_mode & 0777) == 0600u);
+    BOOST_TEST(info.st_nlink == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

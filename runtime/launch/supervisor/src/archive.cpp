@@ -138,6 +138,16 @@ Status extract(archive* reader, archive* writer, fs::path const& directory) {
     }
 }
 
+/// The code that would run is not the code that was submitted.
+Error other_content(fs::path const& path, std::string const& found, std::string const& wanted) {
+    return Error{
+        codes::damaged,
+        fmt::format("it was changed or damaged after it was stored: its content has SHA-256 {}, not {}",
+                    found, wanted),
+        fmt::format("remove '{}' and create an experiment with the same code: that stores it anew",
+                    path.string())};
+}
+
 Status unpack(Source& source, fs::path const& directory) {
     std::unique_ptr<archive, FreeReader> const reader(archive_read_new());
     std::unique_ptr<archive, FreeWriter> const writer(archive_write_disk_new());
@@ -168,8 +178,7 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
     auto const doing = fmt::format("unpacking the context '{}'", path.string());
     if (!hash) return std::move(hash).error().while_doing(doing);
     if (!unpacked) return std::move(unpacked).error().while_doing(doing);
-    if (*hash != sha256)
-        return Error{codes::damaged, "what it holds is not what its name says"}.while_doing(doing);
+    if (*hash != sha256) return other_content(path, *hash, sha256).while_doing(doing);
     return Ok{};
 }
 

@@ -7,30 +7,30 @@ namespace det::pack {
 
 enum class EntryKind { file, directory };
 
-/// Which files stay out of a context: patterns as in .gitignore, the last that matches decides. Pure.
+/// Which files stay out of a context: patterns that mean what they mean in a .gitignore; the last that
+/// matches decides. Pure.
 class IgnoreRules {
 public:
-    /// What never belongs into a context: caches of Python, repositories, folders of editors.
+    /// What never belongs into a context: Determined's list, and what editors and desktops leave about.
     static IgnoreRules defaults();
     /// Adds the lines of a .detignore.
     void add(std::string_view text);
 
     /// path: relative to where the patterns are from, '/' between its parts. Whether a directory above it is
-    /// ignored is the caller's to know: he does not go into one.
+    /// ignored is the caller's to know: he does not go into one, so nothing in it can be taken back.
     bool ignores(std::string_view path, EntryKind kind) const;
 
 private:
+    /// `literal` has to stand there as it is; `glob` is what follows it, from the first special character on.
     struct Pattern {
-        std::string glob;
+        std::string literal, glob;
         bool negated = false;
         bool directories_only = false;
-        bool anchored = false;  // matches the whole path, not its last part
+        bool by_name = false;  // looks at the last part of a path only
+
+        bool matches(std::string_view text) const;
     };
     std::vector<Pattern> patterns_;
 };
-
-/// git's wildmatch: * and ? stop at '/', ** between slashes does not, [a-z], [!a-z], [[:alpha:]], \ takes the
-/// next character as it is.
-bool matches_glob(std::string_view glob, std::string_view text);
 
 }  // namespace det::pack

@@ -1,0 +1,41 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::pack {
+
+/// Compresses a stream into a file, with zstd's threads where that pays.
+class Compressor {
+public:
+    /// For about `size_bytes`. The file is the caller's; `path` is for messages.
+    Compressor(int fd, std::string path, std::uint64_t size_bytes);
+
+    Status write(std::string_view bytes) { return run(bytes, false); }
+    Status finish() { return run({}, true); }
+    /// Of the file.
+    std::uint64_t size_bytes() const { return written_bytes_; }
+
+private:
+    struct Free {
+        void operator()(void* context) const;
+    };
+    Status run(std::string_view bytes, bool is_end);
+    Status put(std::string_view bytes);
+
+    int fd_;
+    std::string path_;
+    std::unique_ptr<void, Free> context_;
+    std::vector<char> out_;
+    std::uint64_t written_bytes_ = 0;
+    std::uint64_t on_its_way_bytes_ = 0;  // that the disk has been asked to take
+};
+
+/// The hash of what a compressed file holds; an error where it is damaged.
+Result<std::string> hash_compressed_file(std::string const& path);
+
+}  // namespace det::pack

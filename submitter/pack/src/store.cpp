@@ -1,0 +1,88 @@
+#include "store.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compressor.hpp"
+
+namespace det::pack {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view temporary_prefix = ".context.";
+// Packing takes seconds, and writes all the time.
+constexpr time_t old_s = 24 * 60 * 60;
+
+/// By the file system's own clock, which `fresh` was just given its time by: ours may be another.
+void remove_old_ones(fs::path const& contexts, int fresh) {
+    struct stat now {};
+    auto const names = list_directory(contexts);
+    if (!names || ::fstat(fresh, &now) != 0) return;
+    for (auto const& name : *names) {
+        if (!name.starts_with(temporary_prefix)) continue;
+        auto const path = contexts / name;
+        struct stat info {};
+        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (now.st_mtim.tv_sec - info.st_mtim.tv_sec > old_s) ::unlink(path.c_str());
+    }
+}
+
+bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t size_bytes) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
+    // Another release of zstd may have packed it.
+    auto const holds = hash_compressed_file(path);
+    return holds && *holds == sha256;
+}
+
+}  // namespace
+
+Result<UnnamedArchive> UnnamedArchive::create(fs::path const& contexts) {
+    constexpr int attempts = 5;
+    for (int attempt = 1;; ++attempt) {
+        DET_TRY(make_directories(contexts));
+        auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
+        UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
+        if (file) {
+            remove_old_ones(contexts, file.get());
+            return UnnamedArchive(std::move(path), std::move(file));
+        }
+        // A creation that failed may take an empty directory away again.
+        if (errno != ENOENT || attempt == attempts)
+            return os_error(fmt::format("create a file in '{}'", contexts.string()), errno);
+    }
+}
+
+UnnamedArchive::UnnamedArchive(UnnamedArchive&& other) noexcept
+    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
+
+UnnamedArchive::~UnnamedArchive() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+Result<UnnamedArchive::Kept> UnnamedArchive::keep_as(std::string const& sha256, std::uint64_t size_bytes) {
+    auto const contexts = fs::path(path_).parent_path();
+    auto const path = (contexts / (sha256 + ".tar.zst")).string();
+    if (is_intact(path, sha256, size_bytes)) return Kept::was_there;
+    if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
+    // link(2), not rename: on NFS a file that is replaced is lost to those who read it on another machine.
+    auto kept = Kept::anew;
+    if (::link(path_.c_str(), path.c_str()) != 0) {
+        if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
+        if (is_intact(path, sha256, size_bytes)) return Kept::was_there;
+        if (::rename(path_.c_str(), path.c_str()) != 0)
+            return os_error(fmt::format("replace the damaged '{}'", path), errno);
+        path_.clear();
+        kept = Kept::mended;
+    }
+    DET_TRY(sync_directory(contexts));
+    return kept;
+}
+
+}  // namespace det::pack
