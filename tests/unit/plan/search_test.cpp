@@ -1,5 +1,6 @@
 // How a configuration becomes trials: counts, the array, and what is refused with its place.
 #include <det/config/layers.hpp>
+#include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/search.hpp>
 
@@ -36,18 +37,22 @@ constexpr char axes[] =
     "  c: x\n"
     "  d: {e: {type: double, minval: 0, maxval: 1, count: 2}}\n";
 
+std::string array_of(SubmissionPlan const& plan) {
+    return split_into_arrays(plan.trial_count, plan.concurrent_trials_max, 1001).front().indices();
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(search_test)
 
 BOOST_AUTO_TEST_CASE(trials_are_one_array_throttled_as_the_searcher_says) {
-    BOOST_TEST(plan_of("searcher: {name: single}").array() == "0-0%1");
-    BOOST_TEST(plan_of("searcher: {name: random, max_trials: 100}").array() == "0-99%16");
-    BOOST_TEST(plan_of("searcher: {name: random, max_trials: 5}").array() == "0-4%5");
+    BOOST_TEST(array_of(plan_of("searcher: {name: single}")) == "0-0%1");
+    BOOST_TEST(array_of(plan_of("searcher: {name: random, max_trials: 100}")) == "0-99%16");
+    BOOST_TEST(array_of(plan_of("searcher: {name: random, max_trials: 5}")) == "0-4%5");
     auto const random = "searcher: {name: random, max_trials: 100, max_concurrent_trials: ";
-    BOOST_TEST(plan_of(random + std::string("0}")).array() == "0-99%100");
-    BOOST_TEST(plan_of(random + std::string("3}")).array() == "0-99%3");
-    BOOST_TEST(plan_of(std::string("searcher: {name: grid}\n") + axes).array() == "0-23%16");
+    BOOST_TEST(array_of(plan_of(random + std::string("0}"))) == "0-99%100");
+    BOOST_TEST(array_of(plan_of(random + std::string("3}"))) == "0-99%3");
+    BOOST_TEST(array_of(plan_of(std::string("searcher: {name: grid}\n") + axes)) == "0-23%16");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_searched_here_is_what_jobs_draw_from_their_specification) {
@@ -70,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_grid_without_hyperparameters_is_refused) {
     auto const text = refusal_of("searcher: {name: grid}\n");
     BOOST_TEST(text.find("exp.yaml:1:18: error: a grid search without hyperparameters has no trials") == 0u,
                text);
-    BOOST_TEST(plan_of("searcher: {name: grid}\nhyperparameters: {a: {}}\n").array() == "0-0%1");
+    BOOST_TEST(array_of(plan_of("searcher: {name: grid}\nhyperparameters: {a: {}}\n")) == "0-0%1");
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_of_more_trials_than_an_experiment_has_is_refused_with_the_numbers) {
