@@ -60,7 +60,11 @@ CommandEntry const* find_command(std::string_view group, std::string_view name) 
     auto const found = std::find_if(table.begin(), table.end(), [&](auto const& entry) {
         return entry.group == group && entry.name == name;
     });
-    return found == table.end() ? nullptr : &*found;
+    if (found != table.end()) return &*found;
+    for (auto const& alias : name_aliases()) {
+        if (alias.alias == name && !group.empty()) return find_command(group, alias.name);
+    }
+    return nullptr;
 }
 
 bool is_group(std::string_view group) {

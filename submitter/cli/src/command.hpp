@@ -57,6 +57,12 @@ struct GroupAlias {
 };
 std::span<GroupAlias const> group_aliases();
 
+/// Other names of a command, in any group that has it and no command of that name.
+struct NameAlias {
+    std::string_view alias, name;
+};
+std::span<NameAlias const> name_aliases();
+
 // Each in the file of its name.
 std::unique_ptr<Command> make_config_check();
 std::unique_ptr<Command> make_config_conform();
@@ -70,6 +76,9 @@ std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_job_update();
+std::unique_ptr<Command> make_job_update_batch();
+std::unique_ptr<Command> make_job_watch();
 std::unique_ptr<Command> make_template_create();
 std::unique_ptr<Command> make_template_describe();
 std::unique_ptr<Command> make_template_list();

@@ -15,6 +15,9 @@ constexpr CommandEntry entries[] = {
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
+    {"job", "update", "move a job that waits", make_job_update},
+    {"job", "update-batch", "several such changes at once", make_job_update_batch},
+    {"job", "watch", "the queue, live in the terminal", make_job_watch},
     {"config", "check", "everything that is wrong with a configuration", make_config_check},
     {"config", "conform", "run a file of conformance cases", make_config_conform},
     {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
@@ -33,6 +36,8 @@ constexpr GroupAlias aliases[] = {
     {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
 };
 
+constexpr NameAlias names[] = {{"ls", "list"}};
+
 }  // namespace
 
 std::string CommandEntry::page_name() const {
@@ -43,5 +48,6 @@ std::string CommandEntry::page_name() const {
 
 std::span<CommandEntry const> command_table() { return entries; }
 std::span<GroupAlias const> group_aliases() { return aliases; }
+std::span<NameAlias const> name_aliases() { return names; }
 
 }  // namespace det::cli
