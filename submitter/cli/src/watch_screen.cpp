@@ -75,9 +75,10 @@ std::string header_line() {
 std::string title_line(WatchView const& view, std::vector<JobStatus> const& jobs) {
     auto const waiting = std::count_if(jobs.begin(), jobs.end(), queue::is_waiting);
     auto const with_nodes = std::count_if(jobs.begin(), jobs.end(), queue::has_nodes);
-    return fmt::format("{}  {} with nodes, {} waiting  pool: {}  user: {}  every {} s", short_time(view.read_at),
-                       with_nodes, waiting, escape_control(view.pool.value_or("all")),
-                       escape_control(view.user.value_or("all")), view.interval_s);
+    return fmt::format("{}  {} with nodes, {} waiting  pool: {}  user: {}  every {} s",
+                       short_time(view.read_at), with_nodes, waiting,
+                       escape_control(view.pool.value_or("all")), escape_control(view.user.value_or("all")),
+                       view.interval_s);
 }
 
 }  // namespace
