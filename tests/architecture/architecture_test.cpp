@@ -48,7 +48,7 @@ std::vector<OnlyThere> const rules {
     // Values in, values out.
     Folders const pure_rooms{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
                              "submitter/yaml/",   "submitter/config/", "submitter/site/",
-                             "submitter/plan/",   "submitter/render/"};
+                             "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
 
     // What has to do with files, sockets, the clock, other processes.
     std::regex const impure(

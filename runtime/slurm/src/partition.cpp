@@ -33,6 +33,7 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     partition.is_up = value_of(pairs, "State") == "UP";
     partition.preempt_mode = value_of(pairs, "PreemptMode");
     partition.grace_time = std::chrono::seconds(parse_integer<int>(value_of(pairs, "GraceTime")).value_or(0));
+    partition.priority_tier = parse_integer<int>(value_of(pairs, "PriorityTier")).value_or(1);
     return partition;
 }
 

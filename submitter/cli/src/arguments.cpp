@@ -55,21 +55,16 @@ Error unknown_command(std::string const& typed, std::string_view group) {
              : fmt::format("{}: {}", group.empty() ? "commands" : "it has", fmt::join(candidates, ", "))};
 }
 
-/// "ls" is "list".
-std::string_view resolve_name_alias(std::string_view name) {
-    for (auto const& [alias, full] : name_aliases()) {
-        if (alias == name) return full;
-    }
-    return name;
-}
-
-CommandEntry const* find_command(std::string_view group, std::string_view typed) {
+CommandEntry const* find_command(std::string_view group, std::string_view name) {
     auto const table = command_table();
-    auto const name = resolve_name_alias(typed);
     auto const found = std::find_if(table.begin(), table.end(), [&](auto const& entry) {
         return entry.group == group && entry.name == name;
     });
-    return found == table.end() ? nullptr : &*found;
+    if (found != table.end()) return &*found;
+    for (auto const& alias : name_aliases()) {
+        if (alias.alias == name && !group.empty()) return find_command(group, alias.name);
+    }
+    return nullptr;
 }
 
 bool is_group(std::string_view group) {

@@ -57,7 +57,7 @@ struct GroupAlias {
 };
 std::span<GroupAlias const> group_aliases();
 
-/// Other names of commands, in every group that has them: "ls" for "list".
+/// Other names of a command, in any group that has it and no command of that name.
 struct NameAlias {
     std::string_view alias, name;
 };
@@ -88,6 +88,9 @@ std::unique_ptr<Command> make_experiment_set_name();
 std::unique_ptr<Command> make_experiment_unarchive();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_job_update();
+std::unique_ptr<Command> make_job_update_batch();
+std::unique_ptr<Command> make_job_watch();
 std::unique_ptr<Command> make_search_preview();
 std::unique_ptr<Command> make_task_list();
 std::unique_ptr<Command> make_template_create();

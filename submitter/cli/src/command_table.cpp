@@ -31,6 +31,9 @@ constexpr CommandEntry entries[] = {
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
     {"task", "list", "who has which nodes and slots now", make_task_list},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
+    {"job", "update", "move a job that waits", make_job_update},
+    {"job", "update-batch", "several such changes at once", make_job_update_batch},
+    {"job", "watch", "the queue, live in the terminal", make_job_watch},
     {"config", "check", "everything that is wrong with a configuration", make_config_check},
     {"config", "conform", "run a file of conformance cases", make_config_conform},
     {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
@@ -54,6 +57,7 @@ constexpr NameAlias other_names[] = {
 constexpr GroupAlias aliases[] = {
     {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
 };
+
 
 }  // namespace
 

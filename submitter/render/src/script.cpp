@@ -1,6 +1,7 @@
 #include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/queue/levels.hpp>
 #include <det/render/script.hpp>
 
 #include <algorithm>
@@ -93,7 +94,11 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, 
         fmt::format("--comment={}", comment),
         "--chdir=/",
     };
-    for (auto& arg : config::parse_sbatch_args(plan.sbatch_args).args) {
+    auto const users = config::parse_sbatch_args(plan.sbatch_args);
+    bool const is_nice_theirs =
+        std::any_of(users.args.begin(), users.args.end(), [](auto const& arg) { return arg.name == "nice"; });
+    if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
+    for (auto arg : users.args) {
         // Of several --gres the last counts alone: each has to name the GPUs too.
         bool const hides_gpus = arg.name == "gres" && arg.value && plan.pool.slot_type != SlotType::cpu;
         if (hides_gpus) arg.value = gpus_of_a_node(plan) + "," + *arg.value;

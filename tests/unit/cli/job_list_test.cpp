@@ -40,9 +40,10 @@ struct Fixture : CliFixture {
                             experiment,
                             job({9}, JobState::completing, 5, 1)};
     }
-    std::string order() {
+    std::string order(std::string const& options = "") {
         std::string ids;
-        for (auto const& row : ask("job list")) ids += row["id"].get<std::string>() + " ";
+        for (auto const& row : ask("job list" + (options.empty() ? "" : " " + options)))
+            ids += row["id"].get<std::string>() + " ";
         return ids;
     }
 };
@@ -52,8 +53,8 @@ struct Fixture : CliFixture {
 BOOST_FIXTURE_TEST_SUITE(job_list_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(jobs_come_as_they_are_served) {
-    // Those with nodes, then by priority, then by age, then by number.
-    BOOST_TEST(order() == "5_0 9 6 8_2 8_11 3 ");
+    // Those with nodes, then by priority, then by number.
+    BOOST_TEST(order() == "5_0 9 6 3 8_2 8_11 ");
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_is_a_table_for_people_and_json_for_programs) {
@@ -70,6 +71,23 @@ BOOST_AUTO_TEST_CASE(a_pool_can_be_asked_for) {
         BOOST_TEST(jobs[0]["id"] == "6");
     }
     BOOST_TEST(ask("job list -p nope").empty());
+}
+
+BOOST_AUTO_TEST_CASE(rows_can_be_chosen) {
+    BOOST_TEST(order("--limit 2") == "5_0 9 ");
+    BOOST_TEST(order("--reverse --limit 2") == "8_11 8_2 ");
+    BOOST_TEST(order("--user nobody") == "");
+}
+
+BOOST_AUTO_TEST_CASE(slots_are_gpus_or_the_cpus_of_a_pool_without) {
+    slurm.partition_list.push_back(
+        {"cpu", false, true, "OFF", std::chrono::seconds(0), {{4, 8, "idle", "(null)"}}});
+    slurm.other_jobs[3].comment = "det:1a2b3c4d/8";  // whole nodes
+    BOOST_TEST(ask("job list -p cpu")[0]["slots_needed"] == 16);
+    slurm.other_jobs[3].comment = "";
+    slurm.other_jobs[3].cpus = 3;
+    BOOST_TEST(ask("job list -p cpu")[0]["slots_needed"] == 3);
+    BOOST_TEST(ask("job list")[0]["slots_acquired"] == 8);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_queue_is_a_header) {

@@ -30,6 +30,7 @@ std::string script_of(plan::SubmissionPlan const& plan) {
 std::string users_part(plan::SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, input(), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);
+    std::erase(options, "--nice=100");
     return join(options, " ");
 }
 
@@ -47,6 +48,17 @@ BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
     BOOST_TEST(script_of(plan_with({})).find("#SBATCH --mem=0\n") != std::string::npos);
     for (auto const* arg : {"--mem=8G", "--mem 8G", "--mem-per-cpu=1G", "--mem-per-gpu=1G", "--mem-per-c=1G"})
         BOOST_TEST(script_of(plan_with({arg})).find("--mem") == std::string::npos, arg);
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_leaves_its_owner_room_to_move_it_up_unless_the_user_says_otherwise) {
+    auto const nices = [](std::vector<std::string> args) {
+        auto options = render::command_line_options(plan_with(std::move(args)), input(), "abc");
+        std::erase_if(options, [](auto const& option) { return !option.starts_with("--nice"); });
+        return join(options, " ");
+    };
+    BOOST_TEST(nices({}) == "--nice=100");
+    BOOST_TEST(nices({"--nice=7"}) == "--nice=7");
+    BOOST_TEST(nices({"--nice"}) == "--nice");
 }
 
 BOOST_AUTO_TEST_CASE(another_resource_does_not_take_the_gpus_away) {

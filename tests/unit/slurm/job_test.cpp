@@ -117,6 +117,8 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
     BOOST_TEST(partitions[0].is_default);
     BOOST_TEST(partitions[0].preempt_mode == "REQUEUE");
     BOOST_TEST(partitions[0].grace_time.count() == 30);
+    BOOST_TEST(partitions[0].priority_tier == 1);
+    BOOST_TEST(partitions[1].priority_tier == 10);
     BOOST_TEST(partitions[0].node_count() == 4);
     BOOST_TEST(parse_gpu_count(partitions[0].nodes.at(0).gres) == 4);
     BOOST_TEST(!partitions[1].is_default);

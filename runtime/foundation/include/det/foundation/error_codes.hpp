@@ -44,6 +44,12 @@ inline constexpr ErrorCode no_such_trial{"no-such-trial", ExitCode::absent};
 inline constexpr ErrorCode no_such_checkpoint{"no-such-checkpoint", ExitCode::absent};
 inline constexpr ErrorCode no_such_label{"no-such-label", ExitCode::absent};
 
+inline constexpr ErrorCode no_such_job{"no-such-job", ExitCode::absent};
+
+// The queue.
+inline constexpr ErrorCode job_not_waiting{"job-not-waiting", ExitCode::could_not};
+inline constexpr ErrorCode no_legal_move{"no-legal-move", ExitCode::could_not};
+
 // Slurm.
 inline constexpr ErrorCode slurm_refused{"slurm-refused", ExitCode::refused_by_slurm};
 inline constexpr ErrorCode slurm_unreachable{"slurm-unreachable", ExitCode::slurm_unreachable};

@@ -23,6 +23,7 @@ struct Partition {
     std::string preempt_mode;  // OFF, REQUEUE, CANCEL, SUSPEND ...
     std::chrono::seconds grace_time{0};
     std::vector<NodeGroup> nodes;
+    int priority_tier = 1;  // jobs of a higher one are looked at first, whatever their priorities
 
     int node_count() const;
 };

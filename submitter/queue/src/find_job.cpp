@@ -1,0 +1,62 @@
+#include <det/foundation/text.hpp>
+#include <det/queue/find_job.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::queue {
+namespace {
+
+using slurm::JobStatus;
+
+constexpr std::string_view experiment_prefix = "exp-";
+constexpr std::string_view job_prefix = "job-";
+
+std::optional<std::uint32_t> job_of_experiment(std::vector<JobStatus> const& jobs, std::uint32_t experiment,
+                                               Naming const& naming) {
+    for (auto const& job : jobs) {
+        if (experiment_of(job, naming) == experiment) return job.ref.job;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint32_t> job_with_number(std::vector<JobStatus> const& jobs, std::uint32_t number) {
+    bool const there =
+        std::any_of(jobs.begin(), jobs.end(), [&](auto const& job) { return job.ref.job == number; });
+    return there ? std::optional(number) : std::nullopt;
+}
+
+Error no_id(std::string_view text) {
+    return {codes::usage, fmt::format("'{}' is not the id of a job", text),
+            "ids are those of 'det-submit job list' (12, 12_3), or the number of an experiment of yours"};
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> experiment_of(JobStatus const& job, Naming const& naming) {
+    if (naming.root_id.empty() || job.user != naming.user) return std::nullopt;
+    auto const begin = fmt::format("det:{}/", naming.root_id);
+    if (!job.comment.starts_with(begin)) return std::nullopt;
+    return parse_integer<std::uint32_t>(std::string_view(job.comment).substr(begin.size()));
+}
+
+Result<std::optional<std::uint32_t>> find_job_number(std::vector<JobStatus> const& jobs,
+                                                     std::string_view text, Naming const& naming) {
+    bool const says_experiment = text.starts_with(experiment_prefix);
+    bool const says_job = text.starts_with(job_prefix);
+    auto const number =
+        slurm::parse_job_ref(says_experiment || says_job ? text.substr(experiment_prefix.size()) : text);
+    if (!number || (says_experiment && number->task)) return no_id(text);
+    auto const as_experiment =
+        says_job || number->task ? std::nullopt : job_of_experiment(jobs, number->job, naming);
+    auto const as_job = says_experiment ? std::nullopt : job_with_number(jobs, number->job);
+    if (as_experiment && as_job && *as_experiment != *as_job) {
+        return Error{codes::usage,
+                     fmt::format("'{}' may be experiment {}, which is job {}, or job {}", text, text,
+                                 *as_experiment, text),
+                     fmt::format("write exp-{} or job-{}", text, text)};
+    }
+    return as_experiment ? as_experiment : as_job;
+}
+
+}  // namespace det::queue

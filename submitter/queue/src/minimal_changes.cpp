@@ -1,0 +1,97 @@
+// The longest part of the row that may stay, found from the front: what lies between two that stay gets the
+// highest values there are, and where the second is still below these, both can stay. A priority only ever
+// has an upper bound, so the highest values leave most room for all that follow.
+#include "minimal_changes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace det::queue {
+namespace {
+
+constexpr std::int64_t lowest = 1;  // 0 is a held job
+constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
+
+/// What comes behind a job of this priority has at most this one: the same where its number is higher.
+std::int64_t bound_behind(std::int64_t priority, std::uint32_t before, std::uint32_t behind) {
+    return before < behind ? priority : priority - 1;
+}
+
+/// The bound that the places so far set for a next one.
+struct Bound {
+    std::int64_t priority = unbounded;
+    std::uint32_t job = 0;
+    std::int64_t for_next(std::uint32_t next) const {
+        return priority == unbounded ? unbounded : bound_behind(priority, job, next);
+    }
+};
+
+struct Best {
+    int kept = -1;           // -1: can't be
+    std::int64_t loss = 0;   // by how much the others fall: those who rise cost nothing
+    std::size_t before = 0;  // the place that stays before this one, plus 1; 0: none
+
+    bool is_better_than(Best const& other) const {
+        return kept != other.kept ? kept > other.kept : loss < other.loss;
+    }
+};
+
+/// best[i + 1]: how many can stay up to place i where that one stays; best[0] is the front, the last entry
+/// the end of the row.
+std::vector<Best> find_best(std::vector<Place> const& row) {
+    std::vector<Best> best(row.size() + 2);
+    best[0].kept = 0;
+    for (std::size_t from = 0; from <= row.size(); ++from) {
+        if (best[from].kept < 0) continue;
+        Bound bound;
+        if (from > 0) bound = {row[from - 1].lowest_priority, row[from - 1].job};
+        auto loss = best[from].loss;
+        // Places behind `from`, each tried as the next that stays, and passed over as one that changes.
+        for (std::size_t next = from; next <= row.size(); ++next) {
+            bool const is_end = next == row.size();
+            bool const may_stay = is_end || row[next].priority <= bound.for_next(row[next].job);
+            Best const found{best[from].kept + (is_end ? 0 : 1), loss, from};
+            if (may_stay && found.is_better_than(best[next + 1])) best[next + 1] = found;
+            if (is_end || row[next].is_fixed) break;
+            bound = {std::min(bound.for_next(row[next].job), row[next].highest_allowed), row[next].job};
+            if (bound.priority < lowest) break;
+            loss += std::max<std::int64_t>(0, row[next].priority - bound.priority);
+        }
+    }
+    return best;
+}
+
+std::vector<bool> those_that_stay(std::vector<Best> const& best, std::size_t size) {
+    std::vector<bool> stays(size, false);
+    for (auto at = best[size + 1].before; at > 0; at = best[at].before) stays[at - 1] = true;
+    return stays;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(std::vector<Place> const& row) {
+    auto const best = find_best(row);
+    if (best.back().kept < 0) return std::nullopt;
+    auto const stays = those_that_stay(best, row.size());
+    std::vector<std::int64_t> highest(row.size());
+    Bound bound;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        highest[i] =
+            stays[i] ? row[i].priority : std::min(bound.for_next(row[i].job), row[i].highest_allowed);
+        bound = {stays[i] ? row[i].lowest_priority : highest[i], row[i].job};
+    }
+    std::vector<std::optional<std::int64_t>> changes(row.size());
+    std::int64_t needed = lowest;  // by the one behind
+    for (std::size_t i = row.size(); i-- > 0;) {
+        auto value = row[i].priority;
+        if (!stays[i]) {
+            if (i + 1 < row.size() && row[i].job > row[i + 1].job) ++needed;
+            value = std::clamp(row[i].priority, needed, highest[i]);
+            changes[i] = value;
+        }
+        needed = value;
+    }
+    return changes;
+}
+
+}  // namespace det::queue

@@ -1,0 +1,379 @@
+#include <det/queue/levels.hpp>
+#include <det/queue/moves.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <set>
+
+#include "minimal_changes.hpp"
+#include "unit.hpp"
+
+namespace det::queue {
+namespace {
+
+using slurm::JobStatus;
+
+constexpr std::int64_t highest_priority = 4'294'967'293;  // above are Slurm's own marks
+constexpr std::int64_t lowest_nice = -2'147'483'645;
+
+template <class... Fs>
+struct Overloaded : Fs... {
+    using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+std::int64_t reach_of(Unit const& unit, Caller const& caller) {
+    if (caller.rights == Rights::owner) return std::max(unit.base(), unit.priority);
+    return std::min(highest_priority, unit.base() - lowest_nice);
+}
+
+std::size_t index_of(std::vector<Unit> const& row, std::uint32_t job) {
+    return static_cast<std::size_t>(
+        std::find_if(row.begin(), row.end(), [&](auto const& unit) { return unit.job == job; }) -
+        row.begin());
+}
+
+bool is_done(std::vector<Unit> const& row, Reorder const& reorder) {
+    bool const is_ahead = index_of(row, reorder.job) < index_of(row, reorder.other);
+    return is_ahead == (reorder.side == Reorder::Side::ahead_of);
+}
+
+void put(std::vector<Unit>& row, Reorder const& reorder) {
+    auto const from = row.begin() + static_cast<std::ptrdiff_t>(index_of(row, reorder.job));
+    auto unit = *from;
+    row.erase(from);
+    auto at = index_of(row, reorder.other);
+    if (reorder.side == Reorder::Side::behind_of) ++at;
+    row.insert(row.begin() + static_cast<std::ptrdiff_t>(at), std::move(unit));
+}
+
+/// The row in the order that is asked for.
+Result<std::vector<Unit>> wanted_order(std::vector<Unit> row, std::vector<Reorder> const& reorders) {
+    // Each round may undo what a round before did; after as many as there are requests nothing new can come.
+    for (std::size_t round = 0; round <= reorders.size(); ++round) {
+        bool all_done = true;
+        for (auto const& reorder : reorders) {
+            if (is_done(row, reorder)) continue;
+            put(row, reorder);
+            all_done = false;
+        }
+        if (all_done) return row;
+    }
+    return Error{codes::usage, "what is asked for contradicts itself: no order fulfils all of it"};
+}
+
+/// The jobs that have to be looked at: the caller's in the partitions concerned, and who is named.
+std::vector<Unit> row_of(std::vector<Unit> const& waiting, std::vector<Reorder> const& reorders, int tier) {
+    std::set<std::string> partitions;
+    std::set<std::uint32_t> named;
+    for (auto const& reorder : reorders) {
+        for (auto const job : {reorder.job, reorder.other}) {
+            named.insert(job);
+            partitions.insert(waiting[index_of(waiting, job)].partition);
+        }
+    }
+    std::vector<Unit> row;
+    for (auto const& unit : waiting) {
+        bool const is_concerned = unit.may_change && partitions.contains(unit.partition);
+        if (unit.tier == tier && (is_concerned || named.contains(unit.job))) row.push_back(unit);
+    }
+    return row;
+}
+
+std::vector<Place> places_of(std::vector<Unit> const& row, Caller const& caller) {
+    std::vector<Place> places;
+    for (auto const& unit : row) {
+        places.push_back(
+            {unit.job, unit.priority, unit.lowest_priority, reach_of(unit, caller), !unit.may_change});
+    }
+    return places;
+}
+
+/// `scontrol top` gives a job the highest priority that its owner has in its partition, account and QOS.
+std::optional<Move> move_to_top(std::vector<Unit> const& waiting, std::vector<Unit> const& wanted,
+                                Reorder const& reorder, Caller const& caller) {
+    if (!caller.may_move_to_top || reorder.side != Reorder::Side::ahead_of) return std::nullopt;
+    auto const& unit = waiting[index_of(waiting, reorder.job)];
+    auto const is_mate = [&](Unit const& mate) {
+        return mate.user == caller.user && mate.user == unit.user && mate.partition == unit.partition &&
+               mate.account == unit.account && mate.qos == unit.qos;
+    };
+    auto const top = std::find_if(waiting.begin(), waiting.end(), is_mate);  // in scheduling order
+    if (top == waiting.end() || unit.partition.find(',') != std::string::npos) return std::nullopt;
+    auto const first_own =
+        std::find_if(wanted.begin(), wanted.end(), [](auto const& each) { return each.may_change; });
+    bool const is_first = first_own != wanted.end() && first_own->job == unit.job;
+    // Those that don't make up for it have to be below it as they are.
+    bool const is_enough = std::all_of(wanted.begin(), wanted.end(), [&](Unit const& each) {
+        return is_mate(each) || is_before(top->priority, unit.job, each.priority, each.job);
+    });
+    return is_first && is_enough ? std::optional<Move>(MoveToTop{unit.job}) : std::nullopt;
+}
+
+Error no_move(std::vector<Unit> const& waiting, Reorder const& reorder, Caller const& caller) {
+    auto const& unit = waiting[index_of(waiting, reorder.job)];
+    auto const& other = waiting[index_of(waiting, reorder.other)];
+    if (other.may_change) {
+        return Error{codes::no_legal_move,
+                     fmt::format("Slurm's priorities leave no room to put {}", to_string(Request(reorder))),
+                     "they are at their lowest already: ask an operator"};
+    }
+    return Error{
+        codes::no_legal_move,
+        fmt::format("job {} can't pass job {} of {}: it has priority {} and reaches {} with nice 0, and "
+                    "job {} has {}",
+                    unit.job, other.job, other.user, unit.priority, reach_of(unit, caller), other.job,
+                    other.priority),
+        "an owner can only take back nice; an operator can do more"};
+}
+
+Error other_tier(Unit const& unit, Unit const& other) {
+    return Error{codes::no_legal_move,
+                 fmt::format("job {} is in partition '{}' of tier {}, job {} in '{}' of tier {}: Slurm looks "
+                             "at all jobs of the higher tier first",
+                             unit.job, unit.partition, unit.tier, other.job, other.partition, other.tier),
+                 "move it to the other pool with --resource-pool"};
+}
+
+Error not_yours(std::uint32_t job, std::string const& user, Caller const& caller) {
+    return Error{codes::not_yours, fmt::format("job {} is {}'s, not {}'s", job, user, caller.user),
+                 "its owner or an operator can move it"};
+}
+
+Status check_reorder(QueueReading const& queue, Caller const& caller, Reorder const& reorder) {
+    DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, reorder.job));
+    DET_TRY_ASSIGN(auto const other, require_unit(queue, caller, reorder.other));
+    if (reorder.job == reorder.other)
+        return Error{codes::usage, fmt::format("job {} can't stand before or behind itself", reorder.job)};
+    // To be behind a job of one's own, that one may move as well; but it is this one that is asked for.
+    if (!unit.may_change) return not_yours(unit.job, unit.user, caller);
+    bool const is_ahead = unit.tier > other.tier;
+    if (unit.tier != other.tier && is_ahead != (reorder.side == Reorder::Side::ahead_of))
+        return other_tier(unit, other);
+    return Ok{};
+}
+
+std::vector<Move> nice_moves(std::vector<Unit> const& row,
+                             std::vector<std::optional<std::int64_t>> const& priorities) {
+    std::vector<Move> moves;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        if (priorities[i])
+            moves.push_back(ChangeNice{row[i].job, row[i].nice, row[i].base() - *priorities[i]});
+    }
+    return moves;
+}
+
+/// The moves for all requests within one tier.
+Result<std::vector<Move>> plan_order(QueueReading const& queue, Caller const& caller,
+                                     std::vector<Reorder> const& reorders, int tier) {
+    auto const waiting = waiting_units(queue, caller);
+    auto const row = row_of(waiting, reorders, tier);
+    DET_TRY_ASSIGN(auto const wanted, wanted_order(row, reorders));
+    auto const changes = minimal_changes(places_of(wanted, caller));
+    auto moves = changes ? nice_moves(wanted, *changes) : std::vector<Move>{};
+    if (reorders.size() == 1 && (!changes || moves.size() > 1)) {
+        if (auto const top = move_to_top(waiting, wanted, reorders.front(), caller)) return std::vector{*top};
+    }
+    if (!changes) return no_move(waiting, reorders.front(), caller);
+    return moves;
+}
+
+Result<std::vector<Move>> plan_all_orders(QueueReading const& queue, Caller const& caller,
+                                          std::vector<Reorder> const& reorders) {
+    std::map<int, std::vector<Reorder>> by_tier;
+    for (auto const& reorder : reorders) {
+        DET_TRY(check_reorder(queue, caller, reorder));
+        DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, reorder.job));
+        DET_TRY_ASSIGN(auto const other, require_unit(queue, caller, reorder.other));
+        if (unit.tier == other.tier) by_tier[unit.tier].push_back(reorder);
+    }
+    std::vector<Move> moves;
+    for (auto const& [tier, some] : by_tier) {
+        DET_TRY_ASSIGN(auto const planned, plan_order(queue, caller, some, tier));
+        moves.insert(moves.end(), planned.begin(), planned.end());
+    }
+    return moves;
+}
+
+Result<std::vector<Move>> plan_level(QueueReading const& queue, Caller const& caller,
+                                     SetLevel const& request) {
+    if (request.level < most_urgent_level || request.level > least_urgent_level) {
+        return Error{codes::usage, fmt::format("priority {} is not one of {} (most urgent) to {}",
+                                               request.level, most_urgent_level, least_urgent_level)};
+    }
+    DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, request.job));
+    if (!unit.may_change) return not_yours(unit.job, unit.user, caller);
+    if (caller.rights == Rights::operators) {
+        if (request.level == default_level) return std::vector<Move>{ComputePriority{unit.job}};
+        auto const priority = priority_of_level(request.level);
+        if (unit.priority == priority && unit.lowest_priority == priority) return std::vector<Move>{};
+        return std::vector<Move>{ChangePriority{unit.job, priority}};
+    }
+    auto const nice = nice_of_level(request.level);
+    bool const has_it = unit.nice == nice && unit.priority == unit.lowest_priority;
+    return has_it ? std::vector<Move>{} : std::vector<Move>{ChangeNice{unit.job, unit.nice, nice}};
+}
+
+Result<std::vector<Move>> plan_partition(QueueReading const& queue, Caller const& caller,
+                                         SetPartition const& request) {
+    std::vector<Move> moves;
+    bool is_whole = true;  // none of its tasks has begun
+    std::optional<std::string> user;
+    for (auto const& job : queue.jobs) {
+        if (job.ref.job != request.job) continue;
+        user = job.user;
+        if (!is_waiting(job)) {
+            is_whole = false;
+        } else if (job.partition != request.partition) {
+            moves.push_back(ChangePartition{job.ref, request.partition});
+        }
+    }
+    if (user && caller.rights == Rights::owner && *user != caller.user)
+        return not_yours(request.job, *user, caller);
+    bool const is_there = std::any_of(queue.jobs.begin(), queue.jobs.end(), [&](auto const& job) {
+        return job.ref.job == request.job && is_waiting(job);
+    });
+    if (!is_there) return require_unit(queue, caller, request.job).error();
+    // Slurm refuses an array as a whole once a task of it runs.
+    if (is_whole && !moves.empty())
+        return std::vector<Move>{ChangePartition{{request.job, {}}, request.partition}};
+    return moves;
+}
+
+/// Applies `change` to the waiting tasks of a job.
+template <class F>
+void for_each_waiting(QueueReading& queue, std::uint32_t number, F change) {
+    for (auto& job : queue.jobs) {
+        if (job.ref.job == number && is_waiting(job)) change(job);
+    }
+}
+
+/// What Slurm was seen to do: the job gets the priority of the first one, the others share what that costs.
+void simulate_top(QueueReading& queue, std::uint32_t number) {
+    auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
+                                    [&](auto const& job) { return job.ref.job == number; });
+    if (found == queue.jobs.end()) return;
+    auto const job = *found;
+    auto const is_mate = [&](JobStatus const& mate) {
+        return is_waiting(mate) && !is_held(mate) && mate.user == job.user &&
+               mate.partition == job.partition && mate.account == job.account && mate.qos == job.qos;
+    };
+    std::set<std::uint32_t> mates;
+    auto top = job.priority;
+    for (auto const& mate : queue.jobs) {
+        if (!is_mate(mate)) continue;
+        top = std::max(top, mate.priority);
+        if (mate.ref.job != number) mates.insert(mate.ref.job);
+    }
+    auto const gain = top - job.priority;
+    auto const count = static_cast<std::int64_t>(mates.size());
+    auto const share = count == 0 ? 0 : (gain + count - 1) / count;
+    for (auto& mate : queue.jobs) {
+        if (!is_mate(mate)) continue;
+        auto const by = mate.ref.job == number ? -gain : share;
+        mate.nice += by;
+        mate.priority = std::max<std::int64_t>(1, mate.priority - by);
+    }
+}
+
+}  // namespace
+
+std::uint32_t job_of(Request const& request) {
+    return std::visit([](auto const& each) { return each.job; }, request);
+}
+
+std::string to_string(Request const& request) {
+    return std::visit(
+        Overloaded{
+            [](Reorder const& each) {
+                return fmt::format("job {} {} job {}", each.job,
+                                   each.side == Reorder::Side::ahead_of ? "ahead of" : "behind", each.other);
+            },
+            [](SetLevel const& each) { return fmt::format("job {} at priority {}", each.job, each.level); },
+            [](SetPartition const& each) {
+                return fmt::format("job {} in partition '{}'", each.job, each.partition);
+            }},
+        request);
+}
+
+Result<std::vector<Move>> plan_moves(QueueReading const& queue, Caller const& caller,
+                                     std::vector<Request> const& requests) {
+    std::set<std::uint32_t> seen;
+    std::vector<Move> moves;
+    std::vector<Reorder> reorders;
+    for (auto const& request : requests) {
+        if (!seen.insert(job_of(request)).second)
+            return Error{codes::usage, fmt::format("job {} is changed twice", job_of(request))};
+        if (auto const* reorder = std::get_if<Reorder>(&request)) {
+            reorders.push_back(*reorder);
+            continue;
+        }
+        auto const* level = std::get_if<SetLevel>(&request);
+        DET_TRY_ASSIGN(auto const planned,
+                       level != nullptr ? plan_level(queue, caller, *level)
+                                        : plan_partition(queue, caller, std::get<SetPartition>(request)));
+        moves.insert(moves.end(), planned.begin(), planned.end());
+    }
+    // Places are for the queue as these changes leave it.
+    DET_TRY_ASSIGN(auto const planned, plan_all_orders(after_moves(queue, moves), caller, reorders));
+    for (auto const& move : planned) {
+        if (auto const* nice = std::get_if<ChangeNice>(&move)) {
+            // One call for a job whose level is changed and which then has to make room.
+            std::erase_if(moves, [&](Move const& before) {
+                auto const* same = std::get_if<ChangeNice>(&before);
+                return same != nullptr && same->job == nice->job;
+            });
+        }
+        moves.push_back(move);
+    }
+    return moves;
+}
+
+QueueReading after_moves(QueueReading queue, std::vector<Move> const& moves) {
+    for (auto const& move : moves) {
+        std::visit(Overloaded{[&](ChangeNice const& each) {
+                                  for_each_waiting(queue, each.job, [&](JobStatus& job) {
+                                      auto const base = job.priority + job.nice;
+                                      job.priority = std::max<std::int64_t>(1, base - each.to);
+                                      job.nice = each.to;
+                                  });
+                              },
+                              [&](ChangePriority const& each) {
+                                  for_each_waiting(queue, each.job, [&](JobStatus& job) {
+                                      job.priority = each.priority;
+                                      job.nice = 0;
+                                  });
+                              },
+                              [](ComputePriority const&) {},
+                              [&](ChangePartition const& each) {
+                                  for_each_waiting(queue, each.job.job, [&](JobStatus& job) {
+                                      if (!each.job.task || job.ref == each.job)
+                                          job.partition = each.partition;
+                                  });
+                              },
+                              [&](MoveToTop const& each) { simulate_top(queue, each.job); }},
+                   move);
+    }
+    return queue;
+}
+
+std::vector<Request> unfulfilled(QueueReading const& queue, std::vector<Request> const& requests,
+                                 Caller const& caller) {
+    std::vector<Request> open;
+    for (auto const& request : requests) {
+        auto const moves = plan_moves(queue, caller, {request});
+        bool const has_left = !moves && (moves.error().code == codes::no_such_job ||
+                                         moves.error().code == codes::job_not_waiting);
+        if (has_left) continue;
+        // What Slurm computes is right by definition.
+        bool const is_done = moves && std::all_of(moves->begin(), moves->end(), [](Move const& move) {
+                                 return std::holds_alternative<ComputePriority>(move);
+                             });
+        if (!is_done) open.push_back(request);
+    }
+    return open;
+}
+
+}  // namespace det::queue

@@ -1,0 +1,48 @@
+#include <det/foundation/text.hpp>
+#include <det/queue/order.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace det::queue {
+namespace {
+
+constexpr int default_tier = 1;
+
+int rank_of(slurm::JobStatus const& job) { return has_nodes(job) ? 0 : is_held(job) ? 2 : 1; }
+
+}  // namespace
+
+Tiers::Tiers(std::vector<slurm::Partition> const& partitions) {
+    for (auto const& partition : partitions) set(partition.name, partition.priority_tier);
+}
+
+int Tiers::of(std::string_view partitions) const {
+    int highest = std::numeric_limits<int>::min();
+    for (auto const name : split(partitions, ',')) {
+        auto const found = tiers_.find(name);
+        highest = std::max(highest, found == tiers_.end() ? default_tier : found->second);
+    }
+    return highest;
+}
+
+bool has_nodes(slurm::JobStatus const& job) {
+    return job.state == slurm::JobState::running || job.state == slurm::JobState::completing ||
+           job.state == slurm::JobState::configuring || job.state == slurm::JobState::suspended;
+}
+
+bool is_waiting(slurm::JobStatus const& job) { return job.state == slurm::JobState::pending; }
+
+bool is_held(slurm::JobStatus const& job) { return is_waiting(job) && job.priority == 0; }
+
+std::vector<slurm::JobStatus> in_scheduling_order(std::vector<slurm::JobStatus> jobs, Tiers const& tiers) {
+    auto const key = [&](slurm::JobStatus const& job) {
+        auto const tier = is_waiting(job) ? tiers.of(job.partition) : 0;
+        return std::tuple(rank_of(job), -tier, -job.priority, job.ref);
+    };
+    std::stable_sort(jobs.begin(), jobs.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
+    return jobs;
+}
+
+}  // namespace det::queue

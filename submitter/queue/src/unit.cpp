@@ -1,0 +1,67 @@
+#include "unit.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::queue {
+namespace {
+
+using slurm::JobStatus;
+
+void add_task(Unit& unit, JobStatus const& job) {
+    if (job.priority > unit.priority) {
+        unit.priority = job.priority;
+        unit.nice = job.nice;
+    }
+    unit.lowest_priority = std::min(unit.lowest_priority, job.priority);
+}
+
+Unit first_task(JobStatus const& job, QueueReading const& queue, Caller const& caller) {
+    bool const may_change = caller.rights == Rights::operators || job.user == caller.user;
+    return {job.ref.job, job.user,     job.partition, job.account, job.qos, queue.tiers.of(job.partition),
+            job.nice,    job.priority, job.priority,  may_change};
+}
+
+Error why_it_cannot_be_moved(QueueReading const& queue, std::uint32_t number) {
+    auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
+                                    [&](auto const& job) { return job.ref.job == number; });
+    if (found == queue.jobs.end()) {
+        return {codes::no_such_job, fmt::format("there is no job {} in the queue", number),
+                "see 'det-submit job list'"};
+    }
+    if (is_held(*found)) {
+        return {codes::job_not_waiting, fmt::format("job {} is held: it has no place in the queue", number),
+                fmt::format("release it first: 'scontrol release {}'", number)};
+    }
+    return {codes::job_not_waiting, fmt::format("job {} does not wait: it is {}", number, found->state_text),
+            "only jobs that wait can be moved"};
+}
+
+}  // namespace
+
+std::vector<Unit> waiting_units(QueueReading const& queue, Caller const& caller) {
+    std::vector<Unit> units;
+    std::map<std::uint32_t, std::size_t> position;
+    for (auto const& job : queue.jobs) {
+        if (!is_waiting(job) || is_held(job)) continue;
+        auto const [at, is_new] = position.emplace(job.ref.job, units.size());
+        if (is_new) {
+            units.push_back(first_task(job, queue, caller));
+        } else {
+            add_task(units[at->second], job);
+        }
+    }
+    std::sort(units.begin(), units.end(), [](Unit const& a, Unit const& b) {
+        return a.tier != b.tier ? a.tier > b.tier : is_before(a.priority, a.job, b.priority, b.job);
+    });
+    return units;
+}
+
+Result<Unit> require_unit(QueueReading const& queue, Caller const& caller, std::uint32_t job) {
+    for (auto& unit : waiting_units(queue, caller)) {
+        if (unit.job == job) return std::move(unit);
+    }
+    return why_it_cannot_be_moved(queue, job);
+}
+
+}  // namespace det::queue

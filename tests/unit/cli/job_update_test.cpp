@@ -1,0 +1,174 @@
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "golden.hpp"
+#include "root.hpp"
+
+using namespace det;
+using namespace det::cli;
+using slurm::JobState;
+using slurm::JobStatus;
+
+namespace {
+
+struct Fixture : CliFixture {
+    Fixture() {
+        slurm.partition_list.push_back(
+            {"small", false, true, "OFF", std::chrono::seconds(0), {{1, 8, "idle", "gpu:2"}}});
+        slurm.config =
+            slurm::ClusterConfig({{"PriorityType", "priority/basic"}, {"SlurmUser", "slurm(64030)"}});
+        auto experiment = job(5, 1000, 100);
+        experiment.comment = "det:" + root_id(root) + "/7";
+        slurm.other_jobs = {experiment, job(6, 999, 100), job(8, 998, 100), job(9, 1100, 0), job(3, 5, 0)};
+        slurm.other_jobs[3].user = "stranger";
+        slurm.other_jobs[4].state = JobState::running;
+        slurm.other_jobs[4].state_text = "RUNNING";
+        // As Slurm does: what is told shows.
+        slurm.on_call = [this](std::string const& call) { obey(call); };
+    }
+
+    JobStatus job(std::uint32_t number, std::int64_t priority, std::int64_t nice) const {
+        JobStatus job;
+        job.ref = {number, {}};
+        job.state = JobState::pending;
+        job.state_text = "PENDING";
+        job.priority = priority;
+        job.nice = nice;
+        job.nodes = 2;
+        job.tres_per_node = "gres:gpu:4";
+        job.user = user_name(environment);
+        job.partition = "compute";
+        job.name = "job-" + std::to_string(number);
+        return job;
+    }
+
+    void obey(std::string const& call) {
+        auto const words = split(call, ' ');
+        if (!obeys || words.size() != 3 || words[0] != "change" || !words[2].starts_with("nice=")) return;
+        auto const nice = parse_integer<std::int64_t>(words[2].substr(5)).value();
+        for (auto& each : slurm.other_jobs) {
+            if (to_string(each.ref) != words[1]) continue;
+            each.priority += each.nice - nice;
+            each.nice = nice;
+        }
+    }
+
+    int update(std::string const& line) {
+        slurm.calls.clear();
+        return run("job " + line + " --rights owner");
+    }
+    std::string changes() const {
+        std::string text;
+        for (auto const& call : slurm.calls) {
+            if (call.starts_with("change") || call.starts_with("top")) text += call + ";";
+        }
+        return text;
+    }
+
+    /// Whoever runs the test is "me".
+    std::string for_everybody(std::string text) const {
+        auto const user = user_name(environment);
+        for (auto const before : {" ", "\""}) {
+            for (auto at = text.find(before + user); at != std::string::npos;
+                 at = text.find(before + user, at + 1))
+                text.replace(at + 1, user.size(), "me");
+        }
+        return text;
+    }
+
+    bool obeys = true;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(job_update_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(an_owner_puts_a_job_ahead_by_its_nice) {
+    BOOST_TEST(update("update 8 --ahead-of 6") == 0, err);
+    BOOST_TEST(changes() == "change 8 nice=98;");
+    check_golden("cli/job_update.txt", for_everybody(out));
+    BOOST_TEST(update("update 8 --ahead-of 6") == 0);
+    BOOST_TEST(changes() == "");
+    BOOST_TEST(contains(out, "nothing to change"), out);
+}
+
+BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_moves_and_makes_none) {
+    BOOST_TEST(update("update 8 --ahead-of exp-7 --dry-run --json") == 0, err);
+    BOOST_TEST(changes() == "");
+    check_golden("cli/job_update_dry_run.json", for_everybody(out));
+    BOOST_TEST(contains(err, "nothing was changed"));
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_is_named_by_its_number_and_moved_to_a_pool_where_it_fits) {
+    BOOST_TEST(update("update 7 --priority 1") == 0, err);
+    BOOST_TEST(changes() == "change 5 nice=0;");
+    BOOST_TEST(update("update 7 --resource-pool small") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "job 5 needs 2 nodes with 4 GPUs each; pool 'small' has 1 nodes with 2"), err);
+    BOOST_TEST(update("update 7 --resource-pool nope") == to_int(ExitCode::bad_file));
+    BOOST_TEST(changes() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_stranger_is_passed_as_far_as_the_nice_reaches) {
+    BOOST_TEST(update("update 5 --ahead-of 9") == 0, err);  // equal priorities: the older one is first
+    BOOST_TEST(changes() == "change 5 nice=0;");
+    BOOST_TEST(update("update 8 --ahead-of 9") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "reaches 1098 with nice 0, and job 9 has 1100"), err);
+    BOOST_TEST(contains(err, "[no-legal-move]"), err);
+    BOOST_TEST(changes() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_tells_all_that_is_wrong_before_it_does_anything) {
+    BOOST_TEST(update("update-batch 5.prio=1 6.priority=0 8.ahead-of=77 5.priority=2") ==
+               to_int(ExitCode::usage));
+    check_golden("cli/job_update_batch_errors.txt", err);
+    BOOST_TEST(changes() == "");
+    for (auto const* malformed : {"5", "5.priority", "5.priority=", ".priority=1", "5.=1", "5=priority.1"}) {
+        BOOST_TEST(update(std::string("update-batch ") + malformed) == to_int(ExitCode::usage), malformed);
+        BOOST_TEST(contains(err, "is not of the form ID.OPERATION=VALUE"), err);
+    }
+    BOOST_TEST(update("update-batch 8.ahead-of=6 5.behind-of=6") == 0, err);
+    BOOST_TEST(changes() == "change 8 nice=96;change 6 nice=98;");
+}
+
+BOOST_AUTO_TEST_CASE(an_update_is_exactly_one_change) {
+    BOOST_TEST(update("update 5") == to_int(ExitCode::usage));
+    BOOST_TEST(update("update 5 --priority 1 --ahead-of 6") == to_int(ExitCode::usage));
+    BOOST_TEST(update("update 5 --priority one") == to_int(ExitCode::usage));
+    BOOST_TEST(update("update x --priority 1") == to_int(ExitCode::usage));
+    BOOST_TEST(update("update 4711 --priority 1") == to_int(ExitCode::absent));
+    BOOST_TEST(update("update 3 --priority 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(update("update 9 --priority 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(changes() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_weight_is_refused_with_what_the_site_does_instead) {
+    BOOST_TEST(update("update 5 --weight 2") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "priority/basic"), err);
+    slurm.config =
+        slurm::ClusterConfig({{"PriorityType", "priority/multifactor"}, {"PriorityWeightFairShare", "1000"}});
+    BOOST_TEST(update("update 5 -w 2") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "shares out between accounts"), err);
+}
+
+BOOST_AUTO_TEST_CASE(an_operator_sets_the_priority_itself) {
+    slurm.calls.clear();
+    slurm.on_call = [this](std::string const& call) {
+        if (call == "change 9 priority=4294901801") slurm.other_jobs[3].priority = 4294901801;
+    };
+    BOOST_TEST(run("job update 9 --priority 1 --rights operator") == 0, err);
+    BOOST_TEST(changes() == "change 9 priority=4294901801;");
+    BOOST_TEST(run("job update 9 --priority 1 --rights king") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(what_slurm_does_not_come_to_is_told) {
+    obeys = false;
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "Slurm did not come to job 8 ahead of job 6"), err);
+    BOOST_TEST(contains(err, "done before: job 8: nice 100 -> 98"), err);
+    slurm.refused = {"change"};
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::refused_by_slurm));
+    slurm.is_down = true;
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::slurm_unreachable));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

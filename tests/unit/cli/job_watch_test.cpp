@@ -1,0 +1,290 @@
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <fstream>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli_support.hpp"
+#include "golden.hpp"
+#include "terminal_text.hpp"
+#include "watch_jobs.hpp"
+
+using namespace det;
+using namespace det::cli;
+using slurm::JobState;
+
+namespace {
+
+slurm::JobStatus job(std::uint32_t number, JobState state, std::string user, std::string pool) {
+    slurm::JobStatus job;
+    job.ref = {number, {}};
+    job.state = state;
+    job.state_text = state == JobState::running ? "RUNNING" : "PENDING";
+    job.reason = state == JobState::running ? "None" : "Priority";
+    job.priority = 1000 - number;
+    job.nodes = 2;
+    job.tres_per_node = "gres:gpu:4";
+    job.user = std::move(user);
+    job.partition = std::move(pool);
+    job.name = "job-" + std::to_string(number);
+    return job;
+}
+
+WatchView small_view() {
+    WatchView view;
+    view.naming = {"me", "abc"};
+    view.sight.queue.jobs = {job(1, JobState::running, "me", "compute"),
+                             job(2, JobState::pending, "you", "cpu"),
+                             job(3, JobState::pending, "me", "compute")};
+    view.sight.queue.jobs[0].comment = "det:abc/7";
+    view.sight.queue.jobs[1].name = "evil\x1b[2J\n\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 end";
+    view.read_at = UtcTime{1'795'262'400'000'000};
+    view.selected = slurm::JobRef{3, {}};
+    return view;
+}
+
+std::string text_of(std::vector<std::string> const& lines) {
+    std::string text;
+    for (auto line : lines) {
+        text += escape_control(line);
+        text += "\n";
+    }
+    return text;
+}
+
+std::string ids_of(WatchView const& view) {
+    std::string text;
+    for (auto const& each : shown_jobs(view)) text += to_string(each.ref) + " ";
+    return text;
+}
+
+constexpr ScreenSize usual{8, 100};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(job_watch_test)
+
+BOOST_AUTO_TEST_CASE(the_screen_shows_the_queue_and_the_selected_job) {
+    check_golden("cli/job_watch.txt", text_of(render_screen(small_view(), usual)));
+    auto view = small_view();
+    view.shows_help = true;
+    check_golden("cli/job_watch_help.txt", text_of(render_screen(view, {14, 60})));
+}
+
+BOOST_AUTO_TEST_CASE(every_line_fits_and_drives_no_terminal) {
+    for (std::size_t columns : {std::size_t{1}, std::size_t{20}, std::size_t{33}, std::size_t{200}}) {
+        for (std::size_t rows : {std::size_t{1}, std::size_t{3}, std::size_t{30}}) {
+            auto view = small_view();
+            view.message = "bad\x1b]0;x\x07 news";
+            auto const lines = render_screen(view, {rows, columns});
+            BOOST_TEST(lines.size() == rows);
+            for (auto line : lines) {
+                for (auto const* style : {"\x1b[7m", "\x1b[1m", "\x1b[0m"}) {
+                    if (auto const at = line.find(style); at != std::string::npos) line.erase(at, 4);
+                }
+                BOOST_TEST(columns_of(line) == columns);
+                BOOST_TEST(escape_control(line) == line);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(wide_characters_are_cut_between_them) {
+    BOOST_TEST(fit_columns("\xe6\xbc\xa2\xe5\xad\x97", 3) == "\xe6\xbc\xa2 ");
+    BOOST_TEST(columns_of("\xe6\xbc\xa2\xe5\xad\x97") == 4u);
+    BOOST_TEST(columns_of("e\xcc\x81") == 1u);
+    BOOST_TEST(fit_columns("abc", 5) == "abc  ");
+    BOOST_TEST(fit_columns("abc", 0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(keys_select_and_filter) {
+    auto view = small_view();
+    auto const press = [&](std::string typed) {
+        Action last;
+        for (auto const key : take_keys(typed)) last = on_key(view, key, usual);
+        BOOST_TEST(typed == "");
+        return last;
+    };
+    press("k");
+    BOOST_TEST((view.selected == slurm::JobRef{2, {}}));
+    press("\x1b[A\x1b[A\x1b[A");
+    BOOST_TEST((view.selected == slurm::JobRef{1, {}}));
+    auto const logs = press("\r");
+    BOOST_TEST(std::get<FollowLogs>(logs).experiment == 7u);
+    press("G");
+    BOOST_TEST((view.selected == slurm::JobRef{3, {}}));
+    BOOST_TEST((std::holds_alternative<Nothing>(press("l"))));
+    BOOST_TEST(view.message == "there are logs of your own experiments only");
+    press("p");
+    BOOST_TEST(ids_of(view) == "1 3 ");
+    press("p");
+    BOOST_TEST(ids_of(view) == "2 ");
+    BOOST_TEST((view.selected == slurm::JobRef{2, {}}));
+    press("pu");
+    BOOST_TEST(ids_of(view) == "1 3 ");
+    press("uu");
+    BOOST_TEST(ids_of(view) == "1 2 3 ");
+    press("?");
+    BOOST_TEST(view.shows_help);
+    press("x");
+    BOOST_TEST(!view.shows_help);
+    BOOST_TEST((std::holds_alternative<Quit>(press("q"))));
+}
+
+BOOST_AUTO_TEST_CASE(half_a_key_waits_for_its_other_half) {
+    std::string typed = "\x1b[";
+    BOOST_TEST(take_keys(typed).empty());
+    typed += "B";
+    BOOST_TEST((take_keys(typed) == std::vector{Key::down}));
+    typed = "\x1bzj";
+    BOOST_TEST((take_keys(typed) == std::vector{Key::other, Key::other, Key::down}));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
+    WatchView view;
+    for (std::uint32_t i = 1; i <= 50; ++i)
+        view.sight.queue.jobs.push_back(job(i, JobState::pending, "me", "compute"));
+    settle(view, usual);
+    BOOST_TEST((view.selected == slurm::JobRef{1, {}}));
+    std::string keys = "G";
+    for (auto const key : take_keys(keys)) on_key(view, key, usual);
+    BOOST_TEST(view.top == 45u);
+    settle(view, {53, 100});
+    BOOST_TEST(view.top == 0u);
+    view.sight.queue.jobs.clear();
+    settle(view, usual);
+    BOOST_TEST(!view.selected);
+    BOOST_TEST(render_screen(view, usual).size() == usual.rows);
+}
+
+namespace {
+
+/// `job watch` in a terminal of its own, on a Slurm that is played.
+class InTerminal {
+public:
+    InTerminal() {
+        winsize size{10, 100, 0, 0};
+        BOOST_REQUIRE(::openpty(&master_, &slave_, nullptr, nullptr, &size) == 0);
+        ::tcgetattr(slave_, &before_);
+        child_ = ::fork();
+        if (child_ == 0) ::_exit(play());
+    }
+    ~InTerminal() {
+        if (child_ > 0) {
+            ::kill(child_, SIGKILL);
+            ::waitpid(child_, nullptr, 0);
+        }
+        ::close(master_);
+        ::close(slave_);
+    }
+    InTerminal(InTerminal const&) = delete;
+    InTerminal& operator=(InTerminal const&) = delete;
+
+    void type(std::string const& keys) const {
+        BOOST_REQUIRE(::write(master_, keys.data(), keys.size()) == static_cast<ssize_t>(keys.size()));
+    }
+    void resize(unsigned short columns) const {
+        winsize size{10, columns, 0, 0};
+        ::ioctl(master_, TIOCSWINSZ, &size);
+        ::kill(child_, SIGWINCH);  // it is not the terminal's session
+    }
+    void signal(int number) const { ::kill(child_, number); }
+    /// Reads until the text is seen; what was read before it is dropped.
+    void expect(std::string const& text) {
+        auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (seen_.find(text) == std::string::npos) {
+            pollfd waited{master_, POLLIN, 0};
+            if (std::chrono::steady_clock::now() > deadline)
+                BOOST_FAIL("never seen: " << text << "\n" << escape_control(seen_));
+            if (::poll(&waited, 1, 200) <= 0) continue;
+            char buffer[4096];
+            auto const count = ::read(master_, buffer, sizeof buffer);
+            if (count <= 0) BOOST_FAIL("the terminal ended before: " << text);
+            seen_.append(buffer, static_cast<std::size_t>(count));
+        }
+        seen_.erase(0, seen_.find(text) + text.size());
+    }
+    int wait() {
+        int status = 0;
+        ::waitpid(std::exchange(child_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    bool is_as_before() const {
+        termios now{};
+        ::tcgetattr(slave_, &now);
+        return now.c_lflag == before_.c_lflag && now.c_iflag == before_.c_iflag &&
+               now.c_cc[VSUSP] == before_.c_cc[VSUSP];
+    }
+
+private:
+    int play() const {
+        CliFixture fixture;
+        fixture.slurm.other_jobs = small_view().sight.queue.jobs;
+        SystemClock clock;
+        std::ostringstream out, err;
+        Session session{fixture.environment, out, err, {Colour::never, "det-submit"}, clock, fixture.slurm};
+        auto terminal = WatchTerminal::open(slave_, slave_);
+        if (!terminal) return 99;
+        auto view = small_view();
+        view.interval_s = 0.2;
+        auto const follow = [this](std::uint32_t experiment) {
+            auto const text = "LOGS OF " + std::to_string(experiment);
+            return write_all(slave_, text, "the terminal");
+        };
+        return to_int(watch_jobs(std::move(view), *terminal, session, follow));
+    }
+
+    int master_ = -1, slave_ = -1;
+    pid_t child_ = -1;
+    termios before_{};
+    std::string seen_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(in_a_terminal_it_follows_keys_and_size_and_leaves_all_as_it_was) {
+    InTerminal terminal;
+    terminal.expect("\x1b[?1049h");
+    terminal.expect("pool: all");
+    terminal.type("p");
+    terminal.expect("pool: compute");
+    terminal.type("g\r");
+    terminal.expect("LOGS OF 7");
+    terminal.expect("pool: compute");
+    terminal.resize(200);
+    terminal.expect(std::string(120, ' '));
+    terminal.type("q");
+    terminal.expect("\x1b[?1049l");
+    BOOST_TEST(terminal.wait() == 0);
+    BOOST_TEST(terminal.is_as_before());
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_it_and_the_terminal_is_as_it_was) {
+    for (int const number : {SIGINT, SIGTERM}) {
+        InTerminal terminal;
+        terminal.expect("pool: all");
+        terminal.signal(number);
+        terminal.expect("\x1b[?1049l");
+        BOOST_TEST(terminal.wait() == to_int(ExitCode::interrupted));
+        BOOST_TEST(terminal.is_as_before());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_terminal_it_says_what_to_use) {
+    int pipe_fds[2];
+    BOOST_REQUIRE(::pipe(pipe_fds) == 0);
+    auto const error = must_fail(WatchTerminal::open(pipe_fds[0], pipe_fds[1]));
+    ::close(pipe_fds[0]);
+    ::close(pipe_fds[1]);
+    BOOST_TEST((error.code == codes::usage));
+    BOOST_TEST(contains(error.hint, "job list"));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_interval_is_not_too_short_and_there_is_no_json, CliFixture) {
+    BOOST_TEST(run("job watch --interval 0.5") == to_int(ExitCode::usage));
+    BOOST_TEST(run("job watch --json") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
