@@ -14,6 +14,9 @@ constexpr CommandEntry entries[] = {
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
+    {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
+    {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
+    {"site", "check", "what has to change for experiments to run well here", make_site_check},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
     {"config", "check", "everything that is wrong with a configuration", make_config_check},
     {"config", "conform", "run a file of conformance cases", make_config_conform},
@@ -30,7 +33,8 @@ constexpr CommandEntry entries[] = {
 };
 
 constexpr GroupAlias aliases[] = {
-    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},
+    {"j", "job"},        {"tpl", "template"},   {"rp", "resource-pool"},
 };
 
 }  // namespace
