@@ -91,7 +91,7 @@ bool is_better(Candidate const& a, Candidate const& b, std::int64_t slots) {
     bool const b_now = b.kind.up_count() >= b.nodes_for(slots);
     if (a_now != b_now) return a_now;
     if (a.nodes_for(slots) != b.nodes_for(slots)) return a.nodes_for(slots) < b.nodes_for(slots);
-    return a.per_node < b.per_node;
+    return a.kind.slots_per_node < b.kind.slots_per_node;
 }
 
 Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
@@ -179,6 +179,7 @@ Fit make_fit(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
     auto const on_each = std::min(slots, chosen.per_node);
     fit.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
     fit.node_slots = static_cast<int>(chosen.per_node);
+    fit.nodes_up = chosen.kind.up_count();
     return fit;
 }
 
@@ -215,6 +216,7 @@ Result<Fit> fit_to_whole_nodes(ExperimentConfig const& config, Pool const& pool)
         Fit fit;
         fit.shape = {1, 0, SlotType::cpu};
         fit.node_slots = pool.slots_per_node;
+        for (auto const& kind : pool.kinds) fit.nodes_up += kind.up_count();
         if (!pool.kinds.empty()) return fit;
         return at(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
     }

@@ -18,6 +18,7 @@ struct Fit {
     int node_slots = 1;    // slots that each of the nodes gives
     std::string gpu_type;  // empty: any
     std::string exclude;   // a host list: nodes of other kinds that Slurm might take
+    int nodes_up = 0;      // of those that it may get
 };
 
 /// slots_per_trial as whole nodes of one kind (of several where the pool says so). Where nothing fits: the

@@ -78,15 +78,6 @@ void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, D
     }
 }
 
-int nodes_up(site::Pool const& pool, SubmissionPlan const& plan) {
-    int up = 0;
-    for (auto const& kind : pool.kinds) {
-        bool const is_of_type = plan.gpu_type.empty() || kind.gpu_type == plan.gpu_type;
-        if (is_of_type && kind.slots_per_node >= plan.shape.slots_per_node) up += kind.up_count();
-    }
-    return up;
-}
-
 }  // namespace
 
 Diagnostics check_limits(ExperimentConfig const& config, SubmissionPlan const& plan) {
@@ -105,7 +96,7 @@ Diagnostics check_now(ExperimentConfig const& config, SubmissionPlan const& plan
                          "ask your administrator when it will be"});
         return found;
     }
-    auto const up = nodes_up(pool, plan);
+    auto const up = plan.nodes_up;
     if (up >= plan.shape.nodes) return found;
     found.warn(
         at(config, slots_path,

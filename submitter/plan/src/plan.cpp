@@ -59,6 +59,7 @@ void take_nodes(SubmissionPlan& plan, Fit const& fit) {
     plan.pool.slots_per_node = fit.node_slots;
     plan.gpu_type = fit.gpu_type;
     plan.exclude = fit.exclude;
+    plan.nodes_up = fit.nodes_up;
     // Whoever says no time gets the pool's.
     bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;

@@ -14,6 +14,7 @@ struct SubmissionPlan {
     site::Pool pool;         // its slots_per_node are those of the nodes that are asked for
     std::string gpu_type;    // empty: any
     std::string exclude;     // nodes of other kinds, a host list
+    int nodes_up = 0;        // of those that it may get
     std::string wckey;       // empty: none
     std::string time_limit;  // empty: as the user or Slurm says
     Diagnostics warnings;    // what can't run now, but will
