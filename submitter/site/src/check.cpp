@@ -104,7 +104,7 @@ void check_slots(Case const& each, Findings& found) {
     auto const most = each.pool.kinds.front().slots_per_node;
     if (!wanted || *wanted <= most) return;
     found.push_back(must(each, fmt::format("slots_per_node is {}, its nodes have {} GPUs", *wanted, most),
-                         "trials would wait for nodes that are not there", "site.yaml",
+                         fmt::format("trials get the {} that there are", most), "site.yaml",
                          fmt::format("slots_per_node: {}", most)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::site {
@@ -46,14 +47,15 @@ void check_preemption(config::SiteFile const&, ClusterConfig const& config, Find
 void check_requeue(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
     if (config.find_number("JobRequeue").value_or(1) != 0) return;
     add(found, change, "JobRequeue is 0",
-        "a trial whose node fails or that is preempted may not be queued again", "JobRequeue=1");
+        "a job whose node fails or that is preempted is queued again only if it said --requeue",
+        "JobRequeue=1");
 }
 
 void check_arrays(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
     auto const size = config.find_number("MaxArraySize");
     if (!size || *size >= array_size_wanted) return;
     add(found, *size < 2 ? change : note, fmt::format("MaxArraySize is {}", *size),
-        fmt::format("an experiment is one job array: more than {} trials are refused",
+        fmt::format("the trials of an experiment are one job array, whose indices end at {}",
                     std::max<std::int64_t>(0, *size - 1)),
         fmt::format("MaxArraySize={}", array_size_wanted));
 }
