@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 

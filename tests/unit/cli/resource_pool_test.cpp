@@ -27,10 +27,11 @@ struct Fixture : CliFixture {
         job.partition = "compute";
         job.state = slurm::JobState::pending;
         auto const file = directory / "site.yaml";
-        must(write_file(file,
-                        "version: 1\ndefault_aux_pool: cpu\npools:\n"
-                        "  - {name: fast, partition: compute, qos: high, description: 'first \\e[31m come',\n"
-                        "     limits: {slots_per_trial: 8, time: 120}, container_runtime: apptainer}\n"));
+        must(write_file(
+            file,
+            "version: 1\ndefault_aux_pool: cpu\npools:\n"
+            "  - {name: fast, partition: compute, qos: high, description: \"first \\e[31m come\",\n"
+            "     limits: {slots_per_trial: 8, time: 120}, container_runtime: apptainer}\n"));
         environment.set("DET_SITE", file.string());
     }
 };

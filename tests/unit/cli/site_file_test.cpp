@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(an_experiment_goes_to_the_sites_pool) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(contains(submitted(), "--partition=compute"), submitted());
     BOOST_TEST(contains(submitted(), "--qos=high --time=60 --wckey=a,x"), submitted());
-    auto const spec = Json::parse(must(read_file(experiment(1).spec())));
-    BOOST_TEST(spec["pool"] == "fast");
-    BOOST_TEST(contains(spec.dump(), "DET_INTER_NODE_NETWORK_INTERFACE=hsn0"));
+    auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
+    BOOST_TEST(spec.pool == "fast");
+    BOOST_TEST(join(spec.environment_variables, " ") == "DET_INTER_NODE_NETWORK_INTERFACE=hsn0");
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_are_down_are_a_warning) {
