@@ -9,8 +9,8 @@
 namespace det::slurm {
 namespace {
 
-constexpr std::string_view sinfo_format = "%R|%D|%c|%T|%G";
-constexpr std::size_t sinfo_columns = 5;
+constexpr std::string_view sinfo_format = "%R|%D|%c|%T|%f|%N|%G";
+constexpr std::size_t sinfo_columns = 7;
 
 std::map<std::string_view, std::string_view> parse_pairs(std::string_view line) {
     std::map<std::string_view, std::string_view> pairs;
@@ -33,6 +33,13 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     partition.is_up = value_of(pairs, "State") == "UP";
     partition.preempt_mode = value_of(pairs, "PreemptMode");
     partition.grace_time = std::chrono::seconds(parse_integer<int>(value_of(pairs, "GraceTime")).value_or(0));
+    partition.nodes_max = parse_integer<int>(value_of(pairs, "MaxNodes"));  // not of "UNLIMITED"
+    partition.time_max = value_of(pairs, "MaxTime");
+    partition.oversubscribe = value_of(pairs, "OverSubscribe");
+    for (auto const* key : {"DefMemPerNode", "DefMemPerCPU", "DefMemPerGPU"}) {
+        auto const memory = value_of(pairs, key);
+        if (!memory.empty() && memory != "UNLIMITED") partition.has_default_memory = true;
+    }
     partition.priority_tier = parse_integer<int>(value_of(pairs, "PriorityTier")).value_or(1);
     return partition;
 }
@@ -68,7 +75,7 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
         auto const cpus = fields[2].substr(0, fields[2].find('+'));
         found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0),
                                 parse_integer<int>(cpus).value_or(0), std::string(fields[3]),
-                                std::string(fields[4])});
+                                std::string(fields[6]), std::string(fields[4]), std::string(fields[5])});
     }
     return partitions;
 }

@@ -30,6 +30,9 @@ constexpr CommandEntry entries[] = {
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
     {"task", "list", "who has which nodes and slots now", make_task_list},
+    {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
+    {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
+    {"site", "check", "what has to change for experiments to run well here", make_site_check},
     {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
     {"job", "update", "move a job that waits", make_job_update},
     {"job", "update-batch", "several such changes at once", make_job_update_batch},
@@ -55,7 +58,8 @@ constexpr NameAlias other_names[] = {
 };
 
 constexpr GroupAlias aliases[] = {
-    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"}, {"tpl", "template"},
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},
+    {"j", "job"},        {"tpl", "template"},   {"rp", "resource-pool"},
 };
 
 

@@ -21,10 +21,13 @@ public:
     Outcome run(Session& session) override {
         auto const root = find_root(session.environment);
         if (!root) return Diagnostics(root.error());
+        auto const site = load_site_file(session.environment);
+        if (!site) return site.error();
         Diagnostics found;
         auto answer = Json::array();
         for (auto const& file : files_) {
-            auto const problems = check({file, template_, {}}, *root, session.clock.now());
+            auto const problems = check({file, template_, {}, &*site, default_partition_of(session)}, *root,
+                                        session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);
         }

@@ -27,7 +27,9 @@ public:
                 Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"});
         auto const root = find_root(session.environment);
         if (!root) return Diagnostics(root.error());
-        ConfigSources const sources{file_, template_, overrides_};
+        auto const site = load_site_file(session.environment);
+        if (!site) return site.error();
+        ConfigSources const sources{file_, template_, overrides_, &*site, default_partition_of(session)};
         if (sanity_) {
             auto merged = merge_config(sources, *root);
             if (!merged) return std::move(merged).error();

@@ -29,11 +29,15 @@ public:
     Outcome run(Session& session) override {
         auto const root = find_root(session.environment);
         if (!root) return Diagnostics(root.error());
-        auto loaded = load_config({config_, template_, overrides_}, *root, session.clock.now());
+        auto const site = load_site_file(session.environment);
+        if (!site) return site.error();
+        auto loaded = load_config({config_, template_, overrides_, &*site, default_partition_of(session)},
+                                  *root, session.clock.now());
         if (!loaded) return std::move(loaded).error();
         print(session.err, loaded->warnings, session.style);
-        auto plan = plan_for(loaded->config, session);
+        auto plan = plan_for(loaded->config, *site, session);
         if (!plan) return std::move(plan).error();
+        print(session.err, plan->warnings, session.style);
         auto job_template = read_file(shared_data() / "templates" / "job" / "trial.sbatch");
         if (!job_template)
             return Diagnostics(std::move(job_template).error().while_doing("reading the job template"));
@@ -61,10 +65,11 @@ private:
     }
 
     static Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
+                                                              config::SiteFile const& file,
                                                               Session& session) {
-        auto const partitions = session.slurm.partitions();
-        if (!partitions) return Diagnostics(partitions.error());
-        return plan::plan_submission(config, site::make_site(*partitions));
+        auto const site = load_site(file, session.slurm);
+        if (!site) return site.error();
+        return plan::plan_submission(config, *site);
     }
 
     /// One trial fits into any array: Slurm is not asked for nothing.

@@ -74,11 +74,77 @@ std::string base_layer(ConfigSources const& sources, RootLayout const& root, Utc
         now.microseconds / 1'000'000 % (std::int64_t{1} << 31));
 }
 
+using HighToLow = std::vector<config::Layer>;
+
+/// What people wrote, between what the site demands and what it offers.
+HighToLow with_site(HighToLow const& written, config::SiteFile const& site, config::PoolEntry const* pool) {
+    auto all = config::site_invariants(site, pool);
+    all.insert(all.end(), written.begin(), written.end());
+    auto const defaults = config::site_defaults(site, pool);
+    all.insert(all.end(), defaults.begin(), defaults.end());
+    return all;
+}
+
+/// The pool as the site file has it; nullptr where it says nothing of it. What pools say themselves is not
+/// looked at.
+config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile const& site,
+                                   ConfigSources const& sources) {
+    if (site.pools.empty()) return nullptr;
+    auto const merged = config::merge_layers(with_site(written, site, nullptr));
+    if (!merged) return nullptr;  // said when all is merged
+    auto const* resources = merged->find("resources");
+    auto const* named = resources != nullptr ? resources->find("resource_pool") : nullptr;
+    if (named != nullptr && named->is_text() && !named->text()->empty())
+        return site.find_pool(*named->text());
+    auto const* slots = resources != nullptr ? resources->find("slots_per_trial") : nullptr;
+    bool const needs_no_slots = slots != nullptr && slots->integer() != nullptr && *slots->integer() == 0;
+    if (needs_no_slots && site.default_aux_pool) return site.find_pool(*site.default_aux_pool);
+    if (site.default_compute_pool) return site.find_pool(*site.default_compute_pool);
+    auto const partition =
+        sources.find_default_partition ? sources.find_default_partition() : std::optional<std::string>();
+    if (!partition) return nullptr;
+    auto const* pool = site.find_pool(*partition);
+    if (pool != nullptr || site.has_pool_per_partition) return pool;
+    auto const first = std::find_if(site.pools.begin(), site.pools.end(),
+                                    [&](auto const& each) { return each.partition == *partition; });
+    return first != site.pools.end() ? &*first : nullptr;
+}
+
+/// Where the site has the last word, whoever said otherwise is told.
+void tell_overruled(yaml::Node const& demanded, yaml::Node const& written, std::string const& path,
+                    Diagnostics& found) {
+    for (auto const& entry : demanded.entries()) {
+        auto const* said = written.find(entry.key);
+        auto const below = path.empty() ? entry.key : path + "." + entry.key;
+        if (said != nullptr) tell_overruled(entry.value, *said, below, found);
+    }
+    bool const says_otherwise = demanded.is_scalar() && !demanded.is_null() && written.is_scalar() &&
+                                !written.is_null() && !(demanded == written);
+    if (!says_otherwise) return;
+    found.warn(Error{codes::bad_value,
+                     fmt::format("{}: the site says otherwise, and has the last word", path),
+                     fmt::format("see {}", demanded.place().text()), written.place().span()});
+}
+
+Diagnostics overruled(HighToLow const& written, HighToLow const& invariants) {
+    Diagnostics found;
+    auto const merged = config::merge_layers(written);
+    if (!merged) return found;  // said when all is merged
+    for (auto const& layer : invariants) tell_overruled(layer.document, *merged, "", found);
+    return config::mask_secrets(found, *merged);
+}
+
+/// What people wrote of it may be warned of in `warnings`.
 Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
-                                                       RootLayout const& root, UtcTime now) {
+                                                       RootLayout const& root, UtcTime now,
+                                                       Diagnostics& warnings) {
     auto base = config::parse_layer(base_layer(sources, root, now), "defaults");
     if (!base) return std::move(base).error();
-    auto all = layers.high_to_low;
+    config::SiteFile const no_site;
+    auto const& site = sources.site != nullptr ? *sources.site : no_site;
+    auto const* pool = find_pool(layers.high_to_low, site, sources);
+    warnings.append(overruled(layers.high_to_low, config::site_invariants(site, pool)));
+    auto all = with_site(layers.high_to_low, site, pool);
     all.push_back({*std::move(base), {}});
     auto merged = config::merge_layers(all);
     if (!merged) return std::move(merged).error();
@@ -116,12 +182,14 @@ Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, Root
                                               UtcTime now) {
     auto layers = read_layers(sources, root);
     if (!layers.all_read) return std::move(layers.found);
-    auto config = complete(layers, sources, root, now);
+    Diagnostics warnings;
+    auto config = complete(layers, sources, root, now, warnings);
     if (!config) {
         append_news(layers.found, config.error());
         return std::move(layers.found);
     }
     if (layers.found.has_errors()) return std::move(layers.found);
+    layers.found.append(std::move(warnings));
     return LoadedConfig{*std::move(config), std::move(layers.written), std::move(layers.template_file),
                         std::move(layers.found)};
 }

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "load_site.hpp"
+
 namespace det::cli {
 
 /// What a configuration is made of, as the command line names it.
@@ -17,6 +19,9 @@ struct ConfigSources {
     std::filesystem::path file;
     std::optional<std::string> template_name;
     std::vector<std::string> overrides;  // "a.b=value", the last typed wins
+    config::SiteFile const* site = nullptr;
+    /// Asked only where the pool decides on defaults, and nobody names one.
+    FindDefaultPartition find_default_partition = {};
 };
 
 /// The documents that people wrote, each sane, merged; no defaults yet, and something may be missing.

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "load_site.hpp"
+
 namespace det::cli {
 namespace {
 
@@ -20,6 +22,17 @@ Status check_owner(std::filesystem::path const& path) {
                      root_hint};
     }
     return check_private(path, fmt::format("the root '{}'", path.string()), root_hint);
+}
+
+/// The site's storage_root with this user's name in it; empty where the site says nothing of it.
+Result<std::string> root_of_site(Environment const& environment) {
+    auto const site = load_site_file(environment);
+    if (!site) return site.error().sorted().front().error;
+    if (!site->storage_root) return std::string();
+    auto const user = user_name(environment);
+    if (user.empty() || user == "." || user == ".." || user.find('/') != std::string::npos)
+        return Error{codes::usage, fmt::format("'{}' is no user name for a directory", user), root_hint};
+    return config::expand_storage_root(*site->storage_root, user);
 }
 
 }  // namespace
@@ -40,13 +53,17 @@ Result<RootLayout> find_root(Environment const& environment) {
     std::filesystem::path path;
     if (auto const root = environment.find_non_empty(variables::root)) {
         path = *root;
+    } else if (auto of_site = root_of_site(environment); !of_site) {
+        return std::move(of_site).error();
+    } else if (!of_site->empty()) {
+        path = *of_site;
     } else if (auto const home = environment.find_non_empty("HOME")) {
         path = std::filesystem::path(*home) / "det";
     } else {
         return Error{codes::usage, "neither DET_ROOT nor HOME is set", root_hint};
     }
     if (!path.is_absolute()) {
-        return Error{codes::usage, fmt::format("DET_ROOT='{}' is not an absolute path", path.string()),
+        return Error{codes::usage, fmt::format("the root '{}' is not an absolute path", path.string()),
                      root_hint};
     }
     path = path.lexically_normal();

@@ -4,8 +4,8 @@
 
 namespace det::cli {
 
-/// Where everything lies: DET_ROOT, else ~/det. Absolute. It need not be there yet; if it is, it must be a
-/// directory of this user's that nobody else can write.
+/// Where everything lies: DET_ROOT, else the site's storage_root, else ~/det. Absolute. It need not be there
+/// yet; if it is, it must be a directory of this user's that nobody else can write.
 Result<RootLayout> find_root(Environment const& environment);
 
 /// codes::unsafe_owner where the file or directory is another user's, or others can write it. What is not

@@ -183,7 +183,7 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
                                   entry.key_place.span()});
             }
         } else if (!is_open(type, value)) {
-            refuse_at(path, unknown_key(entry, value, type, path),
+            refuse_at(path, unknown_key(entry, value, type, path, whole_),
                       has_listener() ? words_for_unknown_key(entry.key) : "");
         } else {
             check_finite(entry.value, path / entry.key);

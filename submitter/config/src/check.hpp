@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
 
-#include "schema/type.hpp"
+#include "schema/tables.hpp"
 
 namespace det::config {
 
@@ -31,8 +31,10 @@ public:
     enum class Phase { sanity, completeness, creation };
 
     /// `violations`: for conformance cases, which look for Determined's words.
-    explicit Checker(Phase phase, std::vector<Violation>* violations = nullptr)
-        : phase_(phase), violations_(violations) {}
+    /// `whole`: what the documents are, for hints about keys that belong elsewhere.
+    explicit Checker(Phase phase, std::vector<Violation>* violations = nullptr,
+                     schema::Type const& whole = schema::experiment)
+        : phase_(phase), violations_(violations), whole_(whole) {}
 
     /// `owner` is where the value's key stands: the place of what is missing inside.
     void check(yaml::Node const& value, schema::Type const& type, Path const& path, yaml::Place const& owner);
@@ -77,6 +79,7 @@ private:
 
     Phase phase_;
     std::vector<Violation>* violations_;
+    schema::Type const& whole_;
     Path const* rule_path_ = nullptr;  // of the value whose rule runs
     int refused_ = 0;
     Diagnostics found_;

@@ -40,8 +40,7 @@ std::string members_with(Type const& type, std::string_view name) {
 }
 
 /// The object at the top that has the key: it is often only indented wrongly.
-std::string home_of(std::string_view name) {
-    auto const& top = schema::experiment;
+std::string home_of(std::string_view name, Type const& top) {
     if (find_key(top.keys, name) != nullptr) return "out to the top level";
     for (auto const& key : top.keys) {
         bool const has_keys = key.type.shape == Shape::object || key.type.shape == Shape::tagged_union;
@@ -68,7 +67,8 @@ std::string_view advice_for(std::string_view key, Type const& type) {
     return {};
 }
 
-std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type) {
+std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type,
+                     Type const& whole) {
     if (auto const advice = advice_for(entry.key, type); !advice.empty()) return std::string(advice);
     auto const others = members_with(type, entry.key);
     if (!others.empty()) return fmt::format("'{}' is for {}", entry.key, others);
@@ -78,7 +78,7 @@ std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Ty
                            entry.key.substr(colon + 1));
     }
     if (auto const near = nearest_word(entry.key, names)) return fmt::format("use '{}'", *near);
-    if (auto const home = home_of(entry.key); !home.empty())
+    if (auto const home = home_of(entry.key, whole); !home.empty())
         return fmt::format("move '{}' {}", entry.key, home);
     if (names.size() <= keys_listed_max) return fmt::format("known here: {}", fmt::join(names, ", "));
     return "";
@@ -86,13 +86,13 @@ std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Ty
 
 }  // namespace
 
-Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type,
-                  Path const& path) {
+Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type, Path const& path,
+                  Type const& whole) {
     auto const where = path.text();
     auto message = fmt::format("unknown key '{}'", entry.key);
     if (!where.empty()) message += " in " + where;
     if (auto const* member = find_member(type, owner)) message += fmt::format(" '{}'", member->name);
-    return Error{codes::unknown_key, std::move(message), hint_for(entry, owner, type),
+    return Error{codes::unknown_key, std::move(message), hint_for(entry, owner, type, whole),
                  entry.key_place.span()};
 }
 

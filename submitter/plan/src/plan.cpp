@@ -1,64 +1,20 @@
+#include <det/config/sbatch_args.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/search.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "fit.hpp"
+#include "limits.hpp"
+#include "project.hpp"
+
 namespace det::plan {
 namespace {
 
 using config::ExperimentConfig;
 
-constexpr char slots_path[] = "resources.slots_per_trial";
 constexpr char pool_path[] = "resources.resource_pool";
-
-Error at(ExperimentConfig const& config, std::string_view path, Error error) {
-    error.where = config.where(path);
-    return error;
-}
-
-std::string describe(site::Pool const& pool) {
-    return fmt::format("pool '{}' has {} node{} of {} slots", pool.name, pool.node_count,
-                       pool.node_count == 1 ? "" : "s", pool.slots_per_node);
-}
-
-/// Slots that whole nodes of the pool can give and that are nearest to what was asked.
-std::string nearest_fits(std::int64_t slots, site::Pool const& pool) {
-    std::int64_t const per_node = pool.slots_per_node;
-    auto const most = per_node * pool.node_count;
-    auto const below = std::min(slots / per_node * per_node, most);
-    auto const above = below + per_node;
-    if (above > most || below == slots) return fmt::format("use {}", std::min(below, most));
-    return below == 0 ? fmt::format("use {}", above) : fmt::format("use {} or {}", below, above);
-}
-
-Result<TrialShape> fit_to_whole_nodes(ExperimentConfig const& config, site::Pool const& pool) {
-    auto const slots = config.resources.slots_per_trial;
-    auto const per_node = static_cast<std::int64_t>(pool.slots_per_node);
-    if (slots == 0) return TrialShape{1, 0, SlotType::cpu};
-    if (slots <= per_node) return TrialShape{1, static_cast<int>(slots), pool.slot_type};
-    if (slots % per_node != 0) {
-        return at(config, slots_path,
-                  Error{codes::slots_do_not_fit,
-                        fmt::format("{} slots are no whole number of nodes: {}", slots, describe(pool)),
-                        nearest_fits(slots, pool)});
-    }
-    auto const nodes = slots / per_node;
-    if (nodes > pool.node_count) {
-        return at(
-            config, slots_path,
-            Error{codes::slots_do_not_fit,
-                  fmt::format("{} slots are {} nodes, more than there are: {}", slots, nodes, describe(pool)),
-                  nearest_fits(slots, pool)});
-    }
-    if (config.resources.is_single_node) {
-        return at(config, slots_path,
-                  Error{codes::slots_do_not_fit,
-                        fmt::format("{} slots don't fit on a single node: {}", slots, describe(pool)),
-                        fmt::format("use at most {}", per_node)});
-    }
-    return TrialShape{static_cast<int>(nodes), static_cast<int>(per_node), pool.slot_type};
-}
 
 Status check_storage(ExperimentConfig const& config) {
     if (config.checkpoint_storage.type == "shared_fs") return Ok{};
@@ -66,6 +22,34 @@ Status check_storage(ExperimentConfig const& config) {
               Error{codes::not_supported,
                     fmt::format("checkpoint storage '{}' can't be used yet", config.checkpoint_storage.type),
                     "use 'shared_fs'"});
+}
+
+/// The one that is named; else the default one, and for trials of 0 slots the one for those.
+Result<site::Pool> choose_pool(ExperimentConfig const& config, site::Site const& site) {
+    bool const needs_no_slots = config.resources.slots_per_trial == 0;
+    auto const* aux = needs_no_slots ? site.default_aux_pool() : nullptr;
+    if (config.resources.resource_pool.empty() && aux != nullptr) return *aux;
+    return site::require_pool(site, config.resources.resource_pool);
+}
+
+void take_nodes(SubmissionPlan& plan, Fit const& fit) {
+    plan.shape = fit.shape;
+    plan.pool.slots_per_node = fit.node_slots;
+    plan.gpu_type = fit.gpu_type;
+    plan.exclude = fit.exclude;
+    plan.nodes_up = fit.nodes_up;
+    // Whoever says no time gets the pool's.
+    bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
+    if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
+}
+
+/// As the searcher says, and no more at once than max_slots are enough for; one in any case.
+std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConfig const& config,
+                                    TrialShape const& shape) {
+    auto const searched = search.concurrent_trials_max();
+    if (!config.resources.max_slots) return searched;
+    auto const trials = std::max<std::int64_t>(1, *config.resources.max_slots / shape.ranks());
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(searched, trials));
 }
 
 }  // namespace
@@ -80,20 +64,25 @@ Diagnostics check_supported(ExperimentConfig const& config) {
 Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& config, site::Site const& site) {
     auto found = check_supported(config);
     SubmissionPlan plan;
-    auto pool = site::require_pool(site, config.resources.resource_pool);
+    auto pool = choose_pool(config, site);
     if (!pool) {
         found.report(at(config, pool_path, std::move(pool).error()));
-    } else if (auto shape = fit_to_whole_nodes(config, *pool)) {
-        plan.pool = *std::move(pool);
-        plan.shape = *shape;
-    } else {
-        found.report(std::move(shape).error());
+        return found;
     }
+    plan.pool = *std::move(pool);
     plan.sbatch_args = config.slurm.sbatch_args;
+    plan.wckey = project_name(site.job_project_source.value_or(""), config);
+    if (auto const fit = fit_to_whole_nodes(config, plan.pool)) {
+        take_nodes(plan, *fit);
+    } else {
+        found.report(fit.error());
+    }
+    found.append(check_limits(config, plan));
     if (found.has_errors()) return found;
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
-    plan.concurrent_trials_max = search.concurrent_trials_max();
+    plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
+    plan.warnings = check_now(config, plan);
     return plan;
 }
 

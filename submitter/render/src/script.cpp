@@ -12,7 +12,12 @@ namespace det::render {
 namespace {
 
 std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
-    return fmt::format("gpu:{}", plan.pool.slots_per_node);
+    if (plan.gpu_type.empty()) return fmt::format("gpu:{}", plan.pool.slots_per_node);
+    return fmt::format("gpu:{}:{}", plan.gpu_type, plan.pool.slots_per_node);
+}
+
+bool asks_for_gpus(plan::SubmissionPlan const& plan) {
+    return plan.shape.slot_type != SlotType::cpu && plan.pool.has_gres;
 }
 
 /// sbatch takes one option about memory, be it in the script or on the command line.
@@ -31,8 +36,9 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add(fmt::format("--nodes={}", plan.shape.nodes));
     add("--ntasks-per-node=1");
     add("--exclusive");
-    if (!asks_for_memory(config::parse_sbatch_args(plan.sbatch_args))) add("--mem=0");
-    if (plan.pool.slot_type != SlotType::cpu) add("--gres=" + gpus_of_a_node(plan));
+    bool const takes_all = plan.pool.has_whole_memory;
+    if (takes_all && !asks_for_memory(config::parse_sbatch_args(plan.sbatch_args))) add("--mem=0");
+    if (asks_for_gpus(plan)) add("--gres=" + gpus_of_a_node(plan));
     add("--requeue");
     add("--open-mode=append");
     lines.pop_back();
@@ -43,6 +49,19 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
 std::string trial_of_task(plan::ArrayPart const& array) {
     if (array.first_trial == 0) return "\"${SLURM_ARRAY_TASK_ID}\"";
     return fmt::format("\"$(({} + SLURM_ARRAY_TASK_ID))\"", array.first_trial);
+}
+
+/// What the pool says besides its partition. Slurm's words, but not ours: not for the script.
+void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan const& plan) {
+    auto const add = [&](std::string_view name, std::optional<std::string> const& value) {
+        if (value && !value->empty()) options.push_back(fmt::format("--{}={}", name, *value));
+    };
+    add("qos", plan.pool.qos);
+    add("account", plan.pool.account);
+    add("reservation", plan.pool.reservation);
+    add("constraint", plan.pool.constraint);
+    add("time", plan.time_limit);
+    add("exclude", plan.exclude);
 }
 
 /// One line that no comment can end early.
@@ -94,16 +113,19 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, 
         fmt::format("--comment={}", comment),
         "--chdir=/",
     };
+    add_pool_options(options, plan);
     auto const users = config::parse_sbatch_args(plan.sbatch_args);
-    bool const is_nice_theirs =
-        std::any_of(users.args.begin(), users.args.end(), [](auto const& arg) { return arg.name == "nice"; });
-    if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
+    if (!users.find("nice")) options.push_back(fmt::format("--nice={}", queue::base_nice));
     for (auto arg : users.args) {
-        // Of several --gres the last counts alone: each has to name the GPUs too.
-        bool const hides_gpus = arg.name == "gres" && arg.value && plan.pool.slot_type != SlotType::cpu;
-        if (hides_gpus) arg.value = gpus_of_a_node(plan) + "," + *arg.value;
+        // Of several --gres or --exclude the last counts alone: each has to name ours too.
+        if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
+            arg.value = gpus_of_a_node(plan) + "," + *arg.value;
+        if (arg.name == "exclude" && arg.value && !plan.exclude.empty())
+            arg.value = plan.exclude + "," + *arg.value;
         options.push_back(arg.text());
     }
+    // The site's accounting, not the user's.
+    if (!plan.wckey.empty()) options.push_back("--wckey=" + plan.wckey);
     return options;
 }
 

@@ -4,62 +4,124 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
+
+#include "pool_nodes.hpp"
 
 namespace det::site {
 namespace {
 
-/// What a node offers.
-struct NodeKind {
-    int gpus = 0;
-    int cpus = 0;
-    friend auto operator<=>(NodeKind const&, NodeKind const&) = default;
-};
+using slurm::Partition;
 
-/// The kind that most nodes are of; of two that are as many, the larger.
-std::pair<NodeKind, int> most_common_kind(slurm::Partition const& partition) {
-    std::map<NodeKind, int> counts;
-    for (auto const& group : partition.nodes)
-        counts[{slurm::parse_gpu_count(group.gres), group.cpus}] += group.count;
-    std::pair<NodeKind, int> best{{}, 0};
-    for (auto const& [kind, count] : counts) {
-        if (count >= best.second) best = {kind, count};
-    }
-    return best;
+Partition const* find_partition(std::vector<Partition> const& partitions, std::string_view name) {
+    auto const found = std::find_if(partitions.begin(), partitions.end(),
+                                    [&](auto const& partition) { return partition.name == name; });
+    return found == partitions.end() ? nullptr : &*found;
 }
 
-Pool make_pool(slurm::Partition const& partition) {
-    auto const [kind, count] = most_common_kind(partition);
-    Pool pool;
-    pool.name = partition.name;
+/// The kind that most nodes are of; of two that are as many, the larger.
+NodeKind most_common_kind(std::vector<NodeKind> const& kinds) {
+    auto const most = std::max_element(kinds.begin(), kinds.end(),
+                                       [](auto const& a, auto const& b) { return a.count < b.count; });
+    return most == kinds.end() ? NodeKind{} : *most;
+}
+
+void take_from_partition(Pool& pool, Partition const& partition, config::PoolEntry const* entry) {
     pool.partition = partition.name;
-    pool.is_default = partition.is_default;
-    pool.slot_type = kind.gpus > 0 ? SlotType::cuda : SlotType::cpu;
-    pool.slots_per_node = std::max(1, kind.gpus > 0 ? kind.gpus : kind.cpus);
-    pool.node_count = count;
+    pool.is_up = partition.is_up;
+    pool.slot_type = slot_type_of(partition, entry);
+    pool.kinds = find_kinds(partition, entry, pool.slot_type);
+    auto const common = most_common_kind(pool.kinds);
+    pool.slots_per_node = common.slots_per_node;
+    pool.node_count = common.count;
+    pool.nodes_max = partition.nodes_max;
     pool.preempt_mode = partition.preempt_mode;
     pool.grace_time = partition.grace_time;
+    pool.partition_time_max = partition.time_max;
+    pool.has_gres = std::any_of(partition.nodes.begin(), partition.nodes.end(),
+                                [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
+}
+
+void take_from_file(Pool& pool, config::PoolEntry const& entry, config::SiteFile const& file) {
+    pool.description = entry.description;
+    pool.qos = entry.qos;
+    pool.account = entry.account;
+    pool.reservation = entry.reservation;
+    pool.constraint = entry.constraint;
+    pool.gpu_type = entry.gpu_type;
+    pool.has_whole_memory = entry.has_whole_memory;
+    pool.may_mix_nodes = entry.may_mix_nodes;
+    pool.limits = entry.limits;
+    pool.scheduler = entry.scheduler.value_or(file.scheduler);
+    pool.container_runtime = entry.container_runtime.value_or(file.container_runtime);
+}
+
+Pool plain_pool(Partition const& partition, config::SiteFile const& file) {
+    Pool pool;
+    pool.name = partition.name;
+    pool.scheduler = file.scheduler;
+    pool.container_runtime = file.container_runtime;
+    take_from_partition(pool, partition, nullptr);
     return pool;
+}
+
+/// Of a partition that is not there: it has no nodes, and nothing fits.
+Pool pool_of_file(config::PoolEntry const& entry, config::SiteFile const& file,
+                  std::vector<Partition> const& partitions) {
+    Pool pool;
+    pool.name = entry.name;
+    pool.partition = entry.partition;
+    pool.is_up = false;
+    take_from_file(pool, entry, file);
+    if (auto const* partition = find_partition(partitions, entry.partition))
+        take_from_partition(pool, *partition, &entry);
+    return pool;
+}
+
+/// The one that the file names; else the one named after Slurm's default partition; else the first on it.
+std::string default_name(Site const& site, config::SiteFile const& file,
+                         std::vector<Partition> const& partitions) {
+    if (file.default_compute_pool) return *file.default_compute_pool;
+    auto const partition =
+        std::find_if(partitions.begin(), partitions.end(), [](auto const& each) { return each.is_default; });
+    if (partition == partitions.end()) return "";
+    if (site.find_pool(partition->name) != nullptr) return partition->name;
+    auto const pool = std::find_if(site.pools.begin(), site.pools.end(),
+                                   [&](auto const& each) { return each.partition == partition->name; });
+    return pool != site.pools.end() ? pool->name : "";
+}
+
+Pool const* find_if_marked(std::vector<Pool> const& pools, bool Pool::*mark) {
+    auto const found = std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.*mark; });
+    return found == pools.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-Pool const* Site::find_pool(std::string_view name) const {
+Pool const* Site::find_pool(std::string_view wanted) const {
     auto const found =
-        std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.name == name; });
+        std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.name == wanted; });
     return found == pools.end() ? nullptr : &*found;
 }
 
-Pool const* Site::default_pool() const {
-    auto const found =
-        std::find_if(pools.begin(), pools.end(), [](auto const& pool) { return pool.is_default; });
-    return found == pools.end() ? nullptr : &*found;
-}
+Pool const* Site::default_pool() const { return find_if_marked(pools, &Pool::is_default); }
+Pool const* Site::default_aux_pool() const { return find_if_marked(pools, &Pool::is_default_aux); }
 
-Site make_site(std::vector<slurm::Partition> const& partitions) {
+Site make_site(std::vector<Partition> const& partitions, config::SiteFile const& file) {
     Site site;
+    site.name = file.name;
+    site.file = file.path;
+    site.job_project_source = file.job_project_source;
+    for (auto const& entry : file.pools) site.pools.push_back(pool_of_file(entry, file, partitions));
     for (auto const& partition : partitions) {
-        if (partition.node_count() > 0) site.pools.push_back(make_pool(partition));
+        bool const is_wanted = file.has_pool_per_partition && partition.node_count() > 0 &&
+                               site.find_pool(partition.name) == nullptr;
+        if (is_wanted) site.pools.push_back(plain_pool(partition, file));
+    }
+    auto const compute = default_name(site, file, partitions);
+    auto const aux = file.default_aux_pool.value_or(compute);
+    for (auto& pool : site.pools) {
+        pool.is_default = pool.name == compute;
+        pool.is_default_aux = pool.name == aux;
     }
     return site;
 }
@@ -75,7 +137,7 @@ Result<Pool> require_pool(Site const& site, std::string_view name) {
     }
     auto const known = fmt::format("resource pools here: {}", names.empty() ? "none" : join(names, ", "));
     if (name.empty()) {
-        return Error{codes::no_such_pool, "no resource pool is named, and Slurm has no default partition",
+        return Error{codes::no_such_pool, "no resource pool is named, and there is no default one",
                      "set resources.resource_pool; " + known};
     }
     auto const near = nearest_word(name, candidates);

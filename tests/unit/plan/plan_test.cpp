@@ -1,33 +1,17 @@
-#include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/plan/plan.hpp>
-#include <det/render/script.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include "check_result.hpp"
 #include "golden.hpp"
+#include "plan_support.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
 using namespace det::plan;
 
 namespace {
-
-config::ExperimentConfig config_of(std::string const& text) {
-    auto const base = must(config::parse_layer(
-        "name: example\nentrypoint: ./train\nsearcher: {name: single, metric: loss}\n"
-        "checkpoint_storage: {type: shared_fs, host_path: /ck}\nreproducibility: {experiment_seed: 1}\n",
-        "defaults"));
-    auto const written = must(config::parse_layer(text, "exp.yaml"));
-    return must(config::read_experiment_config(must(config::merge_layers({{written}, {base}}))));
-}
-
-config::ExperimentConfig with_slots(int slots) {
-    return config_of("resources:\n  slots_per_trial: " + std::to_string(slots) + "\n");
-}
 
 /// Four nodes of four GPUs, the default, and two without any.
 site::Site small_site() {

@@ -121,8 +121,19 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
     BOOST_TEST(partitions[1].priority_tier == 10);
     BOOST_TEST(partitions[0].node_count() == 4);
     BOOST_TEST(parse_gpu_count(partitions[0].nodes.at(0).gres) == 4);
+    BOOST_TEST(partitions[0].nodes.at(0).names == "n[0-1]");
+    BOOST_TEST(partitions[0].nodes.at(0).features == "(null)");
+    BOOST_TEST(!partitions[0].nodes_max);  // UNLIMITED
+    BOOST_TEST(partitions[0].time_max == "UNLIMITED");
+    BOOST_TEST(partitions[0].oversubscribe == "EXCLUSIVE");
+    BOOST_TEST(!partitions[0].has_default_memory);
+    BOOST_TEST(partitions[1].priority_tier == 10);
     BOOST_TEST(!partitions[1].is_default);
     BOOST_TEST(!parse_partitions("PartitionName=a", "garbage").has_value());
+    auto const small =
+        must(parse_partitions("PartitionName=a MaxNodes=4 DefMemPerCPU=100 MaxTime=1-00:00:00", ""));
+    BOOST_TEST(small[0].nodes_max.value() == 4);
+    BOOST_TEST(small[0].has_default_memory);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -132,7 +132,6 @@ void require_users_options(yaml::Node const& value, Path const& path, Checker& c
                              std::move(refusal.hint));
     }
 }
-constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};
 
 constexpr Key slurm_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node; default: as the pool says",
@@ -153,6 +152,7 @@ constexpr Key pbs_keys[] = {
 
 }  // namespace
 
+constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};
 constinit Type const resources = object_of(resources_keys);
 constinit Type const bind_mounts{
     .shape = Shape::list, .item = &bind_mount, .merge = Merge::by_item_key, .item_key = "container_path"};

@@ -5,11 +5,12 @@
 namespace det::config::schema {
 
 extern Type const experiment;  // the whole
+extern Type const site_file;   // what a site says of itself; parts of it are configurations
 
 extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment, grid_hyperparameter,
     hyperparameters, integrations, labels, length, log_policies, max_length, optimizations, pbs, profiling,
-    reproducibility, resources, retention_policy, searched_hyperparameter, searcher, security, slurm,
-    tensorboard_storage;
+    reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
+    slurm, tensorboard_storage;
 
 /// They label lines and do nothing more. A policy of such a name without a pattern switches it off.
 inline constexpr std::string_view default_log_policies =

@@ -2,6 +2,7 @@
 #include <det/foundation/result.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,10 @@ namespace det::slurm {
 struct NodeGroup {
     int count = 0;
     int cpus = 0;
-    std::string state;  // idle, allocated, drained ...
-    std::string gres;   // "gpu:tesla:4(S:0-1)", "(null)"
+    std::string state;          // idle, allocated, drained ...
+    std::string gres;           // "gpu:tesla:4(S:0-1)", "(null)"
+    std::string features = {};  // "a100,ib", "(null)"
+    std::string names = {};     // "n[0-3],m1"
 };
 
 struct Partition {
@@ -23,7 +26,11 @@ struct Partition {
     std::string preempt_mode;  // OFF, REQUEUE, CANCEL, SUSPEND ...
     std::chrono::seconds grace_time{0};
     std::vector<NodeGroup> nodes;
-    int priority_tier = 1;  // jobs of a higher one are looked at first, whatever their priorities
+    std::optional<int> nodes_max = {};  // of one job
+    std::string time_max = {};          // of one job: "UNLIMITED", "2-00:00:00"
+    std::string oversubscribe = {};     // NO, EXCLUSIVE, FORCE:4 ...
+    bool has_default_memory = false;    // what a job gets that does not ask
+    int priority_tier = 1;              // of a higher one jobs are looked at first, whatever their priorities
 
     int node_count() const;
 };

@@ -1,0 +1,80 @@
+#include "load_site.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
+constexpr char usual_place[] = "/etc/det/site.yaml";
+constexpr char site_variable[] = "DET_SITE";
+
+/// Nobody but root and this user can change what it is. A directory where everybody may make files, and
+/// change none of others (/tmp), will do.
+Status check_trusted(fs::path const& path, std::string const& what) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("open {}", what), errno);
+    if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+        return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
+                     "use a site file of root's or of yours"};
+    }
+    bool const is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky) {
+        return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
+                     fmt::format("chmod go-w '{}'", path.string())};
+    }
+    return Ok{};
+}
+
+/// The file, where it really lies, and the directories in which it could be replaced.
+Status check_trusted_file(fs::path const& path) {
+    std::error_code failure;
+    auto const real = fs::canonical(path, failure);
+    if (failure) return os_error(fmt::format("open the site file '{}'", path.string()), failure.value());
+    for (auto const& directory : {fs::absolute(path).parent_path(), real.parent_path()})
+        DET_TRY(check_trusted(directory, fmt::format("the site file's directory '{}'", directory.string())));
+    return check_trusted(real, fmt::format("the site file '{}'", real.string()));
+}
+
+}  // namespace
+
+Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment) {
+    auto const named = environment.find_non_empty(site_variable);
+    fs::path const path = named.value_or(usual_place);
+    if (!named && !path_exists(path)) return config::SiteFile{};
+    if (auto trusted = check_trusted_file(path); !trusted) return Diagnostics(std::move(trusted).error());
+    auto const text = read_file(path, site_limit_bytes);
+    if (!text) return Diagnostics(Error(text.error()).while_doing("reading the site file"));
+    return config::parse_site_file(*text, path.string());
+}
+
+Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, slurm::SlurmClient& slurm) {
+    auto const partitions = slurm.partitions();
+    if (!partitions) return Diagnostics(partitions.error());
+    return site::make_site(*partitions, file);
+}
+
+FindDefaultPartition default_partition_of(Session& session) {
+    return [&session]() -> std::optional<std::string> {
+        auto const partitions = session.slurm.partitions();
+        if (!partitions) {
+            auto error = partitions.error();
+            error.notes.push_back(
+                "the site file names no default_compute_pool, and Slurm is not there to ask");
+            session.warn(std::move(error));
+            return std::nullopt;
+        }
+        for (auto const& partition : *partitions) {
+            if (partition.is_default) return partition.name;
+        }
+        return std::nullopt;
+    };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,25 @@
+#pragma once
+#include <det/foundation/diagnostic.hpp>
+#include <det/site/use.hpp>
+
+#include "load_site.hpp"
+#include "session.hpp"
+
+namespace det::cli {
+
+/// A pool and what of it is in use now.
+struct PoolView {
+    site::Pool pool;
+    site::PoolUse use;
+};
+
+/// All pools, those of the site file first.
+Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session);
+
+Json to_json(PoolView const& view);
+
+std::string default_words(site::Pool const& pool);  // "compute", "aux", "compute, aux", ""
+std::string type_words(site::Pool const& pool);     // "cuda a100", "cpu"
+std::string slots_words(site::Pool const& pool);    // "8", "8, 4"
+
+}  // namespace det::cli

@@ -1,0 +1,176 @@
+#include <det/config/site_file.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "../check.hpp"
+#include "rules.hpp"
+#include "store.hpp"
+#include "tables.hpp"
+
+// The site file. Its words go to sbatch one by one, and some into scripts: they are single words.
+namespace det::config::schema {
+namespace {
+
+constexpr std::string_view name_bytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+void require_name(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& name = *value.text();
+    bool const is_name = !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '.' &&
+                         name.find_first_not_of(name_bytes) == std::string::npos;
+    if (is_name) return;
+    checker.refuse_value(value, fmt::format("{} must be a name, found '{}'", path.text(), name),
+                         "use letters, digits, '.', '_' and '-', a letter or digit first");
+}
+
+void require_word(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& word = *value.text();
+    bool const is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+        return c > ' ' && c < 0x7f && c != '\'' && c != '"';
+    });
+    if (is_word) return;
+    checker.refuse_value(value,
+                         fmt::format("{} must be one word without quotes, found '{}'", path.text(), word));
+}
+
+void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& text = *value.text();
+    if (!text.starts_with('/')) return require_absolute_path(value, path, checker);
+    for (auto at = text.find('%'); at != std::string::npos; at = text.find('%', at + 2)) {
+        auto const letter = at + 1 < text.size() ? text[at + 1] : ' ';
+        if (letter == 'u' || letter == '%') continue;
+        return checker.refuse_value(value, fmt::format("{}: only %u is known, the user's name", path.text()),
+                                    "write %% for a percent sign");
+    }
+    if (text.find("%u") != std::string::npos) return;
+    checker.refuse_value(value, fmt::format("{} must hold %u: a root belongs to one user", path.text()),
+                         fmt::format("for example {}/%u", clean_path(text)));
+}
+
+void require_project_source(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& text = *value.text();
+    if (text == "project" || text == "workspace" || text == "label" || text.starts_with("label:")) return;
+    checker.refuse_value(
+        value,
+        fmt::format("{} must be project, workspace, label or label:PREFIX, found '{}'", path.text(), text));
+}
+
+void require_time(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (value.is_text() && !parse_time_limit(*value.text())) {
+        checker.refuse_value(
+            value,
+            fmt::format("{} must be a time as Slurm writes it, found '{}'", path.text(), *value.text()),
+            "for example '2-00:00:00', two days, or '90', minutes");
+    }
+}
+yaml::Node minutes_as_text(yaml::Node const& value) {
+    if (value.integer() == nullptr) return value;
+    return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.place());
+}
+
+/// Which pool it is is known before its defaults are looked at.
+void refuse_pool_of_pool(yaml::Node const& pool, Path const& path, Checker& checker) {
+    for (std::string_view const section : {"task_defaults", "invariants"}) {
+        auto const* defaults = pool.find(section);
+        auto const* resources = defaults != nullptr ? defaults->find("resources") : nullptr;
+        auto const* name = resources != nullptr ? resources->find("resource_pool") : nullptr;
+        if (name == nullptr || name->is_null()) continue;
+        checker.refuse_value(
+            *name, fmt::format("{}.{}: a pool can't send its trials to a pool", path.text(), section),
+            "remove it; default_compute_pool is where trials go that name no pool");
+    }
+}
+
+void require_pools_of_different_names(yaml::Node const& pools, Path const& path, Checker& checker) {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < pools.items().size(); ++i) {
+        auto const* name = pools.items()[i].find("name");
+        if (name == nullptr || !name->is_text() || names.insert(*name->text()).second) continue;
+        auto const where = path[i];
+        checker.refuse_at(where,
+                          Error{codes::bad_value, fmt::format("there are two pools '{}'", *name->text()),
+                                "give one another name", name->place().span()});
+    }
+}
+
+constexpr std::string_view slot_words[] = {"cpu", "cuda", "rocm"};
+constexpr std::string_view scheduler_words[] = {"priority", "fair_share"};
+constexpr std::string_view runtime_words[] = {"none", "apptainer", "singularity", "podman", "enroot"};
+constinit Type const slot_type = choice_of(slot_words);
+constinit Type const scheduler = choice_of(scheduler_words);
+constinit Type const container_runtime = choice_of(runtime_words);
+constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
+constinit Type const word{.shape = Shape::text, .rule = require_word};
+constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
+constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
+constexpr Type const* time_ways[] = {&count_from_one, &text};
+constinit Type const time_limit{.shape = Shape::either,
+                                .wanted = "a time",
+                                .ways = time_ways,
+                                .rule = require_time,
+                                .normalise = minutes_as_text};
+
+constexpr Key limit_keys[] = {
+    {"slots_per_trial", count_from_one, "", "at most so many slots", into<&PoolLimits::slots_per_trial_max>},
+    {"nodes_per_trial", count_from_one, "", "at most so many nodes", into<&PoolLimits::nodes_per_trial_max>},
+    {"time", time_limit, "", "at most so long; asked for where nobody says --time",
+     into<&PoolLimits::time_max>},
+};
+constinit Type const limits = object_of(limit_keys);
+
+constexpr Key pool_keys[] = {
+    always({"name", pool_name, "", "what resources.resource_pool says", into<&PoolEntry::name>}),
+    {"description", text, "", "a sentence for people", into<&PoolEntry::description>},
+    {"partition", word, "", "default: the pool's name", into<&PoolEntry::partition>},
+    {"qos", word, "", "sbatch --qos", into<&PoolEntry::qos>},
+    {"account", word, "", "sbatch --account", into<&PoolEntry::account>},
+    {"reservation", word, "", "sbatch --reservation", into<&PoolEntry::reservation>},
+    {"constraint", word, "", "sbatch --constraint: features that its nodes have",
+     into<&PoolEntry::constraint>},
+    {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda where nodes have GPUs",
+     into<&PoolEntry::slot_type>},
+    {"slots_per_node", count_from_one, "", "default: the GPUs of a node, else its CPUs",
+     into<&PoolEntry::slots_per_node>},
+    {"gpu_type", pool_name, "", "as in --gres=gpu:TYPE:N", into<&PoolEntry::gpu_type>},
+    {"whole_memory", boolean, "true", "false: no --mem=0", into<&PoolEntry::has_whole_memory>},
+    {"mixed_nodes", boolean, "false", "true: a trial may get nodes of several kinds",
+     into<&PoolEntry::may_mix_nodes>},
+    {"network_interface", word, "", "for traffic between nodes", into<&PoolEntry::network_interface>},
+    {"container_runtime", container_runtime, "", "what runs images", into<&PoolEntry::container_runtime>},
+    {"scheduler", scheduler, "", "priority or fair_share", into<&PoolEntry::scheduler>},
+    {"grace_time", count_from_zero, "", "seconds that a preempted trial needs to save its work",
+     into<&PoolEntry::grace_time_s>},
+    {"limits", limits, "", "what one trial may have", into<&PoolEntry::limits>},
+    {"sbatch_args", sbatch_args, "", "more options for sbatch", into<&PoolEntry::sbatch_args>},
+    {"task_defaults", experiment, "", "a configuration below everybody's", into<&PoolEntry::task_defaults>},
+    {"invariants", experiment, "", "a configuration over everybody's", into<&PoolEntry::invariants>},
+};
+constinit Type const pool{.shape = Shape::object, .keys = pool_keys, .rule = refuse_pool_of_pool};
+constinit Type const pools{.shape = Shape::list, .item = &pool, .rule = require_pools_of_different_names};
+
+constexpr Key site_keys[] = {
+    always({"version", count_from_one, "", "1", into<&SiteFile::version>}),
+    {"name", text, "", "what people call the cluster", into<&SiteFile::name>},
+    {"storage_root", storage_root, "", "where experiments lie; %u: the user's name",
+     into<&SiteFile::storage_root>},
+    {"default_compute_pool", pool_name, "", "for trials that name no pool",
+     into<&SiteFile::default_compute_pool>},
+    {"default_aux_pool", pool_name, "", "the same for trials of 0 slots", into<&SiteFile::default_aux_pool>},
+    {"pool_per_partition", boolean, "true", "false: only the pools of this file",
+     into<&SiteFile::has_pool_per_partition>},
+    {"job_project_source", project_source, "", "what --wckey says", into<&SiteFile::job_project_source>},
+    {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
+    {"container_runtime", container_runtime, "", "what runs images", into<&SiteFile::container_runtime>},
+    {"network_interface", word, "", "for traffic between nodes", into<&SiteFile::network_interface>},
+    {"sbatch_args", sbatch_args, "", "more options for sbatch, in all pools", into<&SiteFile::sbatch_args>},
+    {"task_defaults", experiment, "", "a configuration below everybody's", into<&SiteFile::task_defaults>},
+    {"invariants", experiment, "", "a configuration over everybody's", into<&SiteFile::invariants>},
+    {"pools", pools, "", "the pools", into<&SiteFile::pools>},
+};
+
+}  // namespace
+
+constinit Type const site_file = object_of(site_keys);
+
+}  // namespace det::config::schema

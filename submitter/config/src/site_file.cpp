@@ -1,0 +1,181 @@
+#include <det/config/site_file.hpp>
+#include <det/foundation/text.hpp>
+#include <det/yaml/parse.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "check.hpp"
+#include "normalise.hpp"
+#include "schema/store.hpp"
+#include "schema/tables.hpp"
+
+namespace det::config {
+namespace {
+
+using yaml::Node;
+
+constexpr std::int64_t newest_version = 1;
+/// As Determined calls it.
+constexpr std::string_view interface_variable = "DET_INTER_NODE_NETWORK_INTERFACE";
+
+/// Parts of a configuration stand at several places; their secrets are shown at none.
+Diagnostics without_secrets(Diagnostics found, Node const& document) {
+    auto const mask_part = [&](Node const& owner) {
+        for (auto const* key : {"task_defaults", "invariants"}) {
+            if (auto const* part = owner.find(key)) found = mask_secrets(found, *part);
+        }
+    };
+    mask_part(document);
+    if (auto const* pools = document.find("pools")) {
+        for (auto const& pool : pools->items()) mask_part(pool);
+    }
+    return found;
+}
+
+Status check_version(Node const& document) {
+    auto const* version = document.find("version");
+    auto const* number = version != nullptr ? version->integer() : nullptr;
+    if (number == nullptr || *number <= newest_version) return Ok{};
+    return Error{
+        codes::newer_format,
+        fmt::format("the site file has version {}, this det-submit reads up to {}", *number, newest_version),
+        "use a newer det-submit", version->place().span()};
+}
+
+Result<Node, Diagnostics> parse(std::string_view text, std::string origin) {
+    auto document = yaml::parse_document(text, std::move(origin));
+    if (!document) return mask_secrets_by_name(document.error());
+    if (document->is_map()) return *std::move(document);
+    return Diagnostics(
+        Error{codes::wrong_type,
+              fmt::format("a site file is a map of keys to values, found {}", describe(*document)),
+              "begin with 'version: 1'", document->place().span()});
+}
+
+Node nested(std::string_view section, std::string_view key, Node const& value) {
+    auto const& place = value.place();
+    Node const inner(std::vector<Node::Entry>{{std::string(key), place, value}}, place);
+    return Node(std::vector<Node::Entry>{{std::string(section), place, inner}}, place);
+}
+
+void add_args(std::vector<Layer>& layers, Node const& args) {
+    if (args.is_list()) layers.push_back({nested("slurm", "sbatch_args", args)});
+}
+
+void add_interface(std::vector<Layer>& layers, Node const& interface) {
+    if (!interface.is_text()) return;
+    Node const variable(Node::Scalar(fmt::format("{}={}", interface_variable, *interface.text())),
+                        interface.place());
+    layers.push_back(
+        {nested("environment", "environment_variables", Node(Node::List{variable}, interface.place()))});
+}
+
+void add_part(std::vector<Layer>& layers, Node const& part) {
+    if (part.is_map()) layers.push_back({part});
+}
+
+constexpr std::string_view scheduler_names[] = {"priority", "fair_share"};
+constexpr std::string_view runtime_names[] = {"none", "apptainer", "singularity", "podman", "enroot"};
+
+}  // namespace
+
+std::string_view to_string(Scheduler scheduler) {
+    return scheduler_names[static_cast<std::size_t>(scheduler)];
+}
+std::string_view to_string(ContainerRuntime runtime) {
+    return runtime_names[static_cast<std::size_t>(runtime)];
+}
+
+PoolEntry const* SiteFile::find_pool(std::string_view wanted) const {
+    auto const found =
+        std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.name == wanted; });
+    return found == pools.end() ? nullptr : &*found;
+}
+
+std::optional<SourceSpan> SiteFile::where(std::string_view key) const {
+    auto const* value = document.find(key);
+    return value != nullptr ? value->place().span() : std::nullopt;
+}
+
+Result<SiteFile, Diagnostics> parse_site_file(std::string_view text, std::string origin) {
+    DET_TRY_ASSIGN(auto const written, parse(text, origin));
+    if (auto version = check_version(written); !version) return Diagnostics(std::move(version).error());
+    Checker checker(Checker::Phase::sanity, nullptr, schema::site_file);
+    checker.check(written, schema::site_file, Path{}, written.place());
+    auto found = without_secrets(std::move(checker).finish(), written);
+    if (found.has_errors()) return found;
+
+    SiteFile site;
+    site.document = normalise(written, schema::site_file);
+    schema::store_object(&site, site.document, schema::site_file);
+    site.path = std::move(origin);
+    site.warnings = std::move(found);
+    if (auto const* pools = site.document.find("pools")) {
+        for (std::size_t i = 0; i < site.pools.size(); ++i) site.pools[i].place = pools->items()[i].place();
+    }
+    for (auto& pool : site.pools) {
+        if (pool.partition.empty()) pool.partition = pool.name;
+    }
+    return site;
+}
+
+std::vector<Layer> site_defaults(SiteFile const& site, PoolEntry const* pool) {
+    std::vector<Layer> layers;
+    bool const has_own_interface = pool != nullptr && pool->network_interface.is_text();
+    if (pool != nullptr) {
+        add_part(layers, pool->task_defaults);
+        add_args(layers, pool->sbatch_args);
+        add_interface(layers, pool->network_interface);
+    }
+    add_part(layers, site.task_defaults);
+    add_args(layers, site.sbatch_args);
+    if (!has_own_interface) add_interface(layers, site.network_interface);
+    return layers;
+}
+
+std::vector<Layer> site_invariants(SiteFile const& site, PoolEntry const* pool) {
+    std::vector<Layer> layers;
+    add_part(layers, site.invariants);
+    if (pool != nullptr) add_part(layers, pool->invariants);
+    return layers;
+}
+
+std::string expand_storage_root(std::string_view storage_root, std::string_view user) {
+    std::string path;
+    for (std::size_t i = 0; i < storage_root.size(); ++i) {
+        bool const is_escape = storage_root[i] == '%' && i + 1 < storage_root.size();
+        if (!is_escape) {
+            path += storage_root[i];
+        } else if (storage_root[++i] == 'u') {
+            path += user;
+        } else {
+            path += '%';
+        }
+    }
+    return path;
+}
+
+std::optional<std::int64_t> parse_time_limit(std::string_view text) {
+    auto const dash = text.find('-');
+    bool const has_days = dash != std::string_view::npos;
+    std::int64_t seconds = 0;
+    if (has_days) {
+        auto const days = parse_integer<std::uint32_t>(text.substr(0, dash));
+        if (!days) return std::nullopt;
+        seconds = std::int64_t{*days} * 86400;
+    }
+    auto const parts = split(has_days ? text.substr(dash + 1) : text, ':');
+    if (parts.size() > 3) return std::nullopt;
+    // Behind days the first part is hours; else three parts begin with hours, fewer with minutes.
+    std::int64_t unit = has_days || parts.size() == 3 ? 3600 : 60;
+    for (auto const part : parts) {
+        auto const number = parse_integer<std::uint32_t>(part);
+        if (!number) return std::nullopt;
+        seconds += std::int64_t{*number} * unit;
+        unit = unit == 3600 ? 60 : 1;
+    }
+    return seconds;
+}
+
+}  // namespace det::config

@@ -1,0 +1,233 @@
+#include "fit.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace det::plan {
+namespace {
+
+using config::ExperimentConfig;
+using site::NodeKind;
+using site::Pool;
+
+/// Nodes that a trial may get, and what it takes of each.
+struct Candidate {
+    NodeKind kind;
+    std::int64_t per_node = 1;
+    std::int64_t nodes_max = 0;  // of one trial
+
+    bool fits(std::int64_t slots) const {
+        if (slots <= per_node) return nodes_max >= 1;
+        return slots % per_node == 0 && slots / per_node <= nodes_max;
+    }
+    std::int64_t nodes_for(std::int64_t slots) const { return slots <= per_node ? 1 : slots / per_node; }
+};
+using Candidates = std::vector<Candidate>;
+
+std::string counted(std::int64_t nodes, std::int64_t slots) {
+    return fmt::format("{} node{} of {} slot{}", nodes, nodes == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
+}
+
+/// As few as partition and pool allow to one job.
+std::int64_t nodes_allowed(Pool const& pool, int there_are) {
+    std::int64_t most = there_are;
+    if (pool.nodes_max) most = std::min<std::int64_t>(most, *pool.nodes_max);
+    return std::min(most, pool.limits.nodes_per_trial_max.value_or(most));
+}
+
+bool has_type(NodeKind const& kind, Pool const& pool, std::string const& type) {
+    return kind.gpu_type.empty() ? pool.gpu_type == type : kind.gpu_type == type;
+}
+
+Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string const& type) {
+    std::set<std::string> types;
+    for (auto const& kind : pool.kinds) {
+        auto const name = kind.gpu_type.empty() ? pool.gpu_type.value_or("") : kind.gpu_type;
+        if (!name.empty() && pool.slot_type != SlotType::cpu) types.insert(name);
+    }
+    std::vector<std::string> const known(types.begin(), types.end());
+    return at(
+        config, "slurm.gpu_type",
+        Error{codes::slots_do_not_fit, fmt::format("pool '{}' has no GPUs of type '{}'", pool.name, type),
+              known.empty() ? "remove it: Slurm names no types there"
+                            : fmt::format("types there: {}", join(known, ", "))});
+}
+
+/// The kinds of nodes that give what the configuration asks of each node.
+Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& pool) {
+    auto const& type = config.slurm.gpu_type;
+    auto const& wanted = config.slurm.slots_per_node;
+    Candidates candidates;
+    bool has_this_type = !type;
+    int most = 0;
+    for (auto const& kind : pool.kinds) {
+        if (type && (pool.slot_type == SlotType::cpu || !has_type(kind, pool, *type))) continue;
+        has_this_type = true;
+        most = std::max(most, kind.slots_per_node);
+        if (wanted && *wanted > kind.slots_per_node) continue;
+        candidates.push_back({kind, wanted.value_or(kind.slots_per_node), nodes_allowed(pool, kind.count)});
+    }
+    if (!has_this_type) return no_such_type(config, pool, *type);
+    if (!candidates.empty()) return candidates;
+    if (pool.kinds.empty()) {
+        return at(
+            config, "resources.resource_pool",
+            Error{codes::slots_do_not_fit,
+                  fmt::format("pool '{}' has no nodes: its partition is '{}'", pool.name, pool.partition),
+                  "see 'det-submit resource-pool list'"});
+    }
+    return at(
+        config, "slurm.slots_per_node",
+        Error{codes::slots_do_not_fit, fmt::format("slurm.slots_per_node is {}: {}", *wanted, describe(pool)),
+              fmt::format("use at most {}", most)});
+}
+
+/// One node as full as can be; several as few as can be; those that are up first.
+bool is_better(Candidate const& a, Candidate const& b, std::int64_t slots) {
+    bool const a_now = a.kind.up_count() >= a.nodes_for(slots);
+    bool const b_now = b.kind.up_count() >= b.nodes_for(slots);
+    if (a_now != b_now) return a_now;
+    if (a.nodes_for(slots) != b.nodes_for(slots)) return a.nodes_for(slots) < b.nodes_for(slots);
+    return a.kind.slots_per_node < b.kind.slots_per_node;
+}
+
+Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
+    Candidate const* best = nullptr;
+    for (auto const& candidate : candidates) {
+        if (candidate.fits(slots) && (best == nullptr || is_better(candidate, *best, slots)))
+            best = &candidate;
+    }
+    return best;
+}
+
+/// As if all nodes had as many slots as the smaller ones: for pools that may mix.
+Candidates mixed(Candidates const& candidates, Pool const& pool) {
+    Candidates all;
+    for (auto const& smallest : candidates) {
+        NodeKind together;
+        together.slots_per_node = static_cast<int>(smallest.per_node);
+        for (auto const& each : candidates) {
+            if (each.per_node < smallest.per_node) continue;
+            together.count += each.kind.count;
+            together.out_count += each.kind.out_count;
+        }
+        all.push_back({together, smallest.per_node, nodes_allowed(pool, together.count)});
+    }
+    return all;
+}
+
+/// The numbers of slots that fit and are nearest to what was asked.
+std::string nearest_fits(std::int64_t slots, Candidates const& candidates) {
+    std::optional<std::int64_t> below, above;
+    for (auto const& candidate : candidates) {
+        auto const most = candidate.per_node * candidate.nodes_max;
+        auto const low = std::min(slots / candidate.per_node * candidate.per_node, most);
+        auto const high = (slots / candidate.per_node + 1) * candidate.per_node;
+        if (low > 0 && low < slots) below = std::max(below.value_or(low), low);
+        if (high <= most) above = std::min(above.value_or(high), high);
+    }
+    if (below && above) return fmt::format("use {} or {}", *below, *above);
+    if (below || above) return fmt::format("use {}", below ? *below : *above);
+    return "";
+}
+
+Error does_not_fit(ExperimentConfig const& config, Pool const& pool, Candidates const& candidates) {
+    auto const slots = config.resources.slots_per_trial;
+    auto const whole = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](auto const& each) { return slots % each.per_node == 0; });
+    auto const message =
+        whole == candidates.end()
+            ? fmt::format("{} slots are no whole number of nodes: {}", slots, describe(pool))
+            : fmt::format("{} slots are {} nodes, more than {}: {}", slots, slots / whole->per_node,
+                          whole->nodes_max < whole->kind.count
+                              ? fmt::format("the {} that a trial may have", whole->nodes_max)
+                              : "there are",
+                          describe(pool));
+    return at(config, slots_path, Error{codes::slots_do_not_fit, message, nearest_fits(slots, candidates)});
+}
+
+bool is_same(NodeKind const& a, NodeKind const& b) {
+    return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && a.cpus == b.cpus;
+}
+
+/// The type is said where it tells the chosen nodes from others, or somebody has asked for it.
+std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKind const& chosen) {
+    if (chosen.gpu_type.empty()) return "";
+    bool const has_others = std::any_of(pool.kinds.begin(), pool.kinds.end(),
+                                        [&](auto const& kind) { return kind.gpu_type != chosen.gpu_type; });
+    bool const is_asked = config.slurm.gpu_type.has_value() || pool.gpu_type.has_value();
+    return has_others || is_asked ? chosen.gpu_type : "";
+}
+
+/// Nodes that could give as much and are of another kind, and that the type does not keep out.
+std::string others(Pool const& pool, Candidate const& chosen, std::string const& type) {
+    std::vector<std::string> names;
+    for (auto const& kind : pool.kinds) {
+        bool const is_kept_out =
+            kind.slots_per_node < chosen.per_node || (!type.empty() && kind.gpu_type != type);
+        if (is_same(kind, chosen.kind) || is_kept_out) continue;
+        names.insert(names.end(), kind.names.begin(), kind.names.end());
+    }
+    return join(names, ",");
+}
+
+Fit make_fit(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
+    Fit fit;
+    auto const on_each = std::min(slots, chosen.per_node);
+    fit.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
+    fit.node_slots = static_cast<int>(chosen.per_node);
+    fit.nodes_up = chosen.kind.up_count();
+    return fit;
+}
+
+Result<Fit> fit_slots(ExperimentConfig const& config, Pool const& pool) {
+    auto const slots = config.resources.slots_per_trial;
+    DET_TRY_ASSIGN(auto const candidates, find_candidates(config, pool));
+    if (auto const* chosen = choose(candidates, slots)) {
+        auto fit = make_fit(*chosen, pool, slots);
+        fit.gpu_type = type_to_ask(config, pool, chosen->kind);
+        if (!pool.may_mix_nodes) fit.exclude = others(pool, *chosen, fit.gpu_type);
+        return fit;
+    }
+    auto const together = pool.may_mix_nodes ? mixed(candidates, pool) : Candidates{};
+    if (auto const* chosen = choose(together, slots)) {
+        auto fit = make_fit(*chosen, pool, slots);
+        fit.gpu_type = config.slurm.gpu_type.value_or("");
+        return fit;
+    }
+    return does_not_fit(config, pool, together.empty() ? candidates : together);
+}
+
+}  // namespace
+
+std::string describe(Pool const& pool) {
+    std::string nodes;
+    for (auto const& kind : pool.kinds)
+        nodes += (nodes.empty() ? "" : " and ") + counted(kind.count, kind.slots_per_node);
+    return fmt::format("pool '{}' has {}", pool.name, nodes.empty() ? "no nodes" : nodes);
+}
+
+Result<Fit> fit_to_whole_nodes(ExperimentConfig const& config, Pool const& pool) {
+    auto const slots = config.resources.slots_per_trial;
+    if (slots == 0) {
+        Fit fit;
+        fit.shape = {1, 0, SlotType::cpu};
+        fit.node_slots = pool.slots_per_node;
+        for (auto const& kind : pool.kinds) fit.nodes_up += kind.up_count();
+        if (!pool.kinds.empty()) return fit;
+        return at(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
+    }
+    DET_TRY_ASSIGN(auto fit, fit_slots(config, pool));
+    if (config.resources.is_single_node && fit.shape.nodes > 1) {
+        return at(config, slots_path,
+                  Error{codes::slots_do_not_fit,
+                        fmt::format("{} slots don't fit on a single node: {}", slots, describe(pool)),
+                        fmt::format("use at most {}", fit.node_slots)});
+    }
+    return fit;
+}
+
+}  // namespace det::plan

@@ -1,0 +1,111 @@
+#include "limits.hpp"
+
+#include <det/config/sbatch_args.hpp>
+
+#include <fmt/format.h>
+#include <limits>
+
+#include "fit.hpp"
+
+namespace det::plan {
+namespace {
+
+using config::ExperimentConfig;
+
+constexpr char args_path[] = "slurm.sbatch_args";
+
+/// An option by which a pool says what it is: another value is another pool.
+struct PoolOption {
+    std::string_view name;
+    std::optional<std::string> site::Pool::*value;
+};
+constexpr PoolOption pool_options[] = {
+    {"qos", &site::Pool::qos},
+    {"reservation", &site::Pool::reservation},
+    {"constraint", &site::Pool::constraint},
+};
+
+/// Seconds; no limit is more than any.
+std::optional<std::int64_t> seconds_of(std::string const& time) {
+    constexpr auto for_ever = std::numeric_limits<std::int64_t>::max();
+    if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return for_ever;
+    auto const seconds = config::parse_time_limit(time);
+    return seconds && *seconds == 0 ? for_ever : seconds;
+}
+
+void check_slots(ExperimentConfig const& config, site::Pool const& pool, Diagnostics& found) {
+    auto const most = pool.limits.slots_per_trial_max;
+    auto const slots = config.resources.slots_per_trial;
+    if (!most || slots <= *most) return;
+    found.report(at(config, slots_path,
+                    Error{codes::slots_do_not_fit,
+                          fmt::format("pool '{}' gives a trial at most {} slots, {} are asked for", pool.name,
+                                      *most, slots),
+                          fmt::format("use at most {}, or another pool", *most)}));
+}
+
+void check_time(ExperimentConfig const& config, site::Pool const& pool, std::string const& asked,
+                std::string const& limit, std::string const& whose, Diagnostics& found) {
+    auto const wanted = seconds_of(asked);
+    auto const most = seconds_of(limit);
+    if (limit.empty() || !wanted || !most || *wanted <= *most) return;
+    found.report(
+        at(config, args_path,
+           Error{codes::bad_value,
+                 fmt::format("--time={} is more than the {} that {} gives a job", asked, limit, whose),
+                 fmt::format("use --time={}, or another pool than '{}'", limit, pool.name)}));
+}
+
+void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    auto const args = config::parse_sbatch_args(plan.sbatch_args);
+    for (auto const& option : pool_options) {
+        auto const& own = plan.pool.*option.value;
+        auto const asked = args.find(option.name);
+        if (!own || !asked || *own == *asked) continue;
+        found.report(at(config, args_path,
+                        Error{codes::bad_value,
+                              fmt::format("--{}={}: pool '{}' has --{}={}", option.name, *asked,
+                                          plan.pool.name, option.name, *own),
+                              "remove it, or use another pool"}));
+    }
+    if (auto const time = args.find("time")) {
+        auto const& pool = plan.pool;
+        check_time(config, pool, *time, pool.limits.time_max.value_or(""),
+                   fmt::format("pool '{}'", pool.name), found);
+        if (!found.has_errors())
+            check_time(config, pool, *time, pool.partition_time_max,
+                       fmt::format("partition '{}'", pool.partition), found);
+    }
+}
+
+}  // namespace
+
+Diagnostics check_limits(ExperimentConfig const& config, SubmissionPlan const& plan) {
+    Diagnostics found;
+    check_slots(config, plan.pool, found);
+    check_options(config, plan, found);
+    return found;
+}
+
+Diagnostics check_now(ExperimentConfig const& config, SubmissionPlan const& plan) {
+    Diagnostics found;
+    auto const& pool = plan.pool;
+    if (!pool.is_up) {
+        found.warn(Error{codes::slots_do_not_fit,
+                         fmt::format("partition '{}' is not up: its jobs wait", pool.partition),
+                         "ask your administrator when it will be"});
+        return found;
+    }
+    auto const up = plan.nodes_up;
+    if (up >= plan.shape.nodes) return found;
+    found.warn(
+        at(config, slots_path,
+           Error{codes::slots_do_not_fit,
+                 fmt::format("a trial needs {} node{}, and {} of those that fit {} up now: {}; it waits",
+                             plan.shape.nodes, plan.shape.nodes == 1 ? "" : "s", up, up == 1 ? "is" : "are",
+                             describe(pool)),
+                 "'sinfo -R' says why nodes are down or drained"}));
+    return found;
+}
+
+}  // namespace det::plan

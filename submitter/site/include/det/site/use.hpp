@@ -1,0 +1,24 @@
+#pragma once
+#include <det/site/site.hpp>
+#include <det/slurm/job.hpp>
+#include <det/slurm/node.hpp>
+
+namespace det::site {
+
+/// What of a pool is in use.
+struct PoolUse {
+    int nodes = 0;
+    int nodes_free = 0;  // whole ones, that jobs may have now
+    int nodes_out = 0;   // drained, down, in maintenance
+    int slots = 0;
+    int slots_used = 0;
+    int slots_out = 0;  // of nodes that are out
+    int jobs_running = 0;
+    int jobs_waiting = 0;
+};
+
+/// Jobs count where their partition is the pool's, and their QOS where the pool has one. Pure.
+PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
+                  std::vector<slurm::JobStatus> const& jobs);
+
+}  // namespace det::site

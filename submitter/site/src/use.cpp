@@ -1,0 +1,64 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/site/use.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace det::site {
+namespace {
+
+/// Slots by node. A list that can't be read belongs to no node.
+std::map<std::string, int> slots_by_name(Pool const& pool) {
+    std::map<std::string, int> slots;
+    for (auto const& kind : pool.kinds) {
+        for (auto const& list : kind.names) {
+            auto const names = expand_host_list(list);
+            if (!names) continue;
+            for (auto const& name : *names) slots[name] = kind.slots_per_node;
+        }
+    }
+    return slots;
+}
+
+int used_slots(Pool const& pool, slurm::Node const& node, int slots) {
+    // Nothing else fits on a node whose CPUs are all taken.
+    if (node.cpus > 0 && node.cpus_used >= node.cpus) return slots;
+    if (pool.slot_type != SlotType::cpu) return std::min(slots, slurm::parse_gpu_count(node.gres_used));
+    if (node.cpus == 0) return 0;
+    return std::min(slots, (node.cpus_used * slots + node.cpus - 1) / node.cpus);
+}
+
+bool is_in(Pool const& pool, slurm::JobStatus const& job) {
+    auto const partitions = split(job.partition, ',');
+    bool const is_there = std::find(partitions.begin(), partitions.end(), pool.partition) != partitions.end();
+    return is_there && (!pool.qos || job.qos == *pool.qos);
+}
+
+}  // namespace
+
+PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
+                  std::vector<slurm::JobStatus> const& jobs) {
+    PoolUse use;
+    auto const slots = slots_by_name(pool);
+    for (auto const& node : nodes) {
+        auto const found = node.partition == pool.partition ? slots.find(node.name) : slots.end();
+        if (found == slots.end()) continue;
+        ++use.nodes;
+        use.slots += found->second;
+        if (node.is_out()) {
+            ++use.nodes_out;
+            use.slots_out += found->second;
+        } else {
+            use.nodes_free += node.is_free() ? 1 : 0;
+            use.slots_used += used_slots(pool, node, found->second);
+        }
+    }
+    for (auto const& job : jobs) {
+        if (!is_in(pool, job) || slurm::is_over(job.state)) continue;
+        (job.state == slurm::JobState::pending ? use.jobs_waiting : use.jobs_running) += 1;
+    }
+    return use;
+}
+
+}  // namespace det::site

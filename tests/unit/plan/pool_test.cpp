@@ -1,0 +1,230 @@
+// How pools decide on the nodes of a trial, and on what sbatch is asked for.
+#include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "golden.hpp"
+#include "plan_support.hpp"
+
+using namespace det;
+using namespace det::plan;
+
+namespace {
+
+slurm::NodeGroup nodes(int count, std::string gres, std::string names, std::string state = "idle") {
+    return {count, 64, std::move(state), std::move(gres), "(null)", std::move(names)};
+}
+
+/// Of one partition, `gpu`, with these nodes; and what the site file says.
+site::Site site_of(std::vector<slurm::NodeGroup> groups, std::string const& file = "") {
+    slurm::Partition gpu{"gpu", true, true, "REQUEUE", std::chrono::seconds(30), std::move(groups)};
+    slurm::Partition cpu{"cpu", false, true, "OFF", {}, {{2, 16, "idle", "(null)", "(null)", "c[0-1]"}}};
+    return site::make_site({gpu, cpu}, must(config::parse_site_file("version: 1\n" + file, "site.yaml")));
+}
+
+site::Site even_site(int count, int gpus, std::string const& file = "") {
+    return site_of({nodes(count, "gpu:" + std::to_string(gpus), "n[0-" + std::to_string(count - 1) + "]")},
+                   file);
+}
+
+/// Two of eight GPUs and two of four, of no type that Slurm knows.
+site::Site uneven_site(std::string const& file = "") {
+    return site_of({nodes(2, "gpu:8", "b[0-1]"), nodes(2, "gpu:4", "s[0-1]")}, file);
+}
+
+std::string refusal(config::ExperimentConfig const& config, site::Site const& site) {
+    return explain(must_fail(plan_submission(config, site)));
+}
+
+std::string warnings(SubmissionPlan const& plan) { return explain(plan.warnings); }
+
+bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+render::ScriptInput input() { return {{7}, "x", "/det/experiments/7", "/opt/det/bin/det-launch"}; }
+
+std::string script_of(SubmissionPlan const& plan) {
+    return must(render::render_script("{{sbatch_options}}", plan, input()));
+}
+std::string options_of(SubmissionPlan const& plan) {
+    auto options = render::command_line_options(plan, input(), "abc");
+    options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
+    return join(options, " ");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(pool_test)
+
+// The numbers of the test vectors are those of the reference.
+BOOST_AUTO_TEST_CASE(vector_62_twelve_slots_on_nodes_of_eight_never_fit) {
+    auto const text = refusal(with_slots(12), even_site(2, 8));
+    BOOST_TEST(has(text, "12 slots are no whole number of nodes: pool 'gpu' has 2 nodes of 8 slots"), text);
+    BOOST_TEST(has(text, "use 8 or 16"), text);
+}
+
+BOOST_AUTO_TEST_CASE(vector_63_sixteen_slots_are_two_whole_nodes) {
+    auto const plan = must(plan_submission(with_slots(16), even_site(2, 8)));
+    BOOST_TEST((plan.shape == TrialShape{2, 8, SlotType::cuda}));
+    BOOST_TEST(warnings(plan) == "");
+    auto const script = script_of(plan);
+    BOOST_TEST(has(script, "#SBATCH --nodes=2\n"), script);
+    BOOST_TEST(has(script, "#SBATCH --exclusive\n"), script);  // a node that is partly used is waited for
+    BOOST_TEST(has(script, "#SBATCH --gres=gpu:8\n"), script);
+}
+
+BOOST_AUTO_TEST_CASE(vector_64_kinds_of_nodes_are_mixed_only_where_the_pool_says_so) {
+    auto const eight = must(plan_submission(with_slots(8), uneven_site()));
+    BOOST_TEST((eight.shape == TrialShape{1, 8, SlotType::cuda}));
+    auto const text = refusal(with_slots(12), uneven_site());
+    BOOST_TEST(has(text, "2 nodes of 8 slots and 2 nodes of 4 slots"), text);
+    BOOST_TEST(has(text, "use 8 or 16"), text);
+    auto const mixed = uneven_site("pools: [{name: gpu, mixed_nodes: true}]\n");
+    auto const plan = must(plan_submission(with_slots(12), mixed));
+    BOOST_TEST((plan.shape == TrialShape{3, 4, SlotType::cuda}));
+    BOOST_TEST(plan.exclude == "");
+    BOOST_TEST(has(script_of(plan), "--gres=gpu:4\n"));
+    BOOST_TEST(has(refusal(with_slots(20), mixed), "use 16"), refusal(with_slots(20), mixed));
+}
+
+BOOST_AUTO_TEST_CASE(vector_65_and_66_slots_are_whole_nodes) {
+    BOOST_TEST(has(refusal(with_slots(10), even_site(4, 4)), "use 8 or 12"));
+    auto const file = "pools: [{name: cpu, slots_per_node: 8}]\n";
+    auto const plan = must(plan_submission(config_of("resources: {slots_per_trial: 16, resource_pool: cpu}"),
+                                           even_site(1, 4, file)));
+    BOOST_TEST((plan.shape == TrialShape{2, 8, SlotType::cpu}));
+    BOOST_TEST(!has(script_of(plan), "--gres"));
+}
+
+BOOST_AUTO_TEST_CASE(vector_67_a_type_of_gpu_is_asked_for_by_name) {
+    auto const site = site_of({nodes(2, "gpu:tesla:4(S:0-1)", "t[0-1]"), nodes(2, "gpu:a100:4", "a[0-1]")});
+    auto const tesla =
+        must(plan_submission(config_of("resources: {slots_per_trial: 8}\nslurm: {gpu_type: tesla}"), site));
+    BOOST_TEST(has(script_of(tesla), "--gres=gpu:tesla:4\n"), script_of(tesla));
+    BOOST_TEST(tesla.exclude == "");  // the type tells them apart
+    auto const text = refusal(config_of("slurm:\n  gpu_type: h100\n"), site);
+    BOOST_TEST(has(text, "exp.yaml:2:13: error: pool 'gpu' has no GPUs of type 'h100'"), text);
+    BOOST_TEST(has(text, "types there: a100, tesla"), text);
+    auto const of_pool =
+        site_of({nodes(2, "gpu:a100:4", "a[0-1]")}, "pools: [{name: gpu, gpu_type: a100}]\n");
+    BOOST_TEST(has(script_of(must(plan_submission(with_slots(4), of_pool))), "--gres=gpu:a100:4\n"));
+    // The same with another resource in the user's own --gres.
+    auto const more = must(plan_submission(config_of("slurm: {sbatch_args: ['--gres=nic:1']}"), of_pool));
+    BOOST_TEST(has(options_of(more), "--gres=gpu:a100:4,nic:1"));
+}
+
+BOOST_AUTO_TEST_CASE(vector_70_the_project_is_the_wckey) {
+    auto const labels = config_of("labels: [proj_b, x, proj_a]\nworkspace: w\nproject: p\n");
+    auto const wckey = [&](std::string const& source) {
+        auto const file = source.empty() ? "" : "job_project_source: '" + source + "'\n";
+        return options_of(must(plan_submission(labels, even_site(2, 8, file))));
+    };
+    BOOST_TEST(wckey("label:proj_") == "--partition=gpu --wckey=a,b");
+    BOOST_TEST(wckey("label") == "--partition=gpu --wckey=proj_a,proj_b,x");
+    BOOST_TEST(wckey("label:none") == "--partition=gpu");
+    BOOST_TEST(wckey("project") == "--partition=gpu --wckey=p");
+    BOOST_TEST(wckey("workspace") == "--partition=gpu --wckey=w");
+    BOOST_TEST(wckey("") == "--partition=gpu");
+    auto const quoted = config_of("labels: ['a\"b', \"c\\nd\"]\n");
+    BOOST_TEST(options_of(must(plan_submission(quoted, even_site(2, 8, "job_project_source: label\n")))) ==
+               "--partition=gpu --wckey=ab,cd");
+}
+
+BOOST_AUTO_TEST_CASE(small_trials_get_the_smallest_node_that_is_large_enough_and_no_other) {
+    auto const four = must(plan_submission(with_slots(4), uneven_site()));
+    BOOST_TEST((four.shape == TrialShape{1, 4, SlotType::cuda}));
+    BOOST_TEST(four.exclude == "b[0-1]");
+    BOOST_TEST(has(options_of(four), "--exclude=b[0-1]"));
+    auto const two_small = must(plan_submission(
+        config_of("resources: {slots_per_trial: 8}\nslurm: {slots_per_node: 4}"), uneven_site()));
+    BOOST_TEST((two_small.shape == TrialShape{2, 4, SlotType::cuda}));
+    auto const excluded = must(plan_submission(
+        config_of("resources: {slots_per_trial: 4}\nslurm: {sbatch_args: ['-x', 's1']}"), uneven_site()));
+    BOOST_TEST(has(options_of(excluded), "--exclude=b[0-1],s1"), options_of(excluded));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_out_are_a_warning_or_another_kind_of_node) {
+    auto const drained = site_of({nodes(2, "gpu:8", "b[0-1]"), nodes(2, "gpu:4", "s[0-1]", "drained")});
+    BOOST_TEST((must(plan_submission(with_slots(4), drained)).shape == TrialShape{1, 4, SlotType::cuda}));
+    BOOST_TEST(must(plan_submission(with_slots(4), drained)).exclude == "");  // b are those that are up
+    auto const one = site_of({nodes(1, "gpu:8", "n0"), nodes(1, "gpu:8", "n1", "down*")});
+    auto const plan = must(plan_submission(with_slots(16), one));
+    check_golden("plan/nodes_out.txt", warnings(plan));
+    BOOST_TEST(!plan.warnings.has_errors());
+    BOOST_TEST(warnings(must(plan_submission(with_slots(8), one))) == "");
+}
+
+BOOST_AUTO_TEST_CASE(slots_per_node_of_a_configuration_are_at_most_those_of_the_nodes) {
+    auto const plan = must(plan_submission(
+        config_of("resources: {slots_per_trial: 4}\nslurm: {slots_per_node: 2}"), even_site(4, 8)));
+    BOOST_TEST((plan.shape == TrialShape{2, 2, SlotType::cuda}));
+    BOOST_TEST(has(script_of(plan), "--gres=gpu:2\n"));
+    auto const text = refusal(config_of("slurm:\n  slots_per_node: 16\n"), even_site(4, 8));
+    BOOST_TEST(has(text, "exp.yaml:2:19: error: slurm.slots_per_node is 16"), text);
+    BOOST_TEST(has(text, "use at most 8"), text);
+}
+
+BOOST_AUTO_TEST_CASE(trials_without_slots_go_to_the_aux_pool_and_ask_for_no_gpus) {
+    auto const to_cpu = even_site(2, 8, "default_aux_pool: cpu\n");
+    auto const plan = must(plan_submission(with_slots(0), to_cpu));
+    BOOST_TEST(plan.pool.name == "cpu");
+    BOOST_TEST((plan.shape == TrialShape{1, 0, SlotType::cpu}));
+    auto const named =
+        must(plan_submission(config_of("resources: {slots_per_trial: 0, resource_pool: gpu}"), to_cpu));
+    BOOST_TEST(named.pool.name == "gpu");
+    BOOST_TEST(!has(script_of(named), "--gres"), script_of(named));
+    BOOST_TEST(must(plan_submission(with_slots(1), to_cpu)).pool.name == "gpu");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_pool_says_is_asked_of_sbatch) {
+    auto const site = even_site(
+        2, 8,
+        "pools:\n"
+        "  - {name: fast, partition: gpu, qos: high, account: ml, reservation: r, constraint: 'a|b',\n"
+        "     whole_memory: false, limits: {time: 90}}\n");
+    auto const plan = must(plan_submission(
+        config_of("resources: {resource_pool: fast}\nslurm: {sbatch_args: ['--account=mine']}"), site));
+    BOOST_TEST(
+        options_of(plan) ==
+        "--partition=gpu --qos=high --account=ml --reservation=r --constraint=a|b --time=90 --account=mine");
+    BOOST_TEST(!has(script_of(plan), "--mem"), script_of(plan));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_pool_does_not_give_is_refused_with_the_numbers) {
+    auto const site =
+        even_site(8, 8,
+                  "pools:\n"
+                  "  - name: gpu\n"
+                  "    qos: normal\n"
+                  "    limits: {slots_per_trial: 40, nodes_per_trial: 4, time: '1-00:00:00'}\n");
+    check_golden("plan/limits.txt", refusal(config_of("resources:\n  slots_per_trial: 48\nslurm:\n"
+                                                      "  sbatch_args: ['--qos=high', '--time=2-00:00:00']\n"),
+                                            site));
+    BOOST_TEST(has(refusal(config_of("slurm: {sbatch_args: ['--time=UNLIMITED']}"), site), "1-00:00:00"));
+    auto const fine =
+        must(plan_submission(config_of("slurm: {sbatch_args: ['--time=60', '--qos=normal']}"), site));
+    BOOST_TEST(fine.time_limit == "");
+    auto partition = slurm::Partition{"gpu", true, true, "OFF", {}, {nodes(4, "gpu:8", "n[0-3]")}};
+    partition.nodes_max = 2;
+    partition.time_max = "1:00:00";
+    auto const narrow = site::make_site({partition});
+    BOOST_TEST(has(refusal(with_slots(32), narrow), "more than the 2 that a trial may have"),
+               refusal(with_slots(32), narrow));
+    BOOST_TEST(
+        has(refusal(config_of("slurm: {sbatch_args: [-t2-0]}"), narrow), "partition 'gpu' gives a job"));
+}
+
+BOOST_AUTO_TEST_CASE(gpus_that_slurm_does_not_know_of_are_not_asked_for) {
+    auto const site = even_site(2, 8, "pools: [{name: cpu, slot_type: rocm, slots_per_node: 4}]\n");
+    auto const plan =
+        must(plan_submission(config_of("resources: {slots_per_trial: 8, resource_pool: cpu}"), site));
+    BOOST_TEST((plan.shape == TrialShape{2, 4, SlotType::rocm}));
+    BOOST_TEST(!has(script_of(plan), "--gres"));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_without_nodes_takes_no_trials) {
+    auto const site = even_site(2, 8, "pools: [{name: lost, partition: gone}]\n");
+    auto const text = refusal(config_of("resources: {resource_pool: lost}"), site);
+    BOOST_TEST(has(text, "pool 'lost' has no nodes: its partition is 'gone'"), text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

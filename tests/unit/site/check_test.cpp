@@ -1,0 +1,158 @@
+// What `site check` says of a cluster.
+#include <det/site/check.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "golden.hpp"
+#include "site_support.hpp"
+
+using namespace det;
+using namespace det::site;
+
+namespace {
+
+using Settings = slurm::ClusterConfig::Settings;
+
+/// A cluster as experiments like it.
+Settings good_settings() {
+    return {{"SLURM_VERSION", "22.05.8"},
+            {"PreemptType", "preempt/partition_prio"},
+            {"PreemptMode", "REQUEUE"},
+            {"JobRequeue", "1"},
+            {"MaxArraySize", "1001"},
+            {"SelectType", "select/cons_tres"},
+            {"SelectTypeParameters", "CR_CPU_MEMORY"},
+            {"ProctrackType", "proctrack/cgroup"},
+            {"SchedulerParameters", "bf_interval=1,enable_user_top"},
+            {"KillWait", "30 sec"}};
+}
+
+PluginFacts good_plugin() {
+    PluginFacts facts;
+    facts.plugstack = "/etc/slurm/plugstack.conf";
+    facts.line =
+        PlugstackLine{"optional", "/opt/det/lib/slurm/spank_det.so", {"wrapper=/opt/det/bin/det-wrap-rank"}};
+    facts.is_object_there = facts.is_wrapper_there = true;
+    facts.built_for = 0x160500;
+    return facts;
+}
+
+std::string text_of(std::vector<Finding> const& findings) {
+    std::string text;
+    for (auto const& each : findings) {
+        text += fmt::format("{} {}: {}\n  {}\n  {}: {}\n",
+                            each.weight == Finding::Weight::change ? "change" : "note", each.subject,
+                            each.what, each.why, each.file, each.change);
+    }
+    return text;
+}
+
+std::string check(std::string const& file, std::vector<slurm::Partition> const& partitions, Settings settings,
+                  PluginFacts const& plugin = good_plugin()) {
+    return text_of(check_site(file_of(file), partitions, slurm::ClusterConfig(std::move(settings)), plugin));
+}
+
+bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(check_test)
+
+BOOST_AUTO_TEST_CASE(a_good_cluster_has_nothing_to_change) {
+    BOOST_TEST(check("", two_partitions(), good_settings()) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_pools_lack_is_said_with_the_line_to_change) {
+    auto partitions = two_partitions();
+    partitions[0].grace_time = std::chrono::seconds(0);
+    partitions[0].nodes_max = 2;
+    partitions[1].preempt_mode = "GANG,SUSPEND";
+    partitions[1].oversubscribe = "FORCE:4";
+    partitions.push_back({"empty", false, true, "OFF", {}, {}});
+    check_golden("site/pools.txt",
+                 check("default_compute_pool: nope\n"
+                       "pools:\n"
+                       "  - {name: a, partition: computer}\n"
+                       "  - {name: b, partition: empty}\n"
+                       "  - {name: compute, grace_time: 120, slots_per_node: 8, whole_memory: false,\n"
+                       "     limits: {nodes_per_trial: 3}}\n"
+                       "  - {name: d, partition: compute, constraint: ib}\n"
+                       "  - {name: e, partition: cpu, slot_type: cuda, slots_per_node: 4}\n",
+                       partitions, good_settings()));
+}
+
+BOOST_AUTO_TEST_CASE(what_slurm_lacks_is_said_with_the_line_to_change) {
+    auto settings = good_settings();
+    settings["PreemptMode"] = "GANG,SUSPEND";
+    settings["PreemptType"] = "preempt/qos";
+    settings["AccountingStorageType"] = "accounting_storage/none";
+    settings["JobRequeue"] = "0";
+    settings["MaxArraySize"] = "101";
+    settings["SelectType"] = "select/linear";
+    settings["ProctrackType"] = "proctrack/linuxproc";
+    settings["SchedulerParameters"] = "";
+    settings["PriorityType"] = "priority/basic";
+    settings["TrackWCKey"] = "No";
+    check_golden("site/settings.txt",
+                 check("scheduler: fair_share\njob_project_source: project\n", two_partitions(), settings));
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_of_another_release_is_told) {
+    auto facts = good_plugin();
+    facts.built_for = 0x170b04;
+    auto const text = check("", two_partitions(), good_settings(), facts);
+    BOOST_TEST(has(text, "was built for Slurm 23.11, this is 22.05"), text);
+    BOOST_TEST(has(text, "change the plugin"), text);
+    facts.built_for = std::nullopt;
+    BOOST_TEST(
+        has(check("", two_partitions(), good_settings(), facts), "note the plugin: '/opt/det/lib/slurm"));
+    facts = {};
+    BOOST_TEST(has(check("", two_partitions(), good_settings(), facts), "names no spank_det.so"));
+    facts.why_unknown = "permission denied";
+    BOOST_TEST(
+        has(check("", two_partitions(), good_settings(), facts), "can't be read here: permission denied"));
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_could_stop_all_jobs_is_told) {
+    auto facts = good_plugin();
+    facts.line->kind = "required";
+    facts.line->arguments.clear();
+    auto const text = check("", two_partitions(), good_settings(), facts);
+    BOOST_TEST(has(text, "would stop all jobs"), text);
+    BOOST_TEST(has(text, "names no wrapper"), text);
+}
+
+BOOST_AUTO_TEST_CASE(plugstack_lines_are_read_as_slurm_reads_them) {
+    auto const lines = parse_plugstack(
+        "# comment\n\n  optional\t/a/spank_det.so wrapper=/w x=1 # here\nrequired\n"
+        "include /etc/slurm/plugstack.d/*\n");
+    BOOST_REQUIRE(lines.size() == 2u);
+    BOOST_TEST(lines[0].is_ours());
+    BOOST_TEST(*lines[0].find_argument("wrapper") == "/w");
+    BOOST_TEST(!lines[0].find_argument("wrap"));
+    BOOST_TEST(lines[1].kind == "include");
+    BOOST_TEST(!lines[1].is_ours());
+}
+
+BOOST_AUTO_TEST_CASE(releases_are_compared_by_their_first_two_numbers) {
+    BOOST_TEST(release_of(0x160508u) == "22.05");
+    BOOST_TEST(release_of(0x170b00u) == "23.11");
+    BOOST_TEST(release_of("22.05.8") == "22.05");
+    BOOST_TEST(release_of("25.11.0-0rc1") == "25.11");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_plugin_says_no_version) {
+    BOOST_TEST(!find_plugin_version(""));
+    BOOST_TEST(
+        !find_plugin_version("\x7f"
+                             "ELF"));
+    BOOST_TEST(!find_plugin_version(std::string(4096, '\xff')));
+    std::string header =
+        "\x7f"
+        "ELF\x02\x01\x01" +
+        std::string(57, '\xff');
+    BOOST_TEST(!find_plugin_version(header));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

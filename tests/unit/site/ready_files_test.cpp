@@ -1,0 +1,65 @@
+// The ready site files, and the plugin that was built here.
+#include <det/foundation/files.hpp>
+#include <det/site/plugin.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+
+#include "site_support.hpp"
+
+using namespace det;
+
+namespace {
+
+std::filesystem::path const ready = DET_SOURCE_DIR "/site-configs";
+
+std::vector<std::string> folders() {
+    std::vector<std::string> names;
+    for (auto const& name : must(list_directory(ready))) {
+        if (std::filesystem::is_directory(ready / name)) names.push_back(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ready_files_test)
+
+BOOST_AUTO_TEST_CASE(every_ready_site_file_can_be_read) {
+    BOOST_TEST(folders().size() >= 6u);
+    for (auto const& name : folders()) {
+        auto const text = must(read_file(ready / name / "site.yaml"));
+        auto const site = must(config::parse_site_file(text, name));
+        BOOST_TEST(site.warnings.empty(), name);
+        BOOST_TEST(!site.name.empty(), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_ready_site_file_comes_with_the_lines_that_it_expects) {
+    auto const index = must(read_file(ready / "README.md"));
+    for (auto const& name : folders()) {
+        auto const page = must(read_file(ready / name / "README.md"));
+        auto const site = must(config::parse_site_file(must(read_file(ready / name / "site.yaml")), name));
+        BOOST_TEST(index.find("(" + name) != std::string::npos, name);
+        BOOST_TEST(page.find("spank_det.so") != std::string::npos, name);
+        for (auto const& pool : site.pools)
+            BOOST_TEST(page.find("PartitionName=" + pool.partition) != std::string::npos,
+                       name + ": " + pool.partition);
+    }
+}
+
+#ifdef DET_SPANK_PLUGIN
+BOOST_AUTO_TEST_CASE(the_plugin_that_was_built_here_says_which_slurm_it_is_for) {
+    auto const object = must(read_file(DET_SPANK_PLUGIN));
+    auto const version = site::find_plugin_version(object);
+    BOOST_REQUIRE(version.has_value());
+    BOOST_TEST((*version >> 16) >= 20u);
+    // Cut off anywhere, it says the same, or nothing; nothing is read beyond its end.
+    for (std::size_t size = 0; size < object.size(); size += 997) {
+        auto const cut = site::find_plugin_version(std::string_view(object).substr(0, size));
+        BOOST_TEST((!cut || *cut == *version));
+    }
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,136 @@
+// Pools from a site file and a live cluster.
+#include <det/site/use.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "site_support.hpp"
+
+using namespace det;
+using namespace det::site;
+
+namespace {
+
+slurm::Node node(std::string name, std::string state, int cpus_used, std::string gres_used) {
+    return {std::move(name), "compute", std::move(state), 8, cpus_used, "gpu:4", std::move(gres_used)};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(site_test)
+
+BOOST_AUTO_TEST_CASE(every_partition_with_nodes_is_a_pool) {
+    auto partitions = two_partitions();
+    partitions.push_back({"empty", false, true, "OFF", {}, {}});
+    auto const site = make_site(partitions);
+    BOOST_REQUIRE(site.pools.size() == 2u);
+    BOOST_TEST(site.default_pool()->name == "compute");
+    BOOST_TEST(site.default_aux_pool()->name == "compute");
+    BOOST_TEST(site.pools[0].slots_per_node == 4);
+    BOOST_TEST((site.pools[1].slot_type == SlotType::cpu));
+    BOOST_TEST(site.pools[1].slots_per_node == 16);
+}
+
+BOOST_AUTO_TEST_CASE(pools_of_the_file_come_first_and_take_the_place_of_partitions) {
+    auto const file = file_of(
+        "default_compute_pool: fast\ndefault_aux_pool: cpu\n"
+        "pools:\n"
+        "  - {name: fast, partition: compute, qos: high, slots_per_node: 2}\n"
+        "  - {name: cpu, slots_per_node: 4, whole_memory: false}\n");
+    auto const site = make_site(two_partitions(), file);
+    BOOST_REQUIRE(site.pools.size() == 3u);  // and `compute`, as it is
+    BOOST_TEST(site.pools[0].name == "fast");
+    BOOST_TEST(site.pools[0].partition == "compute");
+    BOOST_TEST(site.pools[0].slots_per_node == 2);
+    BOOST_TEST(*site.pools[0].qos == "high");
+    BOOST_TEST(site.pools[1].slots_per_node == 4);
+    BOOST_TEST(!site.pools[1].has_whole_memory);
+    BOOST_TEST(site.default_pool()->name == "fast");
+    BOOST_TEST(site.default_aux_pool()->name == "cpu");
+    auto const only = make_site(two_partitions(), file_of("pool_per_partition: false\n"
+                                                          "pools: [{name: fast, partition: compute}]\n"));
+    BOOST_REQUIRE(only.pools.size() == 1u);
+    BOOST_TEST(only.default_pool()->name == "fast");  // it lies on the default partition
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_of_a_partition_that_is_not_there_has_no_nodes) {
+    auto const site = make_site(two_partitions(), file_of("pools: [{name: a, partition: gone}]\n"));
+    BOOST_TEST(site.pools[0].nodes_of_all_kinds() == 0);
+    BOOST_TEST(!site.pools[0].is_up);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_are_told_apart_by_their_gpus) {
+    slurm::Partition mixed{"mixed",
+                           true,
+                           true,
+                           "OFF",
+                           {},
+                           {{2, 64, "idle", "gpu:a100:8(S:0-1)", "ib", "a[0-1]"},
+                            {1, 64, "drained*", "gpu:a100:8", "ib", "a2"},
+                            {4, 32, "mixed", "gpu:v100:4", "(null)", "v[0-3]"},
+                            {1, 32, "idle", "(null)", "(null)", "login"}}};
+    auto const pool = make_site({mixed}).pools.at(0);
+    BOOST_REQUIRE(pool.kinds.size() == 2u);
+    BOOST_TEST(pool.kinds[0].gpu_type == "a100");
+    BOOST_TEST(pool.kinds[0].count == 3);
+    BOOST_TEST(pool.kinds[0].out_count == 1);
+    BOOST_TEST(pool.kinds[1].slots_per_node == 4);
+    BOOST_TEST(pool.slots_of_all_kinds() == 40);
+    BOOST_TEST(pool.slots_per_node == 4);  // of most nodes
+
+    auto const narrow =
+        make_site({mixed}, file_of("pools:\n"
+                                   "  - {name: a, partition: mixed, gpu_type: a100}\n"
+                                   "  - {name: b, partition: mixed, constraint: ib}\n"
+                                   "  - {name: c, partition: mixed, slot_type: cpu}\n"
+                                   "  - {name: d, partition: mixed, constraint: 'ib&nope'}\n"));
+    BOOST_TEST(narrow.pools[0].nodes_of_all_kinds() == 3);
+    BOOST_TEST(narrow.pools[1].nodes_of_all_kinds() == 3);
+    BOOST_TEST(narrow.pools[2].nodes_of_all_kinds() == 8);
+    BOOST_TEST(narrow.pools[2].slots_per_node == 32);
+    BOOST_TEST(narrow.pools[3].nodes_of_all_kinds() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
+    auto const groups = parse_gpu_groups("gres:gpu:a100:4(S:0-1),craynetwork:1,gpu:2,gpu:v100,gpu:a100:1");
+    BOOST_REQUIRE(groups.size() == 3u);
+    BOOST_TEST((groups[0].type == "a100" && groups[0].count == 5));
+    BOOST_TEST((groups[1].type.empty() && groups[1].count == 2));
+    BOOST_TEST((groups[2].type == "v100" && groups[2].count == 1));
+    BOOST_TEST(parse_gpu_groups("(null)").empty());
+    BOOST_TEST(parse_gpu_groups("gpu:a b\n#SBATCH:4").at(0).type.empty());  // no word for a script
+    BOOST_TEST(parse_gpu_groups("gpu:-3").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_site_may_know_of_gpus_that_slurm_does_not) {
+    auto partitions = two_partitions();
+    auto const pool =
+        make_site(partitions, file_of("pools: [{name: cpu, slot_type: rocm, slots_per_node: 4}]\n"))
+            .pools.at(0);
+    BOOST_TEST((pool.slot_type == SlotType::rocm));
+    BOOST_TEST(pool.slots_per_node == 4);
+    BOOST_TEST(!pool.has_gres);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_use_is_counted_by_node_and_by_job) {
+    auto const pool = make_site(two_partitions()).pools.at(0);
+    std::vector<slurm::Node> const nodes{
+        node("n0", "idle", 0, "gpu:0"), node("n1", "mixed", 4, "gpu:2(IDX:0-1)"),
+        node("n2", "allocated", 8, "gpu:0"),  // whole, without its GPUs
+        node("n3", "drained*", 0, "gpu:0"), node("other", "idle", 0, "gpu:0")};
+    slurm::JobStatus running, waiting, over;
+    running.partition = waiting.partition = over.partition = "cpu,compute";
+    running.state = slurm::JobState::running;
+    waiting.state = slurm::JobState::pending;
+    over.state = slurm::JobState::completed;
+    auto const use = count_use(pool, nodes, {running, waiting, waiting, over});
+    BOOST_TEST(use.nodes == 4);
+    BOOST_TEST(use.nodes_free == 1);
+    BOOST_TEST(use.nodes_out == 1);
+    BOOST_TEST(use.slots == 16);
+    BOOST_TEST(use.slots_used == 6);
+    BOOST_TEST(use.slots_out == 4);
+    BOOST_TEST(use.jobs_waiting == 2);
+    BOOST_TEST(use.jobs_running == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
