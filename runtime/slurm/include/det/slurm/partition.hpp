@@ -14,6 +14,8 @@ struct NodeGroup {
     int cpus = 0;
     std::string state;  // idle, allocated, drained ...
     std::string gres;   // "gpu:tesla:4(S:0-1)", "(null)"
+
+    friend bool operator==(NodeGroup const&, NodeGroup const&) = default;
 };
 
 struct Partition {
@@ -25,6 +27,8 @@ struct Partition {
     std::vector<NodeGroup> nodes;
 
     int node_count() const;
+
+    friend bool operator==(Partition const&, Partition const&) = default;
 };
 
 /// For sinfo --format; the gres, which may hold anything, comes last.
