@@ -42,7 +42,6 @@ void check_throttled_array(json const& jobs, std::string const& id) {
     BOOST_TEST(running.at("nodes") == 1);
     BOOST_TEST(running.at("batch_host") == running.at("node_list"));
     BOOST_TEST(running.at("start_time").is_number());
-    BOOST_TEST(running.at("end_time").is_null());  // it has no time limit
     for (auto const* task : {"_1", "_2", "_3"}) {
         BOOST_TEST(has_state(jobs.at(id + task), slurm::JobState::pending));
         BOOST_TEST(jobs.at(id + task).at("reason") == to_hex("JobArrayTaskLimit"));
@@ -62,8 +61,8 @@ void check_scattered_array(json const& jobs, std::string const& id) {
 
 void check_hostile_texts(json const& jobs, Ids const& ids) {
     std::vector<std::string> const texts{
-        "1|RUNNING|N/A|bars",
-        "new\n1|RUNNING|N/A\nlines",
+        "999999|RUNNING|N/A|bars",
+        "new\n999999|RUNNING|N/A\nlines",
         "\x1b[31mred\x1b]0;title\a",
         "unit\x1fseparators\x1e",
         "right \u202eto left",
@@ -82,7 +81,7 @@ void check_hostile_texts(json const& jobs, Ids const& ids) {
         BOOST_TEST(has_state(job, slurm::JobState::pending));
         ++id;
     }
-    BOOST_TEST(!jobs.contains("1_0"));
+    BOOST_TEST(!jobs.contains("999999"));
 }
 
 void check_finished_jobs(json const& readings, Ids const& ids) {
@@ -99,7 +98,6 @@ void check_requeued(json const& job) {
     BOOST_TEST(has_state(job, slurm::JobState::pending));
     BOOST_TEST(job.at("restarts") == 1);
     BOOST_TEST(job.at("nice") == 100);
-    BOOST_TEST(slurm::parse_gpu_count("gres:gpu:2") == 2);
     BOOST_TEST(job.at("tres_per_node") == to_hex("gres:gpu:2"));
 }
 

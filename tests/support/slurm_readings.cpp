@@ -10,6 +10,9 @@ using nlohmann::json;
 
 namespace {
 
+json as_json(NodeGroup const& group);
+json as_json(Partition const& partition);
+
 json as_json(std::optional<UtcTime> const& time) {
     return time ? json(time->microseconds / 1'000'000) : json(nullptr);
 }

@@ -52,7 +52,8 @@ det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter cons
 
 /// What is wrong with the module, or the module.
 Result<det_libslurm_module const*, std::string> load_module(std::filesystem::path const& path) {
-    void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    // Global: Slurm's plugins look for libslurm's symbols, and are not linked to it.
+    void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
     if (library == nullptr) return std::string(::dlerror());
     auto const entry = reinterpret_cast<det_libslurm_entry>(::dlsym(library, DET_LIBSLURM_ENTRY));
     if (entry == nullptr) return fmt::format("{} is no such module", path.string());
