@@ -40,20 +40,26 @@ public:
     Outcome run(Session& session) override {
         auto jobs = session.slurm.queue({});
         if (!jobs) return Diagnostics(std::move(jobs).error());
-        if (pool_) std::erase_if(*jobs, [this](auto const& job) { return job.partition != *pool_; });
-        std::sort(jobs->begin(), jobs->end(), is_before);
+        Rows rows;  // jobs are large, and there may be many: only pointers are sorted
+        for (auto const& job : *jobs) {
+            if (!pool_ || job.partition == *pool_) rows.push_back(&job);
+        }
+        std::sort(rows.begin(), rows.end(), [](auto const* a, auto const* b) { return is_before(*a, *b); });
         if (session.wants_json()) {
-            session.answer(as_json(*jobs));
+            session.answer(as_json(rows));
         } else {
-            session.out << as_table(*jobs);
+            session.out << as_table(rows);
         }
         return ExitCode::done;
     }
 
 private:
-    static Json as_json(std::vector<JobStatus> const& jobs) {
+    using Rows = std::vector<JobStatus const*>;
+
+    static Json as_json(Rows const& rows) {
         auto answer = Json::array();
-        for (auto const& job : jobs) {
+        for (auto const* row : rows) {
+            auto const& job = *row;
             answer.push_back(
                 {{"id", slurm::to_string(job.ref)},
                  {"type", type_of(job)},
@@ -72,11 +78,11 @@ private:
         return answer;
     }
 
-    static std::string as_table(std::vector<JobStatus> const& jobs) {
+    static std::string as_table(Rows const& rows) {
         Table table({"#", "ID", "Type", "Job Name", "Priority", "Submitted", "Slots (acquired/needed)",
                      "Status", "User"});
-        for (std::size_t i = 0; i < jobs.size(); ++i) {
-            auto const& job = jobs[i];
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            auto const& job = *rows[i];
             table.add({std::to_string(i), slurm::to_string(job.ref), std::string(type_of(job)), job.name,
                        std::to_string(job.priority), short_time(job.submit_time),
                        fmt::format("{}/{}", has_nodes(job) ? slots_of(job) : 0, slots_of(job)),
