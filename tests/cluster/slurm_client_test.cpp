@@ -140,14 +140,14 @@ BOOST_AUTO_TEST_CASE(nodes_are_seen_in_each_partition_and_at_work) {
     BOOST_TEST(parse_gpu_count(nodes[0].gres) == 4);
     BOOST_TEST(parse_gpu_count(nodes[0].gres_used) == 0);
 
-    JobRef const job{must(slurm.submit(sleeper({"--nodes=1", "--exclusive", "--gres=gpu:3"}))), {}};
+    JobRef const job{must(slurm.submit(sleeper({"--nodes=1", "--exclusive", "--gres=gpu:4"}))), {}};
     wait_for(job, JobState::running);
     auto const host = look(job).batch_host;
     nodes = must(slurm.nodes());
     for (auto const& node : nodes) {
         BOOST_TEST(node.is_free() == (node.name != host));
         BOOST_TEST(node.cpus_used == (node.name == host ? node.cpus : 0));
-        BOOST_TEST(parse_gpu_count(node.gres_used) == (node.name == host ? 3 : 0));
+        BOOST_TEST(parse_gpu_count(node.gres_used) == (node.name == host ? 4 : 0));  // the whole node
     }
     cluster.login("root", {"scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=a test"});
     for (auto const& node : must(slurm.nodes())) BOOST_TEST(node.is_out() == (node.name == "n1"));
