@@ -20,6 +20,11 @@ constexpr std::string_view unreachable_words[] = {
     "Could not establish a configuration",
     "Protocol authentication error",
     "No route to host",
+    "Communication connection failure",
+    "Communication shutdown failure",
+    "Message send failure",
+    "Message receive failure",
+    "Transport endpoint is not connected",
     "cannot stat file",
 };
 
