@@ -26,8 +26,10 @@ Folders operator+(Folders a, Folders const& b) {
     return a;
 }
 
-std::vector<OnlyThere> const rules {
-    {"starts Slurm's commands", R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re", {"runtime/slurm/"}},
+std::vector<OnlyThere> const rules{
+    {"starts Slurm's commands",
+     R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
+     {"runtime/slurm/"}},
     {"sees MPI", R"(#include [<"](mpi\.h|pmix))", {"runtime/transport/mpi/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
@@ -40,25 +42,28 @@ std::vector<OnlyThere> const rules {
     {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",
      mains + Folders{"runtime/foundation/", "runtime/core/include/"}},
     {"ends the process", R"((std::|::|\s)_?exit\()",
-     mains + Folders{"runtime/launch/wrap_rank/src/relay.cpp", "runtime/slurm/src/step_process.cpp"}},
-    {"makes threads", R"(std::j?thread\b|pthread_create)", {"runtime/transport/", "runtime/collectives/", "submitter/pack/src/"}},
+     mains + Folders{"runtime/launch/wrap_rank/src/relay.cpp", "runtime/slurm/src/step_process.cpp",
+                     "runtime/slurm/src/libslurm_process.cpp"}},
+    {"makes threads",
+     R"(std::j?thread\b|pthread_create)",
+     {"runtime/transport/", "runtime/collectives/", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 
-    // Values in, values out.
-    Folders const pure_rooms{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
-                             "submitter/yaml/",   "submitter/config/", "submitter/site/",
-                             "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
+// Values in, values out.
+Folders const pure_rooms{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
+                         "submitter/yaml/",   "submitter/config/", "submitter/site/",
+                         "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
 
-    // What has to do with files, sockets, the clock, other processes.
-    std::regex const impure(
-        R"(#include <(fstream|unistd\.h|fcntl\.h|sys/.*|netdb\.h|thread|iostream|cstdio|cstdlib|)"
-        R"(det/foundation/(files|process|environment)\.hpp|det/slurm/(client|step_process)\.hpp)>)"
-        R"(|SystemClock|system_clock::now|steady_clock::now)");
+// What has to do with files, sockets, the clock, other processes.
+std::regex const impure(
+    R"(#include <(fstream|unistd\.h|fcntl\.h|sys/.*|netdb\.h|thread|iostream|cstdio|cstdlib|)"
+    R"(det/foundation/(files|process|environment)\.hpp|det/slurm/(client|step_process)\.hpp)>)"
+    R"(|SystemClock|system_clock::now|steady_clock::now)");
 
-    bool is_in_any(SourceFile const& file, Folders const& folders) {
-        return std::ranges::any_of(folders, [&](auto const& folder) { return file.is_in(folder); });
-    }
+bool is_in_any(SourceFile const& file, Folders const& folders) {
+    return std::ranges::any_of(folders, [&](auto const& folder) { return file.is_in(folder); });
+}
 
 }  // namespace
 

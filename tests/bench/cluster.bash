@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# To be sourced by benchmarks that need a Slurm: start_cluster NODES, then log_in and as_root. It goes down at the end.
+# To be sourced by benchmarks that need a Slurm: start_cluster NODES [OPTION of cluster up...], then log_in and as_root.
+# It goes down at the end.
 cluster_name=bench-$$
 cluster() { "$DET_BUILD_DIR/bin/det-loopback" "$@"; }
 
@@ -10,7 +11,7 @@ stop_cluster() {
 
 start_cluster() {
   trap stop_cluster EXIT
-  cluster up --name "$cluster_name" --nodes "$1" --slots 4 >&2
+  cluster up --name "$cluster_name" --nodes "$1" --slots 4 "${@:2}" >&2
 }
 
 cluster_dir() { cluster env --name "$cluster_name" | sed -n 's/^export DET_LOOPBACK_DIR=//p'; }

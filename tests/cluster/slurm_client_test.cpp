@@ -1,4 +1,6 @@
 // What SlurmClient promises, kept by the commands of a real Slurm.
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/slurm/command_client.hpp>
 
 #include <algorithm>
@@ -6,6 +8,8 @@
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
+#include "slurm_conformance.hpp"
+#include "slurm_readings.hpp"
 
 using namespace det;
 using namespace det::slurm;
@@ -20,7 +24,7 @@ public:
 
     Result<ProcessOutput> run(Command const& command) override {
         std::vector<std::string> argv{"env"};
-        for (auto const* name : {"SLURM_TIME_FORMAT"}) {
+        for (auto const* name : {"SLURM_TIME_FORMAT", "SLURM_BITSTR_LEN", "SQUEUE_FORMAT2"}) {
             if (auto const value = command.environment.find(name))
                 argv.push_back(std::string(name) + "=" + std::string(*value));
         }
@@ -127,10 +131,133 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_slurms_own_words) {
     BOOST_TEST(must(slurm.queue({.include_finished = true})).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_gone_is_unreachable) {
+BOOST_AUTO_TEST_CASE(nodes_are_seen_in_each_partition_and_at_work) {
+    auto const is_busy = [](Node const& node) { return node.cpus_used > 0; };
+    auto nodes = must(slurm.nodes());
+    BOOST_REQUIRE(nodes.size() == 4u);  // two, in two partitions
+    BOOST_TEST(std::none_of(nodes.begin(), nodes.end(), is_busy));
+    BOOST_TEST(std::all_of(nodes.begin(), nodes.end(), [](auto const& node) { return node.is_free(); }));
+    BOOST_TEST(parse_gpu_count(nodes[0].gres) == 4);
+    BOOST_TEST(parse_gpu_count(nodes[0].gres_used) == 0);
+
+    JobRef const job{must(slurm.submit(sleeper({"--nodes=1", "--exclusive", "--gres=gpu:4"}))), {}};
+    wait_for(job, JobState::running);
+    auto const host = look(job).batch_host;
+    nodes = must(slurm.nodes());
+    for (auto const& node : nodes) {
+        BOOST_TEST(node.is_free() == (node.name != host));
+        BOOST_TEST(node.cpus_used == (node.name == host ? node.cpus : 0));
+        BOOST_TEST(parse_gpu_count(node.gres_used) == (node.name == host ? 4 : 0));  // the whole node
+    }
+    cluster.login("root", {"scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=a test"});
+    for (auto const& node : must(slurm.nodes())) BOOST_TEST(node.is_out() == (node.name == "n1"));
+    must(slurm.cancel(job));
+}
+
+BOOST_AUTO_TEST_CASE(slurmctlds_settings_are_shown_to_everybody) {
+    auto const config = must(slurm.cluster_config());
+    BOOST_TEST(config.find_number("MaxArraySize").value() == 1001);
+    BOOST_TEST(config.find_number("MinJobAge").value() == 300);
+    BOOST_TEST(config.has_option("SchedulerParameters", "bf_interval"));
+    BOOST_TEST(!config.has_option("SchedulerParameters", "enable_user_top"));
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_changes_what_waits_as_far_as_slurm_lets_him) {
+    auto const id = must(slurm.submit(sleeper({"--hold", "--array=0-1", "--nice=100"})));
+    JobRef const first{id, 0}, second{id, 1};
+    must(slurm.change(first, {.nice = 300, .partition = "urgent"}));
+    BOOST_TEST(look(first).nice == 300);
+    BOOST_TEST(look(first).partition == "urgent");
+    BOOST_TEST(look(second).nice == 100);
+    must(slurm.change(first, {.nice = 0}));
+    BOOST_TEST(look(first).nice == 0);
+    BOOST_TEST((must_fail(slurm.change(first, {.nice = -5})).code == codes::slurm_refused));
+    BOOST_TEST((must_fail(slurm.change(first, {.priority = 4'000'000'000})).code == codes::slurm_refused));
+    BOOST_TEST((must_fail(slurm.move_to_top({second})).code == codes::slurm_refused));
+
+    cluster.login("root", {"scontrol", "update", "PartitionName=compute", "State=DOWN"});
+    must(slurm.release({id}));
+    cluster.wait_until([&] { return look(second).reason != "JobHeldUser"; }, 30s, "release");
+    must(slurm.hold(second));
+    BOOST_TEST(look(second).reason == "JobHeldUser");
+    BOOST_TEST(look(second).priority == 0);
+    must(slurm.cancel({id}));
+    BOOST_TEST((must_fail(slurm.hold({4711, {}})).code == codes::slurm_refused));
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_for_the_batch_script_reaches_it) {
+    cluster.shell(
+        "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\nwhile :; do sleep 0.1; done\\n' "
+        ">poked-job");
+    auto submission = sleeper({"--nodes=1"});
+    submission.script = cluster.home() / "poked-job";
+    JobRef const job{must(slurm.submit(submission)), {}};
+    wait_for(job, JobState::running);
+    cluster.wait_until(
+        [&] {
+            (void)slurm.signal_batch(job, "USR2");  // which is lost before the script has set its trap
+            return path_exists(cluster.home() / "poked");
+        },
+        30s, "the signal");
+}
+
+BOOST_AUTO_TEST_CASE(both_backends_read_the_same_of_every_kind_of_job) {
+    auto const jobs = cluster.shell(must(read_file(DET_SOURCE_DIR "/tests/support/slurm-jobs")));
+    auto const by_commands = readings_of(slurm);
+    check_readings(by_commands, jobs);
+#ifdef DET_HAVE_LIBSLURM
+    auto const probe = (cluster.state() / "software/tests/slurm_probe").string();
+    auto const by_libslurm = nlohmann::json::parse(cluster.shell(probe + " libslurm"));
+    check_readings(by_libslurm, jobs);
+    BOOST_TEST(nlohmann::json::diff(by_commands, by_libslurm).dump(1) == "[]");
+#else
+    BOOST_TEST_MESSAGE("SKIPPED: the libslurm backend is not built");
+#endif
+    // Nobody's job forges a row of what people see.
+    auto const table = cluster.shell("det-submit job list");
+    BOOST_TEST(split_lines(table).size() == 2 + by_commands.at("queue").size());
+    BOOST_TEST(table.find('\x1b') == std::string::npos);
+    BOOST_TEST(table.find("\n999999") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_of_slurmctld_is_waited_for_and_its_absence_told) {
+    auto const job_list = [&](std::string const& backend) {
+        return cluster.login("researcher",
+                             {"env", "DET_SLURM_BACKEND=" + backend, "det-submit", "job", "list"});
+    };
     cluster.command({"daemon", "kill", "slurmctld"});
     BOOST_TEST((must_fail(slurm.partitions()).code == codes::slurm_unreachable));
     BOOST_TEST((must_fail(slurm.submit(sleeper({}))).code == codes::slurm_unreachable));
+    for (auto const* backend : {"commands", "libslurm", ""}) {
+        auto const started = std::chrono::steady_clock::now();
+        auto const output = job_list(backend);
+        BOOST_TEST(output.exit_code == to_int(ExitCode::slurm_unreachable), backend << ": " << output.err);
+        BOOST_TEST(output.err.find("Slurm does not answer") != std::string::npos, output.err);
+        BOOST_TEST((std::chrono::steady_clock::now() - started < 30s), backend);
+    }
+    cluster.command({"daemon", "start", "slurmctld"});
+    for (auto const* backend : {"commands", "libslurm"}) {
+        auto const output = job_list(backend);
+        BOOST_TEST(output.exit_code == 0, backend << ": " << output.err);
+    }
 }
+
+#ifdef DET_HAVE_LIBSLURM
+BOOST_AUTO_TEST_CASE(a_configuration_that_libslurm_dislikes_ends_in_an_error_not_in_a_crash) {
+    cluster.shell("echo 'NoSuchThing=1' >bad.conf");
+    for (auto const* path : {"$HOME/bad.conf", "$HOME/absent.conf"}) {
+        for (auto const* backend : {"libslurm", ""}) {
+            auto const output =
+                cluster.login("researcher", {"bash", "-c",
+                                             std::string("SLURM_CONF=") + path +
+                                                 " DET_SLURM_BACKEND=" + backend + " det-submit job list"});
+            BOOST_TEST(output.exit_code != 0);
+            BOOST_TEST(output.exit_code < 8, output.err);
+            BOOST_TEST(output.err.find("error: ") != std::string::npos, output.err);
+            BOOST_TEST(output.out == "");
+        }
+    }
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()

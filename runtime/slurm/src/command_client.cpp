@@ -1,8 +1,13 @@
 #include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/slurm/command_client.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+
+#include "failure.hpp"
+#include "patience.hpp"
+#include "squeue_rows.hpp"
 
 namespace det::slurm {
 namespace {
@@ -10,43 +15,13 @@ namespace {
 // Slurm retries an absent slurmctld or slurm.conf for a minute by itself: nobody waits that long at a prompt.
 constexpr std::chrono::seconds call_timeout{20};
 
-/// Words by which Slurm's commands say that slurmctld did not answer, rather than that it refused.
-constexpr std::string_view unreachable_words[] = {
-    "Unable to contact slurm controller",
-    "Connection refused",
-    "Connection timed out",
-    "Socket timed out",
-    "Zero Bytes were transmitted",
-    "Insane message length",
-    "Unable to establish configuration",
-    "Unable to process configuration",
-    "Could not establish a configuration",
-    "Protocol authentication error",
-    "No route to host",
-    "cannot stat file",
-};
-
-bool says_unreachable(std::string_view text) {
-    for (auto const words : unreachable_words) {
-        if (text.find(words) != std::string_view::npos) return true;
-    }
-    return false;
+/// The words of a command that failed.
+std::string_view words_of(ProcessOutput const& output) {
+    return trim(output.err.empty() ? output.out : output.err);
 }
 
-Error unreachable(std::string_view program, std::string_view said) {
-    Error error{
-        codes::slurm_unreachable, "Slurm does not answer",
-        "check that 'sinfo' works here: slurmctld may be down, or SLURM_CONF may name the wrong file"};
-    if (!trim(said).empty()) error.notes.push_back(fmt::format("{} said: {}", program, trim(said)));
-    return error;
-}
-
-/// The Error for a command that ended with a failure.
-Error failure(std::string_view program, ProcessOutput const& output) {
-    auto const said = trim(output.err.empty() ? output.out : output.err);
-    if (says_unreachable(said)) return unreachable(program, said);
-    return Error{codes::slurm_refused, fmt::format("Slurm refused '{}'", program)}.noting(
-        fmt::format("{} said: {}", program, said));
+Error failure_of(std::string_view program, ProcessOutput const& output) {
+    return failure(program, words_of(output));
 }
 
 /// The Error for a command that did not run to its end.
@@ -75,7 +50,23 @@ Environment environment_for_reading(Environment environment) {
     for (auto const* prefix : {"SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_"})
         environment.unset_with_prefix(prefix);
     environment.set("SLURM_TIME_FORMAT", "%s");
+    environment.set("SLURM_BITSTR_LEN", "0");  // else squeue knows only the first of many tasks of an array
     return environment;
+}
+
+/// slurmctld is restarting, or too busy for now: it was soon clear that there is no answer.
+bool is_brief_silence(std::vector<Result<ProcessOutput>> const& outputs) {
+    return std::any_of(outputs.begin(), outputs.end(), [](auto const& output) {
+        return output && output->exit_code != 0 && says_unreachable(words_of(*output));
+    });
+}
+
+/// Between the bytes that people choose. Nobody can have put it into a job's name: it is made anew for each
+/// reading, and goes to squeue by its environment, which others can't see. No digit first: those would be a
+/// width.
+std::string make_separator() {
+    auto const uuid = make_uuid();
+    return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));
 }
 
 }  // namespace
@@ -91,15 +82,29 @@ Environment environment_for_submission(Environment environment) {
 }
 
 CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
-    : runner_(runner), environment_(environment_for_reading(std::move(environment))) {}
+    : CommandClient(runner, std::move(environment), system_clock_) {}
+
+CommandClient::CommandClient(ProcessRunner& runner, Environment environment, Clock& clock)
+    : runner_(runner), clock_(clock), environment_(environment_for_reading(std::move(environment))) {}
 
 Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
-    return call_all({std::move(argv)}).front();
+    return call_all({std::move(argv)}, environment_).front();
 }
 
-std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vector<std::string>> argvs) {
+std::vector<Result<ProcessOutput>> CommandClient::read_all(std::vector<std::vector<std::string>> const& argvs,
+                                                           Environment const& environment) {
+    return read_patiently(
+        clock_, [&] { return call_all(argvs, environment); }, is_brief_silence);
+}
+
+Result<ProcessOutput> CommandClient::read(std::vector<std::string> argv) {
+    return read_all({std::move(argv)}, environment_).front();
+}
+
+std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vector<std::string>> argvs,
+                                                           Environment const& environment) {
     std::vector<Command> commands;
-    for (auto& argv : argvs) commands.push_back({std::move(argv), environment_, call_timeout});
+    for (auto& argv : argvs) commands.push_back({std::move(argv), environment, call_timeout});
     auto outputs = runner_.run_all(commands);
     for (std::size_t i = 0; i < commands.size(); ++i) {
         if (!outputs[i]) outputs[i] = in_slurms_terms(commands[i].argv.front(), outputs[i].error());
@@ -113,10 +118,9 @@ Result<ProcessOutput> CommandClient::call_sbatch(Submission const& submission,
     argv.insert(argv.end(), extra.begin(), extra.end());
     argv.insert(argv.end(), submission.options.begin(), submission.options.end());
     argv.push_back(submission.script);
-    CommandClient as_job(runner_, environment_);
-    as_job.environment_ = environment_for_submission(submission.environment);
-    DET_TRY_ASSIGN(auto output, as_job.call(std::move(argv)));
-    if (output.exit_code != 0) return failure("sbatch", output);
+    DET_TRY_ASSIGN(auto output,
+                   call_all({std::move(argv)}, environment_for_submission(submission.environment)).front());
+    if (output.exit_code != 0) return failure_of("sbatch", output);
     return output;
 }
 
@@ -138,7 +142,7 @@ Result<std::uint32_t> CommandClient::submit(Submission const& submission) {
 
 Status CommandClient::tell(std::string_view name, std::vector<std::string> argv) {
     DET_TRY_ASSIGN(auto const output, call(std::move(argv)));
-    if (output.exit_code != 0) return failure(name, output);
+    if (output.exit_code != 0) return failure_of(name, output);
     return Ok{};
 }
 
@@ -177,7 +181,10 @@ Status CommandClient::signal_steps(JobRef const& job, std::string_view signal) {
 }
 
 Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
-    std::vector<std::string> argv{"squeue", "--noheader", "--array", "--Format=" + job_format()};
+    std::vector<std::string> argv{"squeue", "--noheader", "--array", "--all"};
+    auto const separator = make_separator();
+    auto environment = environment_;
+    environment.set("SQUEUE_FORMAT2", squeue_format(separator));
     if (filter.user) argv.push_back("--user=" + *filter.user);
     if (filter.include_finished) argv.push_back("--states=all");
     if (!filter.jobs.empty()) {
@@ -185,43 +192,42 @@ Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
         for (auto const job : filter.jobs) jobs.push_back(std::to_string(job));
         argv.push_back("--jobs=" + join(jobs, ","));
     }
-    DET_TRY_ASSIGN(auto const output, call(std::move(argv)));
+    DET_TRY_ASSIGN(auto const output, read_all({std::move(argv)}, environment).front());
     // squeue fails when the only job that it is asked about is one that slurmctld has forgotten.
     if (output.exit_code != 0 && output.err.find("Invalid job id specified") != std::string::npos) {
         return std::vector<JobStatus>{};
     }
-    if (output.exit_code != 0) return failure("squeue", output);
-    return parse_jobs(output.out);
+    if (output.exit_code != 0) return failure_of("squeue", output);
+    return parse_squeue(output.out, separator);
 }
 
 Result<std::optional<JobStatus>> CommandClient::find_job(JobRef const& job) {
     DET_TRY_ASSIGN(auto jobs, queue({.jobs = {job.job}, .include_finished = true}));
-    for (auto& status : jobs) {
-        if (status.ref == job) return std::optional(std::move(status));
-    }
-    return std::optional<JobStatus>();
+    return pick_job(std::move(jobs), job);
 }
 
 Result<std::vector<Partition>> CommandClient::partitions() {
-    auto answers = call_all({{"scontrol", "show", "partition", "--oneliner"},
-                             {"sinfo", "--noheader", "--all", "--format=" + node_group_format()}});
+    auto answers =
+        read_all({{"scontrol", "show", "partition", "--oneliner"},
+                  {"sinfo", "--noheader", "--all", "--noconvert", "--format=" + node_group_format()}},
+                 environment_);
     DET_TRY_ASSIGN(auto const partitions, std::move(answers[0]));
-    if (partitions.exit_code != 0) return failure("scontrol", partitions);
+    if (partitions.exit_code != 0) return failure_of("scontrol", partitions);
     DET_TRY_ASSIGN(auto const nodes, std::move(answers[1]));
-    if (nodes.exit_code != 0) return failure("sinfo", nodes);
+    if (nodes.exit_code != 0) return failure_of("sinfo", nodes);
     return parse_partitions(partitions.out, nodes.out);
 }
 
 Result<std::vector<Node>> CommandClient::nodes() {
-    DET_TRY_ASSIGN(auto const output,
-                   call({"sinfo", "--noheader", "--all", "--Node", "--Format=" + node_format()}));
-    if (output.exit_code != 0) return failure("sinfo", output);
+    DET_TRY_ASSIGN(auto const output, read({"sinfo", "--noheader", "--all", "--noconvert", "--Node",
+                                            "--Format=" + node_format()}));
+    if (output.exit_code != 0) return failure_of("sinfo", output);
     return parse_nodes(output.out);
 }
 
 Result<ClusterConfig> CommandClient::cluster_config() {
-    DET_TRY_ASSIGN(auto const output, call({"scontrol", "show", "config"}));
-    if (output.exit_code != 0) return failure("scontrol", output);
+    DET_TRY_ASSIGN(auto const output, read({"scontrol", "show", "config"}));
+    if (output.exit_code != 0) return failure_of("scontrol", output);
     return parse_cluster_config(output.out);
 }
 

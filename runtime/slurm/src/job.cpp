@@ -1,8 +1,6 @@
 #include <det/foundation/text.hpp>
-#include <det/slurm/fixed_columns.hpp>
 #include <det/slurm/job.hpp>
 
-#include <array>
 #include <fmt/format.h>
 #include <utility>
 
@@ -22,55 +20,6 @@ constexpr std::pair<std::string_view, JobState> states[] = {
     {"DEADLINE", JobState::timed_out},      {"PREEMPTED", JobState::preempted},
 };
 
-std::optional<UtcTime> parse_epoch(std::string_view text) {
-    auto const seconds = parse_integer<std::int64_t>(text);
-    if (!seconds || *seconds <= 0) return std::nullopt;  // N/A, NONE, Unknown
-    return UtcTime{*seconds * 1'000'000};
-}
-
-template <class T>
-T number_or_zero(std::string_view text) {
-    return parse_integer<T>(text).value_or(T{});
-}
-
-/// One column of squeue: its name there, its width, and where it goes.
-struct Column {
-    std::string_view name;
-    std::size_t width;
-    void (*read)(JobStatus&, std::string_view);
-};
-
-constexpr Column columns[] = {
-    {"JobArrayID", 48,
-     [](JobStatus& job, std::string_view t) { job.ref = parse_job_ref(t).value_or(JobRef{}); }},
-    {"State", 20,
-     [](JobStatus& job, std::string_view t) {
-         job.state = parse_job_state(t);
-         job.state_text = t;
-     }},
-    {"PreemptTime", 20, [](JobStatus& job, std::string_view t) { job.preempt_time = parse_epoch(t); }},
-    {"EndTime", 20, [](JobStatus& job, std::string_view t) { job.end_time = parse_epoch(t); }},
-    {"StartTime", 20, [](JobStatus& job, std::string_view t) { job.start_time = parse_epoch(t); }},
-    {"SubmitTime", 20, [](JobStatus& job, std::string_view t) { job.submit_time = parse_epoch(t); }},
-    {"RestartCnt", 12,
-     [](JobStatus& job, std::string_view t) { job.restarts = number_or_zero<std::uint32_t>(t); }},
-    {"NumNodes", 12, [](JobStatus& job, std::string_view t) { job.nodes = number_or_zero<int>(t); }},
-    {"NumCPUs", 12, [](JobStatus& job, std::string_view t) { job.cpus = number_or_zero<int>(t); }},
-    {"Nice", 12, [](JobStatus& job, std::string_view t) { job.nice = number_or_zero<std::int64_t>(t); }},
-    {"PriorityLong", 20,
-     [](JobStatus& job, std::string_view t) { job.priority = number_or_zero<std::int64_t>(t); }},
-    {"BatchHost", 256, [](JobStatus& job, std::string_view t) { job.batch_host = t; }},
-    {"UserName", 64, [](JobStatus& job, std::string_view t) { job.user = t; }},
-    {"Account", 64, [](JobStatus& job, std::string_view t) { job.account = t == "(null)" ? "" : t; }},
-    {"QOS", 64, [](JobStatus& job, std::string_view t) { job.qos = t == "(null)" ? "" : t; }},
-    {"NodeList", 256, [](JobStatus& job, std::string_view t) { job.node_list = t; }},
-    {"Partition", 128, [](JobStatus& job, std::string_view t) { job.partition = t; }},
-    {"tres-per-node", 128, [](JobStatus& job, std::string_view t) { job.tres_per_node = t; }},
-    {"Reason", 128, [](JobStatus& job, std::string_view t) { job.reason = t; }},
-    {"Comment", 256, [](JobStatus& job, std::string_view t) { job.comment = t == "(null)" ? "" : t; }},
-    {"Name", 256, [](JobStatus& job, std::string_view t) { job.name = t; }},
-};
-
 }  // namespace
 
 std::string to_string(JobRef const& ref) {
@@ -78,6 +27,7 @@ std::string to_string(JobRef const& ref) {
 }
 
 std::optional<JobRef> parse_job_ref(std::string_view text) {
+    text = text.substr(0, text.find('+'));  // "123+1", a part of a heterogeneous job: the job
     auto const underscore = text.find('_');
     auto const job = parse_integer<std::uint32_t>(text.substr(0, underscore));
     if (!job || *job == 0) return std::nullopt;
@@ -110,25 +60,11 @@ bool is_over(JobState state) {
     }
 }
 
-std::string job_format() {
-    std::string format;
-    for (auto const& column : columns) {
-        format += fmt::format("{}{}:{}", format.empty() ? "" : ",", column.name, column.width);
+std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref) {
+    for (auto& job : jobs) {
+        if (job.ref == ref) return std::move(job);
     }
-    return format;
-}
-
-Result<std::vector<JobStatus>> parse_jobs(std::string_view squeue_output) {
-    std::array<std::size_t, std::size(columns)> widths;
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = columns[i].width;
-    auto const rows = parse_fixed_columns(squeue_output, widths);
-    if (!rows) return Error{codes::slurm_output, "squeue did not print the columns that were asked for"};
-    std::vector<JobStatus> jobs;
-    for (auto const& row : *rows) {
-        auto& job = jobs.emplace_back();
-        for (std::size_t i = 0; i < row.size(); ++i) columns[i].read(job, row[i]);
-    }
-    return jobs;
+    return std::nullopt;
 }
 
 int parse_gpu_count(std::string_view gres) {

@@ -62,7 +62,6 @@ constexpr GroupAlias aliases[] = {
     {"j", "job"},        {"tpl", "template"},   {"rp", "resource-pool"},
 };
 
-
 }  // namespace
 
 std::string CommandEntry::page_name() const {

@@ -34,9 +34,9 @@ struct CreatedExperiment {
 };
 
 /// The creation protocol: a directory of its own by mkdir, filled; the job submitted held; the `created`
-/// event with its id; only then released. What fails before Slurm has a job leaves no experiment behind; a crash
-/// after it leaves held jobs and an experiment that is listed as SUBMITTING. Code that was packed stays:
-/// another experiment may refer to it by now, and the next attempt finds it.
+/// event with its id; only then released. What fails before Slurm has a job leaves no experiment behind; a
+/// crash after it leaves held jobs and an experiment that is listed as SUBMITTING. Code that was packed
+/// stays: another experiment may refer to it by now, and the next attempt finds it.
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session);
 
 /// The script as it would be submitted, for --dry-run; the id is not known yet.

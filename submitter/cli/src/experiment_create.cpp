@@ -118,13 +118,12 @@ private:
                                 {"path", created->path.string()}});
         } else {
             session.out << fmt::format("Created experiment {}\n", created->id.value);
-            session.say(
-                fmt::format("job {} in pool '{}': {}{} node{} of {} slots; {} it with "
-                            "'det-submit experiment {} {}'",
-                            fmt::join(created->jobs, ", "), creation.plan.pool.name,
-                            describe_trials(creation.plan), shape.nodes, shape.nodes == 1 ? "" : "s",
-                            shape.slots_per_node, paused_ ? "start" : "follow", paused_ ? "activate" : "wait",
-                            created->id.value));
+            session.say(fmt::format(
+                "job {} in pool '{}': {}{} node{} of {} slots; {} it with "
+                "'det-submit experiment {} {}'",
+                fmt::join(created->jobs, ", "), creation.plan.pool.name, describe_trials(creation.plan),
+                shape.nodes, shape.nodes == 1 ? "" : "s", shape.slots_per_node, paused_ ? "start" : "follow",
+                paused_ ? "activate" : "wait", created->id.value));
         }
         return ExitCode::done;
     }

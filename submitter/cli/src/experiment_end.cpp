@@ -42,8 +42,8 @@ private:
         auto const steps = plan_end(view.record, view.trials, desired_);
         auto done = end_trials(steps, session.slurm);
         if (!done) {
-            return std::move(done).error().noting(fmt::format("experiment {} is marked for its end; say it again later",
-                                                   experiment.id().value));
+            return std::move(done).error().noting(fmt::format(
+                "experiment {} is marked for its end; say it again later", experiment.id().value));
         }
         answer(experiment, steps, session);
         return Ok{};

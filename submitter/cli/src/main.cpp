@@ -1,6 +1,7 @@
 // det-submit: wires the world to the commands, and is the only place that prints errors and exits.
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/slurm/command_client.hpp>
+#include <det/slurm/make_client.hpp>
 
 #include <csignal>
 #include <exception>
@@ -34,8 +35,12 @@ int run(std::vector<std::string> const& arguments) {
     }
     SystemProcessRunner runner;
     SystemClock clock;
-    slurm::CommandClient slurm(runner, environment);
-    cli::Session session{environment, std::cout, std::cerr, style, clock, slurm, invocation->format};
+    auto const client = slurm::make_client(runner, environment, clock);
+    if (!client) {
+        print(std::cerr, client.error(), style);
+        return to_int(client.error().code.exit);
+    }
+    cli::Session session{environment, std::cout, std::cerr, style, clock, **client, invocation->format};
     auto const outcome = invocation->command->run(session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);

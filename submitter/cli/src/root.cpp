@@ -72,8 +72,10 @@ Result<RootLayout> find_root(Environment const& environment) {
     return RootLayout(path);
 }
 
+std::string root_id(RootLayout const& root) { return format_hex32(crc32c(root.path().string())); }
+
 std::string job_comment(RootLayout const& root, ExperimentId id) {
-    return fmt::format("det:{}/{}", format_hex32(crc32c(root.path().string())), id.value);
+    return fmt::format("det:{}/{}", root_id(root), id.value);
 }
 
 }  // namespace det::cli

@@ -12,6 +12,9 @@ Result<RootLayout> find_root(Environment const& environment);
 /// there is fine. `what` begins the message; `advice` is for what is another user's.
 Status check_private(std::filesystem::path const& path, std::string const& what, std::string const& advice);
 
+/// Tells roots apart in Slurm's comments.
+std::string root_id(RootLayout const& root);
+
 /// What the jobs of an experiment are marked with: "det:<root>/7". The root's part tells roots apart.
 std::string job_comment(RootLayout const& root, ExperimentId id);
 

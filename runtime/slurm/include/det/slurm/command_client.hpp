@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/clock.hpp>
 #include <det/foundation/process.hpp>
 #include <det/slurm/client.hpp>
 
@@ -8,6 +9,10 @@ namespace det::slurm {
 class CommandClient final : public SlurmClient {
 public:
     CommandClient(ProcessRunner& runner, Environment environment);
+    /// `clock` says how long a reading waits before it asks a silent slurmctld again.
+    CommandClient(ProcessRunner& runner, Environment environment, Clock& clock);
+    CommandClient(CommandClient const&) = delete;
+    CommandClient& operator=(CommandClient const&) = delete;
 
     Result<std::string> test_submission(Submission const& submission) override;
     Result<std::uint32_t> submit(Submission const& submission) override;
@@ -30,10 +35,17 @@ private:
     Result<ProcessOutput> call(std::vector<std::string> argv);
     /// A call whose answer is only whether it was done; `name` is what it is called where it was refused.
     Status tell(std::string_view name, std::vector<std::string> argv);
-    std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs);
+    std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
+                                                Environment const& environment);
+    /// Calls that change nothing: made again where slurmctld was silent for a moment.
+    std::vector<Result<ProcessOutput>> read_all(std::vector<std::vector<std::string>> const& argvs,
+                                                Environment const& environment);
+    Result<ProcessOutput> read(std::vector<std::string> argv);
     Result<ProcessOutput> call_sbatch(Submission const& submission, std::vector<std::string> const& extra);
 
     ProcessRunner& runner_;
+    SystemClock system_clock_;
+    Clock& clock_;
     Environment environment_;
 };
 

@@ -19,7 +19,7 @@ struct JobRef {
 };
 
 std::string to_string(JobRef const& ref);  // "123_4", "123"
-/// Also "123_[0-3%2]", the tasks of an array that still wait together: the job alone.
+/// Also "123_[0-3%2]", the tasks of an array that still wait together, and "123+1": the job alone.
 std::optional<JobRef> parse_job_ref(std::string_view text);
 
 /// What a job does, as far as anybody here decides by it.
@@ -53,7 +53,7 @@ struct JobStatus {
     std::optional<UtcTime> start_time;
     std::optional<UtcTime> submit_time;
     std::uint32_t restarts = 0;
-    std::string batch_host;
+    std::string batch_host;  // "" before it starts
     int nodes = 0;
     int cpus = 0;
     std::int64_t nice = 0;
@@ -61,18 +61,17 @@ struct JobStatus {
     std::string user;
     std::string account;
     std::string qos;
-    std::string node_list;  // "n[0-3]"; cut off where it is very long
+    std::string node_list;  // "n[0-3]"
     std::string partition;
-    std::string tres_per_node;  // "gres:gpu:4"
+    std::string tres_per_node;  // "gres:gpu:4", "" where it asks for none
     std::string comment;        // free text of its owner
     std::string name;           // free text of its owner
+
+    friend bool operator==(JobStatus const&, JobStatus const&) = default;
 };
 
-/// For squeue --Format: machine fields first, free text last, each of fixed width, since names may hold
-/// anything.
-std::string job_format();
-/// What squeue printed with job_format() and SLURM_TIME_FORMAT=%s.
-Result<std::vector<JobStatus>> parse_jobs(std::string_view squeue_output);
+/// That one of them.
+std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref);
 
 /// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 where none are named.
 int parse_gpu_count(std::string_view gres);

@@ -17,6 +17,8 @@ struct NodeGroup {
     std::string gres;           // "gpu:tesla:4(S:0-1)", "(null)"
     std::string features = {};  // "a100,ib", "(null)"
     std::string names = {};     // "n[0-3],m1"
+
+    friend bool operator==(NodeGroup const&, NodeGroup const&) = default;
 };
 
 struct Partition {
@@ -33,6 +35,8 @@ struct Partition {
     int priority_tier = 1;              // of a higher one jobs are looked at first, whatever their priorities
 
     int node_count() const;
+
+    friend bool operator==(Partition const&, Partition const&) = default;
 };
 
 /// For sinfo --format; the gres, which may hold anything, comes last.

@@ -1,0 +1,60 @@
+#pragma once
+#include <det/slurm/command_client.hpp>
+
+#include <memory>
+
+namespace det::codes {
+inline constexpr ErrorCode slurm_backend{"slurm-backend", ExitCode::could_not};
+}
+
+namespace det::slurm {
+
+/// Where libslurm is looked for, and what follows where it can't be used.
+struct LibslurmOptions {
+    std::filesystem::path module;  // det_libslurm.so
+    enum class Otherwise { commands, error } otherwise = Otherwise::commands;
+    std::chrono::milliseconds timeout = std::chrono::seconds(20);
+};
+
+/// Reads through libslurm, which is faster, and writes by commands, so that the site's filters apply. Errors
+/// of readings are those of CommandClient, and slurm_backend where libslurm is wanted but of no use.
+class LibslurmClient final : public SlurmClient {
+public:
+    LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock, LibslurmOptions options);
+    ~LibslurmClient() override;
+
+    Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
+    Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
+    Result<std::vector<Partition>> partitions() override;
+    Result<std::vector<Node>> nodes() override;
+    Result<ClusterConfig> cluster_config() override;
+
+    Result<std::string> test_submission(Submission const& submission) override {
+        return commands_.test_submission(submission);
+    }
+    Result<std::uint32_t> submit(Submission const& submission) override {
+        return commands_.submit(submission);
+    }
+    Status hold(JobRef const& job) override { return commands_.hold(job); }
+    Status release(JobRef const& job) override { return commands_.release(job); }
+    Status cancel(JobRef const& job) override { return commands_.cancel(job); }
+    Status change(JobRef const& job, JobChange const& change) override {
+        return commands_.change(job, change);
+    }
+    Status move_to_top(std::vector<JobRef> const& jobs) override { return commands_.move_to_top(jobs); }
+    Status signal_batch(JobRef const& job, std::string_view signal) override {
+        return commands_.signal_batch(job, signal);
+    }
+    Status requeue(JobRef const& job, RequeueScope scope) override { return commands_.requeue(job, scope); }
+    Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override {
+        return commands_.start_not_before(job, from_now);
+    }
+
+private:
+    class Reader;
+
+    CommandClient commands_;
+    std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace det::slurm

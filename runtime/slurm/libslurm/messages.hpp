@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+// Exported by libslurm since long, but not in its headers.
+extern "C" {
+char const* slurm_job_state_string(uint32_t state);
+char const* slurm_job_reason_string(enum job_state_reason reason);
+char const* slurm_node_state_string(uint32_t state);
+char* slurm_node_state_string_complete(uint32_t state);
+char const* slurm_preempt_mode_string(uint16_t mode);
+}
+
+namespace det::libslurm {
+
+/// A message of slurmctld's, freed as Slurm wants it.
+template <class Message, void (*release)(Message*)>
+class Owned {
+public:
+    Owned() = default;
+    Owned(Owned const&) = delete;
+    Owned& operator=(Owned const&) = delete;
+    ~Owned() {
+        if (message_ != nullptr) release(message_);
+    }
+    Message** out() { return &message_; }
+    Message* get() const { return message_; }
+    Message* operator->() const { return message_; }
+
+private:
+    Message* message_ = nullptr;
+};
+
+using Jobs = Owned<job_info_msg_t, slurm_free_job_info_msg>;
+using Nodes = Owned<node_info_msg_t, slurm_free_node_info_msg>;
+using Partitions = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
+
+/// The settings' type has another name in each few releases.
+template <class Message>
+Message freed_by(void (*release)(Message*));
+using Config = Owned<decltype(freed_by(slurm_free_ctl_conf)), slurm_free_ctl_conf>;
+
+/// Of the call that has just failed.
+inline char const* why() { return slurm_strerror(slurm_get_errno()); }
+
+}  // namespace det::libslurm

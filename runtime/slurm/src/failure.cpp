@@ -1,0 +1,52 @@
+#include "failure.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::slurm {
+namespace {
+
+constexpr std::string_view unreachable_words[] = {
+    "Unable to contact slurm controller",
+    "Connection refused",
+    "Connection timed out",
+    "Socket timed out",
+    "Zero Bytes were transmitted",
+    "Insane message length",
+    "Unable to establish configuration",
+    "Unable to process configuration",
+    "Could not establish a configuration",
+    "Protocol authentication error",
+    "No route to host",
+    "Communication connection failure",
+    "Communication shutdown failure",
+    "Message send failure",
+    "Message receive failure",
+    "Transport endpoint is not connected",
+    "cannot stat file",
+};
+
+}  // namespace
+
+bool says_unreachable(std::string_view text) {
+    return std::any_of(std::begin(unreachable_words), std::end(unreachable_words),
+                       [&](auto words) { return text.find(words) != std::string_view::npos; });
+}
+
+Error unreachable(std::string_view who, std::string_view said) {
+    Error error{
+        codes::slurm_unreachable, "Slurm does not answer",
+        "check that 'sinfo' works here: slurmctld may be down, or SLURM_CONF may name the wrong file"};
+    if (!trim(said).empty()) error.notes.push_back(fmt::format("{} said: {}", who, trim(said)));
+    return error;
+}
+
+Error failure(std::string_view who, std::string_view said) {
+    if (says_unreachable(said)) return unreachable(who, said);
+    return Error{codes::slurm_refused, fmt::format("Slurm refused '{}'", who)}.noting(
+        fmt::format("{} said: {}", who, trim(said)));
+}
+
+}  // namespace det::slurm

@@ -1,0 +1,197 @@
+#include "libslurm_process.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "failure.hpp"
+
+namespace det::slurm {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr char who[] = "libslurm";
+constexpr int pipe_size_bytes = 1 << 20;
+constexpr std::size_t answer_limit_bytes = std::size_t{1} << 30;
+
+struct Pipe {
+    UniqueFd read_end, write_end;
+};
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
+    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_size_bytes);  // fewer turns; smaller is slower, not wrong
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// ---- In the child.
+
+det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter const& filter) {
+    det_libslurm_request request{};
+    request.reading = reading;
+    request.user = filter.user ? filter.user->c_str() : nullptr;
+    request.jobs = filter.jobs.data();
+    request.job_count = filter.jobs.size();
+    request.include_finished = filter.include_finished ? 1 : 0;
+    return request;
+}
+
+/// What is wrong with the module, or the module.
+Result<det_libslurm_module const*, std::string> load_module(std::filesystem::path const& path) {
+    // Global: Slurm's plugins look for libslurm's symbols, and are not linked to it.
+    void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
+    if (library == nullptr) return std::string(::dlerror());
+    auto const entry = reinterpret_cast<det_libslurm_entry>(::dlsym(library, DET_LIBSLURM_ENTRY));
+    if (entry == nullptr) return fmt::format("{} is no such module", path.string());
+    auto const* const module = entry();
+    if (module->abi_version != DET_LIBSLURM_ABI_VERSION) {
+        return fmt::format("{} belongs to another version of this program", path.string());
+    }
+    if (auto const* const reason = module->why_not()) return fmt::format("{}: {}", path.string(), reason);
+    return module;
+}
+
+void answer(LibslurmCall const& call, det_libslurm_request const& request, AnswerWriter& out) {
+    auto const module = load_module(call.module);
+    if (!module) return out.fail(LibslurmTrouble::not_loaded, module.error());
+    auto const sink = out.sink();
+    auto const* const why = (*module)->read(&request, &sink);
+    if (why != nullptr) return out.fail(LibslurmTrouble::refused, why);
+    out.finish();
+}
+
+/// What libslurm prints goes to `said`. Ends the process, without our parent's destructors and buffers.
+[[noreturn]] void be_the_child(LibslurmCall const& call, det_libslurm_request const& request, pid_t parent,
+                               UniqueFd const& to_parent, UniqueFd const& said) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(EXIT_FAILURE);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::dup2(said.get(), STDOUT_FILENO);
+    ::dup2(said.get(), STDERR_FILENO);
+    auto environment = call.environment;
+    environment.set("SLURM_BITSTR_LEN", "0");  // else it knows only the first of many tasks of an array
+    CStrings const variables(environment.to_list());
+    environ = const_cast<char**>(variables.data());
+    AnswerWriter writer([&](std::string_view bytes) {
+        if (!write_all(to_parent.get(), bytes, "answer")) ::_exit(EXIT_FAILURE);
+    });
+    answer(call, request, writer);
+    ::_exit(EXIT_SUCCESS);
+}
+
+// ---- In the parent.
+
+/// Killed and reaped at the latest when this goes.
+class Child {
+public:
+    explicit Child(pid_t pid) : pid_(pid) {}
+    Child(Child const&) = delete;
+    Child& operator=(Child const&) = delete;
+    ~Child() {
+        ::kill(pid_, SIGKILL);
+        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+
+private:
+    pid_t pid_;
+};
+
+/// Takes what there is; closes the end where no more will come.
+void take_some(UniqueFd& from, std::string& into) {
+    auto const size = into.size();
+    into.resize(size + pipe_size_bytes);
+    auto const count = ::read(from.get(), into.data() + size, pipe_size_bytes);
+    into.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));
+    if (count == 0 || (count < 0 && errno != EINTR)) from.reset();
+}
+
+int milliseconds_until(SteadyClock::time_point deadline) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+struct Heard {
+    std::string bytes;
+    std::string said;
+};
+
+Result<Heard> listen(UniqueFd answer, UniqueFd said, std::chrono::milliseconds timeout) {
+    auto const deadline = SteadyClock::now() + timeout;
+    Heard heard;
+    while (answer) {
+        std::array<pollfd, 2> polled{pollfd{answer.get(), POLLIN, 0}, pollfd{said.get(), POLLIN, 0}};
+        int const ready = ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
+        if (ready < 0 && errno != EINTR) return os_error("wait for libslurm", errno);
+        if (ready == 0) return unreachable(who, fmt::format("nothing for {} s", timeout.count() / 1000));
+        if (polled[1].revents != 0) take_some(said, heard.said);
+        if (polled[0].revents != 0) take_some(answer, heard.bytes);
+        if (heard.bytes.size() + heard.said.size() > answer_limit_bytes) {
+            return Error{codes::slurm_output,
+                         fmt::format("libslurm said more than {}", format_size(answer_limit_bytes))};
+        }
+    }
+    if (said) {
+        ::fcntl(said.get(), F_SETFL, O_NONBLOCK);
+        take_some(said, heard.said);
+    }
+    return heard;
+}
+
+Error of_no_use(std::string_view why) {
+    return Error{codes::slurm_backend, "Slurm can't be read through libslurm here",
+                 "without DET_SLURM_BACKEND=libslurm Slurm's commands are used"}
+        .noting(std::string(trim(why)));
+}
+
+Result<LibslurmAnswer> understand(Heard const& heard) {
+    auto answer = parse_libslurm_answer(heard.bytes);
+    if (!answer) return of_no_use("libslurm ended in the middle of it: " + heard.said);
+    if (*answer) return **std::move(answer);
+    auto const& failed = answer->error();
+    if (failed.trouble == LibslurmTrouble::not_loaded) return of_no_use(failed.why);
+    return failure(who, failed.why);
+}
+
+/// libslurm looks for an absent file for a minute.
+Status check_configuration(Environment const& environment) {
+    auto const file = environment.find_non_empty("SLURM_CONF");
+    if (!file || path_exists(*file)) return Ok{};
+    return Error{codes::slurm_unreachable, fmt::format("SLURM_CONF names '{}', which is not there", *file)};
+}
+
+}  // namespace
+
+Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_reading reading,
+                                    QueueFilter const& filter) {
+    DET_TRY(check_configuration(call.environment));
+    DET_TRY_ASSIGN(auto answer, make_pipe());
+    DET_TRY_ASSIGN(auto said, make_pipe());
+    auto const request = make_request(reading, filter);
+    auto const parent = ::getpid();
+    auto const pid = ::fork();
+    if (pid < 0) return os_error("start a process for libslurm", errno);
+    if (pid == 0) be_the_child(call, request, parent, answer.write_end, said.write_end);
+    Child const child(pid);
+    answer.write_end.reset();
+    said.write_end.reset();
+    DET_TRY_ASSIGN(auto const heard,
+                   listen(std::move(answer.read_end), std::move(said.read_end), call.timeout));
+    return understand(heard);
+}
+
+}  // namespace det::slurm

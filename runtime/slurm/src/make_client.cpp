@@ -1,0 +1,32 @@
+#include <det/foundation/executable.hpp>
+#include <det/slurm/libslurm_client.hpp>
+#include <det/slurm/make_client.hpp>
+
+#include <fmt/format.h>
+
+namespace det::slurm {
+namespace {
+
+constexpr char variable[] = "DET_SLURM_BACKEND";
+
+/// <prefix>/lib for <prefix>/bin, in the build tree too.
+std::filesystem::path module_file() {
+    return own_executable().parent_path().parent_path() / "lib" / "det_libslurm.so";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environment const& environment,
+                                                 Clock& clock) {
+    using Client = std::unique_ptr<SlurmClient>;
+    auto const wanted = environment.find_non_empty(variable);
+    if (wanted == "commands") return Client(new CommandClient(runner, environment, clock));
+    if (wanted && wanted != "libslurm") {
+        return Error{codes::usage, fmt::format("{} is '{}'", variable, *wanted),
+                     "set it to 'commands' or 'libslurm', or leave it unset"};
+    }
+    using enum LibslurmOptions::Otherwise;
+    return Client(new LibslurmClient(runner, environment, clock, {module_file(), wanted ? error : commands}));
+}
+
+}  // namespace det::slurm

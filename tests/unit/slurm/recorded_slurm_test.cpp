@@ -1,0 +1,62 @@
+// What SlurmClient promises, kept by what a real Slurm's commands once printed (tests/support/record-slurm).
+#include <det/slurm/command_client.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "fake_process_runner.hpp"
+#include "slurm_conformance.hpp"
+#include "slurm_readings.hpp"
+#include "slurm_recording.hpp"
+
+using namespace det;
+using namespace det::slurm;
+
+namespace {
+
+std::filesystem::path const recordings = DET_SOURCE_DIR "/tests/support/slurm-recordings/22.05";
+
+/// squeue's recorded text after a change of it.
+class ChangedRunner final : public ProcessRunner {
+public:
+    explicit ChangedRunner(std::function<void(std::string&)> change) : change_(std::move(change)) {}
+    Result<ProcessOutput> run(Command const& command) override {
+        DET_TRY_ASSIGN(auto output, recorded_.run(command));
+        change_(output.out);
+        return output;
+    }
+
+private:
+    RecordedRunner recorded_{recordings};
+    std::function<void(std::string&)> change_;
+};
+
+bool is_understood(std::function<void(std::string&)> change) {
+    ChangedRunner runner(std::move(change));
+    CommandClient slurm(runner, Environment());
+    auto const jobs = slurm.queue({});
+    if (!jobs) BOOST_TEST((jobs.error().code == codes::slurm_output));
+    return jobs.has_value();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(recorded_slurm)
+
+BOOST_AUTO_TEST_CASE(what_slurm_printed_is_read_whole) {
+    RecordedRunner runner(recordings);
+    CommandClient slurm(runner, Environment());
+    check_readings(readings_of(slurm), must(read_file(recordings / "jobs.txt")));
+}
+
+BOOST_AUTO_TEST_CASE(columns_that_are_not_those_asked_for_are_refused) {
+    BOOST_TEST(is_understood([](std::string&) {}));
+    BOOST_TEST(is_understood([](std::string& text) { text.clear(); }));
+    BOOST_TEST(!is_understood([](std::string& text) { text = "garbage\n"; }));
+    BOOST_TEST(!is_understood([](std::string& text) { text.pop_back(); }));
+    BOOST_TEST(!is_understood([](std::string& text) { text.resize(text.size() / 2); }));
+    BOOST_TEST(!is_understood([](std::string& text) { text.insert(text.find('|'), "|"); }));
+    BOOST_TEST(!is_understood([](std::string& text) { text.insert(0, "squeue: talk\n"); }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
