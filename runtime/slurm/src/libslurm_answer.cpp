@@ -74,6 +74,17 @@ JobStatus take_job(AnswerReader& in) {
     return job;
 }
 
+constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
+
+/// As scontrol prints it: "2-00:00:00".
+std::string time_limit_text(std::uint32_t minutes) {
+    if (minutes == unlimited) return "UNLIMITED";
+    auto const hours = minutes / 60;
+    auto const days = hours / 24;
+    return fmt::format("{}{:02}:{:02}:00", days > 0 ? fmt::format("{}-", days) : "", hours % 24,
+                       minutes % 60);
+}
+
 Partition take_partition(AnswerReader& in) {
     Partition partition;
     partition.name = in.take_text();
@@ -88,17 +99,6 @@ Partition take_partition(AnswerReader& in) {
     partition.is_up = in.take<int>() != 0;
     partition.has_default_memory = in.take<int>() != 0;
     return partition;
-}
-
-constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
-
-/// As scontrol prints it: "2-00:00:00".
-std::string time_limit_text(std::uint32_t minutes) {
-    if (minutes == unlimited) return "UNLIMITED";
-    auto const hours = minutes / 60;
-    auto const days = hours / 24;
-    return fmt::format("{}{:02}:{:02}:00", days > 0 ? fmt::format("{}-", days) : "", hours % 24,
-                       minutes % 60);
 }
 
 /// sinfo prints "(null)" for what is not there.

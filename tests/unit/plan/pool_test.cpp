@@ -48,6 +48,7 @@ std::string script_of(SubmissionPlan const& plan) {
 std::string options_of(SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, input(), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
+    std::erase(options, "--nice=100");
     return join(options, " ");
 }
 

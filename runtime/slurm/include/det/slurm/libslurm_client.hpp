@@ -45,6 +45,9 @@ public:
     Status signal_batch(JobRef const& job, std::string_view signal) override {
         return commands_.signal_batch(job, signal);
     }
+    Status signal_steps(JobRef const& job, std::string_view signal) override {
+        return commands_.signal_steps(job, signal);
+    }
     Status requeue(JobRef const& job, RequeueScope scope) override { return commands_.requeue(job, scope); }
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override {
         return commands_.start_not_before(job, from_now);
