@@ -38,7 +38,7 @@ std::vector<Mistake> const mistakes{
     {"an option that does not exist", "$create digits.yaml --nope", 2, "--nope"},
     {"no Slurm installed",
      "program=$(command -v det-submit); PATH=/var/empty $program experiment create digits.yaml", 6,
-     "'scontrol' is not installed here"},
+     "is not installed here"},
 };
 
 struct Site : DigitsCluster {

@@ -7,6 +7,7 @@
 #include <det/launchers/mpi.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
+#include <det/supervisor/archive.hpp>
 #include <det/supervisor/prepare_node.hpp>
 #include <det/supervisor/supervise.hpp>
 
@@ -63,6 +64,12 @@ Result<int> prepare_node(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> unpack_context(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--archive", "--sha256", "--directory"}));
+    DET_TRY(supervisor::unpack_archive(options["--archive"], options["--sha256"], options["--directory"]));
+    return 0;
+}
+
 Result<int> mpi(Arguments const& arguments) {
     auto environment = Environment::of_this_process();
     auto const run_dir = environment.find_non_empty(variables::run_dir);
@@ -87,6 +94,7 @@ struct Subcommand {
 constexpr Subcommand subcommands[] = {
     {"trial", "supervise a trial: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "fill DET_RUN_DIR: --run-dir DIR --node INDEX, called by det-wrap-rank", prepare_node},
+    {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"mpi", "[MPIRUN_OPTION... --] CMD...: start a rank per slot by Open MPI's mpirun", mpi},
 };
 

@@ -76,6 +76,8 @@ std::unique_ptr<Command> make_experiment_cancel();
 std::unique_ptr<Command> make_experiment_config();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_describe();
+std::unique_ptr<Command> make_experiment_download_model_def();
+std::unique_ptr<Command> make_experiment_fork();
 std::unique_ptr<Command> make_experiment_kill();
 std::unique_ptr<Command> make_experiment_label_add();
 std::unique_ptr<Command> make_experiment_label_remove();

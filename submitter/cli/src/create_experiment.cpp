@@ -85,16 +85,27 @@ private:
     UniqueFd fd_;
 };
 
-Status ask_slurm_first(Creation const& creation, Session& session) {
+/// "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ...": the time; empty where there is none.
+std::string start_estimate_in(std::string_view said) {
+    constexpr std::string_view before = " to start at ";
+    auto const found = said.find(before);
+    if (found == std::string_view::npos) return "";
+    auto const time = said.substr(found + before.size());
+    return std::string(time.substr(0, time.find(' ')));
+}
+
+/// Whether Slurm would take it, and when it would start, as far as Slurm says.
+Result<std::string> ask_slurm_first(Creation const& creation, Session& session) {
     // sbatch takes what waits for nodes that are drained or down; its --test-only refuses it.
-    if (!creation.plan.warnings.empty()) return Ok{};
+    if (creation.plan.must_wait_for_nodes()) return std::string();
     DET_TRY_ASSIGN(auto const script, preview_script(creation));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     auto const input = script_input(creation, {0}, arrays_of(creation).front());
-    DET_TRY(session.slurm.test_submission(
-        {render::command_line_options(creation.plan, input, job_comment(creation.root, {0})),
-         in_memory.path(), session.environment}));
-    return Ok{};
+    DET_TRY_ASSIGN(auto const said,
+                   session.slurm.test_submission(
+                       {render::command_line_options(creation.plan, input, job_comment(creation.root, {0})),
+                        in_memory.path(), session.environment}));
+    return start_estimate_in(said);
 }
 
 Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
@@ -167,7 +178,7 @@ std::string list_jobs(std::vector<history::ArrayJob> const& arrays) {
     return fmt::format("{}", fmt::join(jobs, ", "));
 }
 
-Result<CreatedExperiment> submit(Creation const& creation, std::optional<pack::PackedContext> const& context,
+Result<CreatedExperiment> submit(Creation const& creation, std::optional<ContextSpec> const& context,
                                  Session& session, Cleanup& cleanup) {
     DET_TRY_ASSIGN(auto const id, take_id(creation.root));
     ExperimentLayout const layout(creation.root, id);
@@ -213,6 +224,24 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
     return std::optional(std::move(tree));
 }
 
+Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, RootLayout const& root,
+                                              Session& session) {
+    DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, root.contexts()));
+    if (packed.was_damaged)
+        session.say(fmt::format("'{}' was damaged; it is whole again", root.context(packed.sha256).string()));
+    return std::optional(ContextSpec{packed.sha256, packed.size_bytes});
+}
+
+/// Of a fork: its parent's.
+Result<std::optional<ContextSpec>> find_stored_code(Creation const& creation) {
+    if (!creation.packed_code || path_exists(creation.root.context(creation.packed_code->sha256)))
+        return creation.packed_code;
+    return Error{codes::no_such_file,
+                 fmt::format("the code is gone: there is no '{}'",
+                             creation.root.context(creation.packed_code->sha256).string()),
+                 "create the experiment anew from a directory"};
+}
+
 }  // namespace
 
 Result<std::string> preview_script(Creation const& creation) {
@@ -224,20 +253,14 @@ Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creatio
     // What is wrong with the code is said before Slurm is asked for anything.
     DET_TRY_ASSIGN(auto const code, list_code(creation.code));
     if (code) print(session.err, code->warnings, session.style);
-    if (auto accepted = ask_slurm_first(creation, session); !accepted)
-        return Diagnostics(std::move(accepted).error());
+    auto accepted = ask_slurm_first(creation, session);
+    if (!accepted) return Diagnostics(std::move(accepted).error());
     Cleanup cleanup(creation.root);
-    std::optional<pack::PackedContext> context;
-    if (code) {
-        auto packed = pack::pack_context(*code, creation.root.contexts());
-        if (!packed) return Diagnostics(std::move(packed).error());
-        context = *std::move(packed);
-        if (context->was_damaged)
-            session.say(fmt::format("'{}' was damaged; it is whole again",
-                                    creation.root.context(context->sha256).string()));
-    }
-    auto created = submit(creation, context, session, cleanup);
+    auto const context = code ? store_code(*code, creation.root, session) : find_stored_code(creation);
+    if (!context) return Diagnostics(context.error());
+    auto created = submit(creation, *context, session, cleanup);
     if (!created) return Diagnostics(std::move(created).error());
+    created->start_estimate = *std::move(accepted);
     return *std::move(created);
 }
 

@@ -3,6 +3,7 @@
 #include <det/pack/tree.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/desired.hpp>
+#include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <filesystem>
@@ -25,12 +26,14 @@ struct Creation {
     std::uint32_t array_size_max = 1001;  // Slurm's MaxArraySize
     Desired desired = Desired::run;       // pause: its jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
+    std::optional<ContextSpec> packed_code = {};  // in place of `code`: stored already
 };
 
 struct CreatedExperiment {
     ExperimentId id;
     std::vector<std::uint32_t> jobs;  // its arrays
     std::filesystem::path path;
+    std::string start_estimate = {};  // local time, as Slurm wrote it; empty where it gave none
 };
 
 /// The creation protocol: a directory of its own by mkdir, filled; the job submitted held; the `created`

@@ -61,7 +61,7 @@ private:
     }
 
     Table as_table(std::vector<history::ExperimentView> const& views) const {
-        std::vector<std::string> header{"ID",     "Owner",   "Name",  "State",
+        std::vector<std::string> header{"ID",     "Owner",   "Name",  "Parent ID",    "State",
                                         "Trials", "Started", "Ended", "Resource Pool"};
         if (all_) header.push_back("Archived");
         Table table(std::move(header));
@@ -74,6 +74,7 @@ private:
             std::vector<std::string> row{to_string(view.record.id),
                                          spec ? spec->owner : "",
                                          now.name,
+                                         spec && spec->parent ? to_string(*spec->parent) : "",
                                          std::string(to_string(view.state)),
                                          fmt::format("{}/{}", completed, view.trials.size()),
                                          short_time(view.started()),

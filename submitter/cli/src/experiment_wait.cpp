@@ -1,22 +1,14 @@
-#include <det/history/journal_history.hpp>
-
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment_watch.hpp"
 #include "root.hpp"
 #include "views.hpp"
 
 namespace det::cli {
 namespace {
 
-using namespace std::chrono_literals;
 using lifecycle::State;
-
-// slurmctld is asked rarely, the journals often: a glance at them costs it nothing.
-constexpr auto poll_interval = 500ms;
-constexpr auto queue_interval = 10s;
-
-bool is_settled(State state) { return lifecycle::is_terminal(state) || state == State::interrupted; }
 
 class ExperimentWait final : public Command {
 public:
@@ -43,25 +35,12 @@ private:
         if (!(timeout_seconds_ >= 0)) {
             return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};
         }
-        history::JournalHistory history(root);
+        ExperimentWatch watch(root, id, session);
         auto const begin = session.clock.steady_now();
-        auto asked = begin - queue_interval;
-        history::QueueSight queue;
         std::optional<State> told;
         for (;;) {
             auto const now = session.clock.steady_now();
-            DET_TRY_ASSIGN(auto record, history.load_experiment(id));
-            bool const fresh = now - asked >= queue_interval;
-            if (fresh) {
-                queue = look_at_queue({record}, session);
-                asked = now;
-            }
-            auto view = view_experiment(std::move(record), queue);
-            // The journals may have gone on since the queue was read: an end is believed with a fresh one.
-            if (is_settled(view.state) && !fresh) {
-                asked = now - queue_interval;
-                continue;
-            }
+            DET_TRY_ASSIGN(auto view, watch.look());
             if (view.state != told)
                 session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
             told = view.state;
@@ -70,7 +49,7 @@ private:
                 return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
                                                            to_string(view.state), timeout_seconds_)};
             }
-            session.clock.sleep_for(poll_interval);
+            watch.pause();
         }
     }
 

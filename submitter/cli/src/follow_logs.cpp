@@ -7,18 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arguments.hpp"
-
 namespace det::cli {
 namespace {
 
 std::vector<std::string> logs_command(std::uint32_t experiment) {
-    std::vector<std::string> const words{"trial", "logs", std::to_string(experiment), "--follow"};
-    // A build whose `trial logs` does not follow shows what there is.
-    bool const can_follow = parse_command_line(words).operator bool();
-    std::vector<std::string> command{"det-submit"};
-    command.insert(command.end(), words.begin(), can_follow ? words.end() : words.end() - 1);
-    return command;
+    return {"det-submit", "trial", "logs", std::to_string(experiment), "--follow"};
 }
 
 /// Ctrl-C is for the child alone while this lives.

@@ -47,6 +47,13 @@ struct Layers {
         add_document(written, file.string());
     }
 
+    /// secrets.json: JSON is YAML.
+    void add_secrets(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the secrets"));
+        add_document(*text, file.string());
+    }
+
     void add_template(std::string const& name, RootLayout const& root) {
         auto const found_template = TemplateStore(root).load(name);
         if (!found_template) return give_up(found_template.error());
@@ -59,6 +66,7 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     Layers layers;
     auto const& overrides = sources.overrides;
     for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
+    if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
     layers.add_file(sources.file);
     if (sources.template_name) layers.add_template(*sources.template_name, root);
     return layers;

@@ -22,6 +22,8 @@ struct ConfigSources {
     config::SiteFile const* site = nullptr;
     /// Asked only where the pool decides on defaults, and nobody names one.
     FindDefaultPartition find_default_partition = {};
+    /// Of an experiment's own configuration: what is masked in it. It need not be there.
+    std::optional<std::filesystem::path> secrets = {};
 };
 
 /// The documents that people wrote, each sane, merged; no defaults yet, and something may be missing.

@@ -33,13 +33,13 @@ struct NodeLog {
     LogLine parsed;
 };
 
-std::optional<int> node_of(std::string_view name) {
+}  // namespace
+
+std::optional<int> node_of_log(std::string_view name) {
     if (!name.starts_with(log_prefix) || !name.ends_with(log_ending)) return std::nullopt;
     return parse_integer<int>(
         name.substr(log_prefix.size(), name.size() - log_prefix.size() - log_ending.size()));
 }
-
-}  // namespace
 
 LogLine parse_log_line(std::string_view line) {
     LogLine parsed{line, {}, {}, line, 0};
@@ -59,7 +59,7 @@ Status merge_node_logs(std::filesystem::path const& run, std::function<void(LogL
     DET_TRY_ASSIGN(auto const names, list_directory(run));
     std::vector<std::unique_ptr<NodeLog>> logs;
     for (auto const& name : names) {
-        auto const node = node_of(name);
+        auto const node = node_of_log(name);
         if (!node) continue;
         auto log = std::make_unique<NodeLog>(run / name, *node);
         if (log->next()) logs.push_back(std::move(log));

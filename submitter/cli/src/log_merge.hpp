@@ -19,6 +19,9 @@ struct LogLine {
     int node = 0;
 };
 
+/// 3 of "node-3.log"; nothing for other names.
+std::optional<int> node_of_log(std::string_view file_name);
+
 /// A line taken apart; one that has no time is all text. Pure.
 LogLine parse_log_line(std::string_view line);
 

@@ -35,8 +35,8 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
 
 }  // namespace
 
-ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
-                         std::optional<pack::PackedContext> const& context, Authorship const& created) {
+ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optional<ContextSpec> const& context,
+                         Authorship const& created) {
     auto const& config = creation.config;
     auto const effective = yaml::to_json(config::mask_secrets(config.effective));
     ExperimentSpec spec;
@@ -52,7 +52,7 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
     spec.mpi = config.slurm.mpi;
     spec.entrypoint = entrypoint_argv(config.entrypoint);
     spec.environment_variables = environment_variables(config, creation.plan.shape.slot_type);
-    if (context) spec.context = ContextSpec{context->sha256, context->size_bytes};
+    spec.context = context;
     auto search = plan::search_input(config);
     spec.searcher = std::move(search.searcher);
     spec.hyperparameters = std::move(search.hyperparameters);

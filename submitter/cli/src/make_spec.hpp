@@ -1,5 +1,4 @@
 #pragma once
-#include <det/pack/pack.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include "create_experiment.hpp"
@@ -12,7 +11,7 @@ struct Authorship {
 };
 
 /// What jobs will know of the experiment: the only configuration that code in jobs reads. Pure.
-ExperimentSpec make_spec(Creation const& creation, ExperimentId id,
-                         std::optional<pack::PackedContext> const& context, Authorship const& created);
+ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optional<ContextSpec> const& context,
+                         Authorship const& created);
 
 }  // namespace det::cli

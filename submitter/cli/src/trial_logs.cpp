@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "log_follower.hpp"
 #include "log_merge.hpp"
 #include "root.hpp"
 #include "views.hpp"
@@ -17,7 +18,8 @@ public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the trial", Need::required},
                 {"--rank,--rank-id", &rank_, "only this rank"},
-                {"--run", &run_, "only this run"}};
+                {"--run", &run_, "only this run"},
+                {"-f,--follow", &follow_, "go on until the trial has ended"}};
     }
 
     Outcome run(Session& session) override {
@@ -30,6 +32,7 @@ private:
     Status print_runs(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        if (follow_) return follow(root, id, session);
         history::JournalHistory history(root);
         DET_TRY_ASSIGN(auto const runs, history.load_reports(id));
         bool const known = !run_ || *run_ < runs.size();
@@ -41,6 +44,17 @@ private:
             DET_TRY(merge_node_logs(trial.run(run.run).path(),
                                     [&](LogLine const& line) { print_line(line, run.run, session); }));
         }
+        return Ok{};
+    }
+
+    Status follow(RootLayout const& root, TrialId id, Session& session) const {
+        auto const print = [&](std::uint32_t run, LogLine const& line) {
+            if (run_ && *run_ != run) return;
+            print_line(line, run, session);
+            session.out.flush();
+        };
+        DET_TRY_ASSIGN(auto const state, follow_trial(root, id, print, session));
+        session.say(fmt::format("trial {}: {}", to_string(id), to_string(state)));
         return Ok{};
     }
 
@@ -61,6 +75,7 @@ private:
     std::string id_;
     std::optional<std::uint32_t> rank_;
     std::optional<std::uint32_t> run_;
+    bool follow_ = false;
 };
 
 }  // namespace

@@ -71,6 +71,7 @@ Json to_json(history::ExperimentView const& view) {
         json["archived"] = now.is_archived;
         json["max_slots"] = now.max_slots ? Json(*now.max_slots) : Json(nullptr);
         json["owner"] = spec.owner;
+        json["parent_id"] = spec.parent ? Json(spec.parent->value) : Json(nullptr);
         json["created"] = format_utc(spec.created);
         json["resource_pool"] = spec.pool;
         json["nodes"] = spec.shape.nodes;

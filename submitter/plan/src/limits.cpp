@@ -96,8 +96,8 @@ Diagnostics check_now(ExperimentConfig const& config, SubmissionPlan const& plan
                          "ask your administrator when it will be"});
         return found;
     }
+    if (!plan.must_wait_for_nodes()) return found;
     auto const up = plan.nodes_up;
-    if (up >= plan.shape.nodes) return found;
     found.warn(
         at(config, slots_path,
            Error{codes::slots_do_not_fit,

@@ -154,6 +154,7 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"job_id", "4711"},
                                          {"job_ids", Json::array({"4711"})},
                                          {"trial_count", 1},
+                                         {"start_estimate", nullptr},
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},
                                          {"slots_per_node", 4},

@@ -1,5 +1,6 @@
 // What people do with an experiment that is there: end it, put it away, call it something else.
 #include <det/journal/event_log.hpp>
+#include <det/journal/writer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -147,6 +148,81 @@ BOOST_AUTO_TEST_CASE(a_paused_creation_waits_until_it_is_activated) {
     BOOST_TEST(state(11) == "QUEUED");
 }
 
+BOOST_AUTO_TEST_CASE(a_fork_has_its_parents_configuration_code_and_secrets) {
+    must(write_file(directory / "exp.yaml", config_text() + "data: {secrets: {token: hunter2}, files: 3}\n"));
+    BOOST_TEST(create(" --config max_restarts=2") == 0, err);
+    BOOST_TEST(run("experiment fork 11 --config name=again") == 0, err);
+    BOOST_TEST(!contains(out + err, "hunter2"), err);
+    auto const parent = must(parse_spec(must(read_file(experiment(11).spec()))));
+    auto const fork = must(parse_spec(must(read_file(experiment(12).spec()))));
+    BOOST_TEST(fork.name == "again");
+    BOOST_TEST((fork.parent == ExperimentId{11}));
+    BOOST_TEST((fork.context == parent.context));
+    BOOST_TEST(fork.max_restarts == 2u);
+    BOOST_TEST(fork.experiment_seed == parent.experiment_seed);
+    BOOST_TEST(contains(must(read_file(experiment(12).secrets())), "hunter2"));
+    BOOST_TEST(!contains(must(read_file(experiment(12).config())), "hunter2"));
+    BOOST_TEST(ask("experiment describe 12")["parent_id"] == 11);
+    must(remove_tree(root.contexts()));
+    BOOST_TEST(run("experiment fork 11") == to_int(ExitCode::absent));
+    BOOST_TEST(run("experiment fork 77") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
+    must(write_file(
+        directory / "exp.yaml",
+        "name: example\nentrypoint: ./train\nresources: {slots_per_trial: 8}\n"
+        "searcher: {name: random, metric: loss, max_trials: 9, smaller_is_better: false}\n"
+        "hyperparameters: {n: 1, lr: {type: log, minval: -3, maxval: -1, base: 10}, deep: {act: {type: "
+        "categorical, vals: [relu, tanh]}}}\n"));
+    slurm.on_call = [this](std::string const& call) {
+        if (!call.starts_with("release")) return;  // and it runs through at once
+        auto const trial_run = experiment(11).trial(0).run(0);
+        must(make_directories(trial_run.path()));
+        auto life = must(journal::JournalWriter::create(trial_run.life()));
+        RunStarted started;
+        started.time = minute(1);
+        must(life.append(started));
+        must(life.append(finish(2)));
+        must(write_file(trial_run.node_log(0), "2026-11-21T12:01:30.000000Z [rank=0] trained \x1b[1m\n"));
+    };
+    BOOST_TEST(create(" --test") == 0, err);
+    BOOST_TEST(contains(out, "[rank=0] trained \\x1b[1m\n"), out);
+    BOOST_TEST(contains(err, "the test went well"), err);
+    auto const spec = must(parse_spec(must(read_file(experiment(11).spec()))));
+    BOOST_TEST(spec.trial_count == 1u);
+    BOOST_TEST(spec.max_restarts == 0u);
+    BOOST_TEST(spec.config["searcher"]["smaller_is_better"] == false);
+    BOOST_TEST(spec.config["searcher"]["max_length"] == (Json{{"batches", 1}}));
+    BOOST_TEST(ask("experiment list-trials 11")[0]["hyperparameters"] ==
+               (Json{{"n", 1}, {"lr", 0.001}, {"deep", {{"act", "relu"}}}}));
+    BOOST_TEST(ask("experiment describe 11")["archived"] == true);
+    BOOST_TEST(create(" --test --paused") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(more_trials_than_an_array_holds_are_several_arrays) {
+    slurm.config = slurm::ClusterConfig({{"MaxArraySize", "3"}, {"MaxJobCount", "8"}});
+    auto const options = std::string(" --config searcher.name=random --config searcher.max_trials=");
+    BOOST_TEST(create(options + "7") == 0, err);
+    auto const record = must(journal::load_events(experiment(11).events())).at(0);
+    BOOST_TEST(record.body["arrays"].size() == 3u);
+    BOOST_TEST(ask("experiment describe 11")["job_ids"] == (Json{"4711", "4712", "4713"}));
+    BOOST_TEST(
+        contains(must(read_file(experiment(11).script(2))), "--trial \"$((2 + SLURM_ARRAY_TASK_ID))\""));
+    for (auto const* call : {"release 4711", "release 4712", "release 4713"})
+        BOOST_TEST(was_called(call), call);
+    BOOST_TEST(create(options + "9") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "MaxJobCount=8"), err);
+    // The second array is refused: the first is taken back, and nothing is left.
+    int submitted = 0;
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "submit" && ++submitted == 2) slurm.refused = {"submit"};
+    };
+    BOOST_TEST(create(options + "7") == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(was_called("cancel 4714"));
+    BOOST_TEST(!path_exists(experiment(12).path()));
+}
+
 BOOST_AUTO_TEST_CASE(slots_at_once_are_limited_where_slurm_lets_us) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment set max-slots 2 17") == 0, err);
@@ -173,8 +249,8 @@ BOOST_AUTO_TEST_CASE(the_configuration_is_shown_as_it_runs_and_as_it_was_written
 BOOST_AUTO_TEST_CASE(lists_come_as_values_with_commas_too) {
     BOOST_TEST(run({"experiment", "set", "name", "1", "a, \"b\""}) == 0, err);
     BOOST_TEST(run("experiment list --csv") == 0, err);
-    BOOST_TEST(out.starts_with("ID,Owner,Name,State,Trials,Started,Ended,Resource Pool\n"), out);
-    BOOST_TEST(contains(out, "1,researcher,\"a, \"\"b\"\"\",COMPLETED,1/1,"), out);
+    BOOST_TEST(out.starts_with("ID,Owner,Name,Parent ID,State,Trials,Started,Ended,Resource Pool\n"), out);
+    BOOST_TEST(contains(out, "1,researcher,\"a, \"\"b\"\"\",,COMPLETED,1/1,"), out);
     BOOST_TEST(run("e lt 1 --csv") == 0, err);
     BOOST_TEST(contains(out, "\n1.0,COMPLETED,2,"), out);
 }

@@ -22,6 +22,9 @@ struct SubmissionPlan {
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     std::vector<std::string> sbatch_args;  // the user's own, behind ours
+
+    /// Nodes that it needs are drained or down now.
+    bool must_wait_for_nodes() const { return nodes_up < shape.nodes; }
 };
 
 /// What can't be run at any site. plan_submission says it too; this asks nobody for a site. Pure.

@@ -1,0 +1,32 @@
+#pragma once
+#include <det/history/journal_history.hpp>
+#include <det/history/view.hpp>
+
+#include <chrono>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+/// An experiment looked at again and again: its journals each time, slurmctld rarely.
+class ExperimentWatch {
+public:
+    ExperimentWatch(RootLayout root, ExperimentId id, Session& session);
+
+    /// The states in it. That something has ended is believed only with a fresh look at the queue.
+    Result<history::ExperimentView> look();
+    /// Until it is worth looking again.
+    void pause();
+
+private:
+    history::JournalHistory history_;
+    ExperimentId id_;
+    Session& session_;
+    history::QueueSight queue_;
+    std::chrono::steady_clock::time_point asked_;
+};
+
+/// It goes on no more by itself.
+bool is_settled(lifecycle::State state);
+
+}  // namespace det::cli

@@ -1,0 +1,169 @@
+#include "submit_experiment.hpp"
+
+#include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/history/attributes.hpp>
+#include <det/plan/arrays.hpp>
+#include <det/plan/plan.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "create_experiment.hpp"
+#include "load_site.hpp"
+#include "log_follower.hpp"
+#include "open_experiment.hpp"
+#include "root.hpp"
+#include "test_mode.hpp"
+
+namespace det::cli {
+namespace {
+
+Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
+                                                   config::SiteFile const& file, Session& session) {
+    auto const site = load_site(file, session.slurm);
+    if (!site) return site.error();
+    return plan::plan_submission(config, *site);
+}
+
+/// One trial fits into any array: Slurm is not asked for nothing.
+Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Session& session) {
+    if (plan.trial_count == 1) return 1u;
+    DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
+    return plan::array_size_max(config, plan.trial_count);
+}
+
+Result<LoadedConfig, Diagnostics> load(ExperimentRequest const& request, RootLayout const& root,
+                                       UtcTime now) {
+    DET_TRY_ASSIGN(auto loaded, load_config(request.sources, root, now));
+    if (!request.is_test) return loaded;
+    auto sources = request.sources;
+    auto const shorter = test_overrides(loaded.config);
+    sources.overrides.insert(sources.overrides.end(), shorter.begin(), shorter.end());
+    return load_config(sources, root, now);
+}
+
+/// Everything that can be wrong, looked at before anything is made.
+Result<Creation, Diagnostics> prepare(ExperimentRequest const& request, Session& session) {
+    auto const root = find_root(session.environment);
+    if (!root) return Diagnostics(root.error());
+    auto const& file = *request.sources.site;
+    DET_TRY_ASSIGN(auto loaded, load(request, *root, session.clock.now()));
+    print(session.err, loaded.warnings, session.style);
+    DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, session));
+    print(session.err, plan.warnings, session.style);
+    auto job_template = read_file(shared_data() / "templates" / "job" / "trial.sbatch");
+    if (!job_template)
+        return Diagnostics(std::move(job_template).error().while_doing("reading the job template"));
+    auto const array_size_max = find_array_size_max(plan, session);
+    if (!array_size_max) return Diagnostics(array_size_max.error());
+    return Creation{std::move(loaded.config),
+                    std::move(loaded.written),
+                    request.code,
+                    std::move(plan),
+                    *root,
+                    *std::move(job_template),
+                    sibling_program("det-launch"),
+                    *array_size_max,
+                    request.desired,
+                    request.parent,
+                    request.packed_code};
+}
+
+Outcome show(Creation const& creation, Session& session) {
+    auto const script = preview_script(creation);
+    if (!script) return Diagnostics(script.error());
+    if (session.wants_json()) {
+        session.answer(Json{{"script", *script}});
+    } else {
+        session.out << *script;
+    }
+    return ExitCode::done;
+}
+
+/// Of a search; nothing of a single trial.
+std::string describe_trials(plan::SubmissionPlan const& plan) {
+    if (plan.trial_count == 1) return "";
+    return fmt::format("{} trials, {} at a time, each on ", plan.trial_count, plan.concurrent_trials_max);
+}
+
+Json as_json(Creation const& creation, CreatedExperiment const& created) {
+    auto ids = Json::array();
+    for (auto const job : created.jobs) ids.push_back(std::to_string(job));
+    auto const& estimate = created.start_estimate;
+    return {{"id", created.id.value},
+            {"name", creation.config.name},
+            {"job_id", ids.front()},
+            {"job_ids", ids},
+            {"trial_count", creation.plan.trial_count},
+            {"resource_pool", creation.plan.pool.name},
+            {"nodes", creation.plan.shape.nodes},
+            {"slots_per_node", creation.plan.shape.slots_per_node},
+            {"start_estimate", estimate.empty() ? Json(nullptr) : Json(estimate)},
+            {"path", created.path.string()}};
+}
+
+void tell(Creation const& creation, CreatedExperiment const& created, Session& session) {
+    bool const is_paused = creation.desired == Desired::pause;
+    auto const& shape = creation.plan.shape;
+    session.out << fmt::format("Created experiment {}\n", created.id.value);
+    session.out.flush();
+    session.say(
+        fmt::format("job {} in pool '{}': {}{} node{} of {} slots; {} it with 'det-submit experiment {} {}'",
+                    fmt::join(created.jobs, ", "), creation.plan.pool.name, describe_trials(creation.plan),
+                    shape.nodes, shape.nodes == 1 ? "" : "s", shape.slots_per_node,
+                    is_paused ? "start" : "follow", is_paused ? "activate" : "wait", created.id.value));
+    if (!created.start_estimate.empty())
+        session.say(fmt::format("Slurm expects it to start at {}", escape_control(created.start_estimate)));
+}
+
+Status put_away(ExperimentId id, Session& session) {
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(to_string(id), session));
+    auto [kind, body] = history::changes::archive();
+    return record_event(experiment, kind, std::move(body), session);
+}
+
+Outcome follow(ExperimentRequest const& request, Creation const& creation, ExperimentId id,
+               Session& session) {
+    auto const print = [&](std::uint32_t, LogLine const& line) {
+        // With --json the answer alone goes to stdout.
+        auto& out = session.wants_json() ? session.err : session.out;
+        out << escape_control(line.whole) << std::endl;
+    };
+    auto const state = follow_trial(creation.root, {id, 0}, print, session);
+    if (!state) return Diagnostics(state.error());
+    bool const went_well = *state == lifecycle::State::completed;
+    if (!went_well) {
+        return Diagnostics(
+            Error{codes::experiment_failed,
+                  fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(*state)),
+                  fmt::format("see 'det-submit experiment describe {}'", id.value)});
+    }
+    session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(*state)));
+    if (!request.is_test) return ExitCode::done;
+    if (auto const done = put_away(id, session); !done) return Diagnostics(done.error());
+    session.say("the test went well");
+    return ExitCode::done;
+}
+
+}  // namespace
+
+Outcome submit_experiment(ExperimentRequest request, Session& session) {
+    auto const site = load_site_file(session.environment);
+    if (!site) return site.error();
+    request.sources.site = &*site;
+    request.sources.find_default_partition = default_partition_of(session);
+    DET_TRY_ASSIGN(auto const creation, prepare(request, session));
+    if (request.is_dry_run) return show(creation, session);
+    DET_TRY_ASSIGN(auto const created, create_experiment(creation, session));
+    if (session.wants_json()) {
+        session.answer(as_json(creation, created));
+    } else {
+        tell(creation, created, session);
+    }
+    bool const is_followed = (request.follow || request.is_test) && request.desired == Desired::run;
+    return is_followed ? follow(request, creation, created.id, session) : Outcome(ExitCode::done);
+}
+
+}  // namespace det::cli
