@@ -1,0 +1,93 @@
+// What a researcher does with experiments on a real Slurm: searches, pauses, ends and repeats them.
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "digits_cluster.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Site : DigitsCluster {
+    Site() : DigitsCluster(options()) {}
+
+    static LoopbackOptions options() {
+        LoopbackOptions options;
+        options.plugin = LoopbackOptions::Plugin::when_built;
+        return options;
+    }
+
+    std::string state(int experiment) const {
+        return ask(fmt::format("experiment describe {}", experiment)).at("state");
+    }
+    void wait_for(int experiment, std::string const& wanted) const {
+        wait_until([&] { return state(experiment) == wanted; }, 60s,
+                   fmt::format("experiment {} is {}", experiment, wanted));
+    }
+    void must_run(std::string const& command) const { shell("det " + command); }
+    std::string queued() const { return shell("squeue --noheader --format=%j"); }
+};
+
+constexpr char endless[] =
+    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(life_cycle, Site)
+
+BOOST_AUTO_TEST_CASE(each_trial_of_a_search_trains_with_the_point_that_it_was_given) {
+    auto const id = create(
+        "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
+        "--config resources.slots_per_trial=4 --config hyperparameters.epochs=1 "
+        "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24]}'");
+    finish(id);
+    auto const trials = ask(fmt::format("experiment list-trials {}", id));
+    BOOST_REQUIRE(trials.size() == 3u);
+    std::vector<int> units;
+    for (auto const& trial : trials) units.push_back(trial.at("hyperparameters").at("hidden_units"));
+    BOOST_TEST(units == (std::vector<int>{24, 16, 8}), boost::test_tools::per_element());
+    BOOST_TEST(ask(fmt::format("experiment list-checkpoints {}", id)).size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_saves_its_work_when_it_is_cancelled_and_its_job_goes_when_it_is_killed) {
+    auto const canceled = create(endless), killed = create(endless);
+    for (auto const id : {canceled, killed}) {
+        wait_until([&] { return !ask(fmt::format("trial metrics {}", id)).empty(); }, 60s, "it trains");
+    }
+    must_run(fmt::format("e cancel {}", canceled));
+    must_run(fmt::format("e kill {}", killed));
+    wait_for(canceled, "CANCELED");
+    wait_for(killed, "CANCELED");
+    BOOST_TEST(!ask(fmt::format("e lc {}", canceled)).empty());
+    wait_until([&] { return queued().empty(); }, 60s, "the queue is empty");
+    must_run(fmt::format("e archive {}", killed));
+    BOOST_TEST(ask("e ls").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_is_cancelled_at_once_and_what_is_paused_waits) {
+    auto const paused = create("--template mpi --config hyperparameters.epochs=1 --paused");
+    BOOST_TEST(state(paused) == "PAUSED");
+    auto const canceled = create(std::string(endless) + " --paused");
+    must_run(fmt::format("e cancel {}", canceled));
+    BOOST_TEST(state(canceled) == "CANCELED");
+    must_run(fmt::format("e activate {}", paused));
+    finish(paused);
+    auto const fork = ask(fmt::format("e fork {} --config hyperparameters.hidden_units=8", paused));
+    finish(fork.at("id"));
+    must_run(fmt::format("e download-model-def {} -o copy", paused));
+    BOOST_TEST(shell("diff -r code copy && echo same") == "same");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_trains_one_short_trial_and_is_put_away) {
+    auto const output = login("researcher", {"bash", "-c",
+                                             "cd; det e create digits.yaml code --template mpi --test "
+                                             "--config hyperparameters.epochs=1"});
+    BOOST_TEST(output.exit_code == 0, output.err);
+    BOOST_TEST(output.err.find("the test went well") != std::string::npos, output.err);
+    BOOST_TEST(output.out.find("[rank=0]") != std::string::npos, output.out);
+    BOOST_TEST(ask("e ls").empty());
+    BOOST_TEST(ask("e ls --all").size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
