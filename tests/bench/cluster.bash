@@ -17,5 +17,5 @@ start_cluster() {
 cluster_dir() { cluster env --name "$cluster_name" | sed -n 's/^export DET_LOOPBACK_DIR=//p'; }
 
 # A line of shell as researcher on the login node, at home; $DET_LOOPBACK_DIR/software is the build tree there.
-log_in() { cluster login --name "$cluster_name" -- bash -c "cd && $1"; }
+log_in() { cluster login --name "$cluster_name" -- bash -c "cd && $1" bash "${@:2}"; }
 as_root() { cluster login --name "$cluster_name" --user root -- "$@"; }

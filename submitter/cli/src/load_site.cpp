@@ -54,20 +54,20 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
     return config::parse_site_file(*text, path.string());
 }
 
-Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, slurm::SlurmClient& slurm) {
-    auto const partitions = slurm.partitions();
+Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Session& session,
+                                          Freshness freshness) {
+    auto const partitions = find_partitions(session, freshness);
     if (!partitions) return Diagnostics(partitions.error());
     return site::make_site(*partitions, file);
 }
 
 FindDefaultPartition default_partition_of(Session& session) {
     return [&session]() -> std::optional<std::string> {
-        auto const partitions = session.slurm.partitions();
+        auto const partitions = find_partitions(session, Freshness::recent);
         if (!partitions) {
-            auto error = partitions.error();
-            error.notes.push_back(
-                "the site file names no default_compute_pool, and Slurm is not there to ask");
-            session.warn(std::move(error));
+            session.warn(Error(partitions.error())
+                             .noting("the site file names no default_compute_pool, and Slurm is not there to "
+                                     "ask"));
             return std::nullopt;
         }
         for (auto const& partition : *partitions) {

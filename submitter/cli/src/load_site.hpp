@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cluster_facts.hpp"
 #include "session.hpp"
 
 namespace det::cli {
@@ -15,7 +16,8 @@ namespace det::cli {
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment);
 
 /// The file over the live cluster.
-Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, slurm::SlurmClient& slurm);
+Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Session& session,
+                                          Freshness freshness = Freshness::now);
 
 /// Slurm's default partition, when it is called: most configurations need not know. That Slurm does not
 /// answer is told as a warning.

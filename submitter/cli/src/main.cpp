@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arguments.hpp"
+#include "cluster_facts.hpp"
 
 namespace {
 
@@ -40,7 +41,8 @@ int run(std::vector<std::string> const& arguments) {
         print(std::cerr, client.error(), style);
         return to_int(client.error().code.exit);
     }
-    cli::Session session{environment, std::cout, std::cerr, style, clock, **client, invocation->format};
+    cli::Session session{environment, std::cout, std::cerr,          style,
+                         clock,       **client,  invocation->format, cli::find_cache(environment)};
     auto const outcome = invocation->command->run(session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);

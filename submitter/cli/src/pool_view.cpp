@@ -30,7 +30,7 @@ Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session) {
     auto const file = load_site_file(session.environment);
     if (!file) return file.error();
     print(session.err, file->warnings, session.style);
-    auto site = load_site(*file, session.slurm);
+    auto site = load_site(*file, session);
     if (!site) return std::move(site).error();
     auto const nodes = session.slurm.nodes();
     if (!nodes) return Diagnostics(nodes.error());

@@ -8,6 +8,7 @@
 #include <det/protocol/layout.hpp>
 #include <det/slurm/client.hpp>
 
+#include <filesystem>
 #include <iosfwd>
 #include <string>
 
@@ -24,6 +25,7 @@ struct Session {
     Clock& clock;
     slurm::SlurmClient& slurm;
     Format format = Format::text;
+    std::filesystem::path cache = {};  // of this user on this host; empty: none
 
     bool wants_json() const { return format == Format::json; }
     /// The answer as JSON, on lines of its own.

@@ -22,15 +22,20 @@ namespace {
 
 Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                    config::SiteFile const& file, Session& session) {
-    auto const site = load_site(file, session.slurm);
-    if (!site) return site.error();
-    return plan::plan_submission(config, *site);
+    auto const lately = load_site(file, session, Freshness::recent);
+    if (!lately) return lately.error();
+    auto plan = plan::plan_submission(config, *lately);
+    if (plan || session.cache.empty()) return plan;
+    // What was refused may fit since: pools and nodes change.
+    auto const now = load_site(file, session, Freshness::now);
+    if (!now) return now.error();
+    return plan::plan_submission(config, *now);
 }
 
 /// One trial fits into any array: Slurm is not asked for nothing.
 Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Session& session) {
     if (plan.trial_count == 1) return 1u;
-    DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
+    DET_TRY_ASSIGN(auto const config, find_cluster_config(session, Freshness::recent));
     return plan::array_size_max(config, plan.trial_count);
 }
 

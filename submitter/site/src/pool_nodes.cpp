@@ -41,7 +41,9 @@ std::optional<NodeKind> kind_of(slurm::NodeGroup const& group, config::PoolEntry
                                 bool has_gpus) {
     NodeKind kind;
     kind.cpus = group.cpus;
-    auto const wanted = entry != nullptr ? entry->slots_per_node : std::nullopt;
+    // (A temporary in its place makes gcc 12 warn of what is no fault.)
+    decltype(config::PoolEntry::slots_per_node) const nothing_said;
+    auto const& wanted = entry != nullptr ? entry->slots_per_node : nothing_said;
     if (type == SlotType::cpu) {
         kind.slots_per_node = static_cast<int>(wanted.value_or(std::max(1, group.cpus)));
         return kind;

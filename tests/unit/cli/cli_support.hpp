@@ -25,7 +25,8 @@ struct CliFixture {
     RootLayout root{directory / "det"};
     FakeSlurm slurm;
     FakeClock clock;
-    std::string out, err;  // of the last command line
+    std::string out, err;         // of the last command line
+    std::filesystem::path cache;  // empty: none
     Environment environment{{{"DET_ROOT", root.path().string()}}};
 
     CliFixture() {
@@ -45,7 +46,7 @@ struct CliFixture {
         RenderStyle const style{Colour::never, "det-submit"};
         auto invocation = must(parse_command_line(arguments));
         BOOST_REQUIRE(invocation.command != nullptr);
-        Session session{environment, answer, talk, style, clock, slurm, invocation.format};
+        Session session{environment, answer, talk, style, clock, slurm, invocation.format, cache};
         auto const outcome = invocation.command->run(session);
         if (!outcome) print(talk, outcome.error(), style);
         out = answer.str();

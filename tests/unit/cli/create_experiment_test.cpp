@@ -147,6 +147,28 @@ BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_script_and_asks_for_nothing) {
     BOOST_TEST(Json::parse(out)["script"].get<std::string>().starts_with("#!"));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_just_asked_of_slurm_is_not_asked_again_for_a_minute) {
+    cache = directory / "cache";
+    auto const asked = [this] { return std::count(slurm.calls.begin(), slurm.calls.end(), "partitions"); };
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked() == 1);
+    clock.sleep_for(std::chrono::seconds(61));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked() == 2);
+    // What does not fit by what was known may fit now.
+    slurm.partition_list[0].nodes[0].count = 8;
+    BOOST_TEST(create(" --config resources.slots_per_trial=32") == 0, err);
+    BOOST_TEST(asked() == 3);
+    // What somebody else could have written is not believed; what is no JSON neither.
+    must(write_file(cache / "partitions.json", "nonsense"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked() == 4);
+    std::filesystem::permissions(cache, std::filesystem::perms::all);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked() == 5);
+}
+
 BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
     BOOST_TEST(create(" --json") == 0, err);
     BOOST_TEST(Json::parse(out) == (Json{{"id", 1},

@@ -20,6 +20,8 @@ public:
     /// Whether a setting that is a list of options ("a,b=3") has that one.
     bool has_option(std::string_view name, std::string_view option) const;
 
+    Settings const& settings() const { return settings_; }
+
 private:
     Settings settings_;
 };
