@@ -13,10 +13,10 @@ namespace {
 
 using slurm::JobStatus;
 
-/// A job and its place in the whole queue.
+/// A job and how many of those that are shown come before it.
 struct Row {
     std::size_t place;
-    JobStatus job;
+    JobStatus const* job;  // they are large, and there may be many
     int slots;
 };
 
@@ -48,7 +48,7 @@ private:
             auto const& job = sight.queue.jobs[i];
             if (pool_ && job.partition != *pool_) continue;
             if (user_ && job.user != *user_) continue;
-            rows.push_back({rows.size(), job, slots_of(job, sight.site)});
+            rows.push_back({rows.size(), &job, slots_of(job, sight.site)});
         }
         if (reverse_) std::reverse(rows.begin(), rows.end());
         if (limit_ && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
@@ -61,7 +61,8 @@ private:
 
     static Json as_json(std::vector<Row> const& rows) {
         auto answer = Json::array();
-        for (auto const& [place, job, slots] : rows) {
+        for (auto const& [place, shown, slots] : rows) {
+            auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             answer.push_back({{"id", slurm::to_string(job.ref)},
                               {"type", type_of(job)},
@@ -87,7 +88,8 @@ private:
     static std::string as_table(std::vector<Row> const& rows) {
         Table table({"#", "ID", "Type", "Job Name", "Priority", "Submitted", "Slots (acquired/needed)",
                      "Status", "User", "Expected Start", "Waits Because"});
-        for (auto const& [place, job, slots] : rows) {
+        for (auto const& [place, shown, slots] : rows) {
+            auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
                        std::string(type_of(job)), job.name, std::to_string(job.priority),

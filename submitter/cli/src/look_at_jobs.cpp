@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster_facts.hpp"
 #include "root.hpp"
 
 namespace det::cli {
@@ -28,7 +29,7 @@ Result<JobsSight> look_at_jobs(Session& session, PartitionsNeed need) {
     DET_TRY_ASSIGN(auto jobs, session.slurm.queue({}));
     JobsSight sight;
     if (need == PartitionsNeed::always || partitions_matter(jobs)) {
-        DET_TRY_ASSIGN(auto const partitions, session.slurm.partitions());
+        DET_TRY_ASSIGN(auto const partitions, find_partitions(session, Freshness::recent));
         sight.queue.tiers = queue::Tiers(partitions);
         sight.site = site::make_site(partitions);
     }

@@ -41,8 +41,15 @@ std::vector<slurm::JobStatus> in_scheduling_order(std::vector<slurm::JobStatus> 
         auto const tier = is_waiting(job) ? tiers.of(job.partition) : 0;
         return std::tuple(rank_of(job), -tier, -job.priority, job.ref);
     };
-    std::stable_sort(jobs.begin(), jobs.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
-    return jobs;
+    // Jobs are large, and there may be many: their keys are made once, and each is moved once.
+    std::vector<std::pair<decltype(key(jobs.front())), std::size_t>> places;
+    places.reserve(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) places.emplace_back(key(jobs[i]), i);
+    std::sort(places.begin(), places.end());
+    std::vector<slurm::JobStatus> ordered;
+    ordered.reserve(jobs.size());
+    for (auto const& [place, i] : places) ordered.push_back(std::move(jobs[i]));
+    return ordered;
 }
 
 }  // namespace det::queue

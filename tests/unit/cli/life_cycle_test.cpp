@@ -7,6 +7,7 @@
 #include "create_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
+#include "root.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -263,27 +264,36 @@ BOOST_AUTO_TEST_CASE(a_trial_is_described) {
 
 BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {
     auto mine = job_of(2, slurm::JobState::running, "RUNNING");
-    mine.comment = "det:0123abcd/2";
+    mine.comment = job_comment(root, {2});
     mine.nodes = 2;
     mine.tres_per_node = "gres:gpu:4";
     mine.node_list = "n[0-1]";
-    mine.user = "researcher";
+    mine.user = user_name(environment);
     mine.partition = "compute";
     auto theirs = mine;
     theirs.ref = {99, {}};
-    theirs.comment = "";
+    // Anybody may write such a comment, it is an experiment of mine only if the job is.
     theirs.user = "colleague";
     theirs.name = "for\nged\x1b[1m";
-    theirs.tres_per_node = "N/A";
+    theirs.tres_per_node = "";
+    theirs.partition = "cpu";
     theirs.cpus = 16;
     auto waiting = mine;
     waiting.ref = {100, {}};
     waiting.state = slurm::JobState::pending;
     slurm.other_jobs = {mine, theirs, waiting};
+    slurm.partition_list.push_back({"cpu", false, true, "OFF", {}, {{2, 16, "idle", "(null)"}}});
     BOOST_TEST(run("task list") == 0, err);
-    check_golden("cli/task_list.txt", out);
+    BOOST_TEST(contains(out, "| for\\nged\\x1b[1m | cpu "), out);
+    auto const tasks = ask("task list");
+    BOOST_REQUIRE(tasks.size() == 2u);
+    BOOST_TEST(tasks[0]["job_id"] == "99");
+    BOOST_TEST(tasks[0]["experiment"].is_null());
+    BOOST_TEST(tasks[1]["experiment"] == 2);
+    BOOST_TEST(tasks[1]["slots"] == 8);
+    BOOST_TEST(tasks[1]["nodes"] == "n[0-1]");
     BOOST_TEST(ask("task list --resource-pool urgent").empty());
-    BOOST_TEST(ask("task list")[0]["slots"] == 16);
+    BOOST_TEST(ask("task list --resource-pool cpu")[0]["slots"] == 32);  // two whole nodes
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_there_and_who_does_not_answer_are_told_apart) {
