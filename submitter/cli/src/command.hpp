@@ -87,6 +87,7 @@ std::unique_ptr<Command> make_experiment_list_trials();
 std::unique_ptr<Command> make_experiment_set_description();
 std::unique_ptr<Command> make_experiment_set_max_slots();
 std::unique_ptr<Command> make_experiment_set_name();
+std::unique_ptr<Command> make_experiment_set_priority();
 std::unique_ptr<Command> make_experiment_unarchive();
 std::unique_ptr<Command> make_experiment_wait();
 std::unique_ptr<Command> make_job_list();

@@ -23,6 +23,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "unarchive", "show it again", make_experiment_unarchive},
     {"experiment", "set name", "give an experiment another name", make_experiment_set_name},
     {"experiment", "set description", "describe an experiment", make_experiment_set_description},
+    {"experiment", "set priority", "move a waiting experiment in the queue", make_experiment_set_priority},
     {"experiment", "set max-slots", "limit the slots that its trials have at once",
      make_experiment_set_max_slots},
     {"experiment", "label add", "label an experiment", make_experiment_label_add},

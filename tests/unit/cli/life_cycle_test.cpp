@@ -237,6 +237,19 @@ BOOST_AUTO_TEST_CASE(slots_at_once_are_limited_where_slurm_lets_us) {
     BOOST_TEST(ask("experiment describe 2")["max_slots"] == 17);
 }
 
+BOOST_AUTO_TEST_CASE(a_priority_is_a_move_in_the_queue) {
+    auto waiting = job_of(2, slurm::JobState::pending, "PENDING");
+    waiting.comment = job_comment(root, {2});
+    waiting.user = user_name(environment);
+    waiting.partition = "compute";
+    waiting.priority = 1000;
+    slurm.job = waiting;
+    BOOST_TEST(run("experiment set priority 2 1") == run("job update exp-2 --priority 1"), err);
+    BOOST_TEST(run("experiment set priority 2 0") == to_int(ExitCode::usage), err);
+    BOOST_TEST(run("experiment set priority x 1") == to_int(ExitCode::usage), err);
+    BOOST_TEST(run("experiment set priority 77 1") == to_int(ExitCode::absent), err);
+}
+
 BOOST_AUTO_TEST_CASE(the_configuration_is_shown_as_it_runs_and_as_it_was_written) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(run("experiment config 11") == 0, err);
