@@ -187,18 +187,15 @@ BOOST_AUTO_TEST_CASE(an_owner_changes_what_waits_as_far_as_slurm_lets_him) {
 
 BOOST_AUTO_TEST_CASE(a_signal_for_the_batch_script_reaches_it) {
     cluster.shell(
-        "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\nwhile :; do sleep 0.1; done\\n' "
-        ">poked-job");
+        "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\ntouch $HOME/trapped\\n"
+        "while :; do sleep 0.1; done\\n' >poked-job");
     auto submission = sleeper({"--nodes=1"});
     submission.script = cluster.home() / "poked-job";
     JobRef const job{must(slurm.submit(submission)), {}};
-    wait_for(job, JobState::running);
-    cluster.wait_until(
-        [&] {
-            (void)slurm.signal_batch(job, "USR2");  // which is lost before the script has set its trap
-            return path_exists(cluster.home() / "poked");
-        },
-        30s, "the signal");
+    // Before the trap is set the signal would end the script.
+    cluster.wait_until([&] { return path_exists(cluster.home() / "trapped"); }, 30s, "the trap");
+    must(slurm.signal_batch(job, "USR2"));
+    cluster.wait_until([&] { return path_exists(cluster.home() / "poked"); }, 30s, "the signal");
 }
 
 BOOST_AUTO_TEST_CASE(both_backends_read_the_same_of_every_kind_of_job) {
