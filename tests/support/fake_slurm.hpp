@@ -42,6 +42,7 @@ public:
         auto call = "change " + to_string(ref);
         if (change.nice) call += " nice=" + std::to_string(*change.nice);
         if (change.priority) call += " priority=" + std::to_string(*change.priority);
+        if (change.excluded_nodes) call += " exclude=" + *change.excluded_nodes;
         if (change.partition) call += " partition=" + *change.partition;
         if (change.running_tasks_max) call += " running=" + std::to_string(*change.running_tasks_max);
         return answer<det::Ok>(call, {});
@@ -57,6 +58,12 @@ public:
     det::Status cancel(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("cancel " + to_string(ref), {});
     }
+    det::Status cancel_waiting(det::slurm::JobRef const& ref) override {
+        return answer<det::Ok>("cancel-waiting " + to_string(ref), {});
+    }
+    det::Status requeue_held(det::slurm::JobRef const& ref) override {
+        return answer<det::Ok>("requeue-held " + to_string(ref), {});
+    }
     det::Result<std::vector<det::slurm::JobStatus>> queue(det::slurm::QueueFilter const&) override {
         // What a test does when it is asked shows already.
         DET_TRY(answer<det::Ok>("queue", {}));
@@ -69,9 +76,6 @@ public:
     }
     det::Result<std::vector<det::slurm::Partition>> partitions() override {
         return answer<std::vector<det::slurm::Partition>>("partitions", partition_list);
-    }
-    det::Status signal_steps(det::slurm::JobRef const& ref, std::string_view signal) override {
-        return answer<det::Ok>("signal-steps " + to_string(ref) + " " + std::string(signal), {});
     }
     det::Result<std::vector<det::slurm::Node>> nodes() override {
         return answer<std::vector<det::slurm::Node>>("nodes", node_list);

@@ -49,7 +49,7 @@ Result<int> trial(Arguments const& arguments) {
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
-    return supervisor::supervise_trial(
+    return supervisor::supervise_trials(
         assignment,
         {slurm, clock, environment, sibling_program("det-wrap-rank"), [&](std::string const& line) {
              std::cout << format_utc(clock.now()) << " det-launch: " << escape_control(line) << std::endl;
@@ -92,7 +92,8 @@ struct Subcommand {
 };
 
 constexpr Subcommand subcommands[] = {
-    {"trial", "supervise a trial: --experiment DIR --trial INDEX, the last line of a batch script", trial},
+    {"trial",
+     "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "fill DET_RUN_DIR: --run-dir DIR --node INDEX, called by det-wrap-rank", prepare_node},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"mpi", "[MPIRUN_OPTION... --] CMD...: start a rank per slot by Open MPI's mpirun", mpi},

@@ -1,5 +1,6 @@
 #include <det/lifecycle/run_end.hpp>
 
+#include <array>
 #include <fmt/format.h>
 
 namespace det::lifecycle {
@@ -31,8 +32,13 @@ std::optional<RunVerdict> if_superseded(RunFacts const& facts) {
 }
 
 std::optional<RunVerdict> if_unwanted(RunFacts const& facts) {
-    if (facts.desired == Desired::cancel || facts.desired == Desired::kill) {
-        return RunVerdict{Cause::canceled, Follow::stop, "the user asked for its end"};
+    if (facts.desired == Desired::kill) {
+        return RunVerdict{Cause::canceled, Follow::stop, "the user killed it"};
+    }
+    if (facts.desired == Desired::cancel) {
+        return RunVerdict{Cause::canceled, Follow::stop,
+                          facts.was_killed ? "the user asked for its end; it did not stop in time"
+                                           : "the user asked for its end"};
     }
     return std::nullopt;
 }
@@ -57,16 +63,52 @@ std::optional<RunVerdict> if_job_ends(RunFacts const& facts) {
     return std::nullopt;
 }
 
+/// Exit 0 without a word about saving is the end of the training, whoever wanted what.
+bool has_finished(RunFacts const& facts) {
+    return facts.step_exit_code == 0 && !facts.preemption_acknowledged && !facts.was_killed;
+}
+
+std::optional<RunVerdict> if_paused(RunFacts const& facts) {
+    if (facts.desired != Desired::pause || has_finished(facts)) return std::nullopt;
+    if (facts.preemption_acknowledged)
+        return RunVerdict{Cause::paused, Follow::requeue_held,
+                          "the user paused it; the trainer saved its work"};
+    if (facts.was_killed)
+        return RunVerdict{Cause::paused, Follow::requeue_held, "the user paused it; it did not stop in time"};
+    return RunVerdict{Cause::paused, Follow::requeue_held,
+                      fmt::format("the user paused it; the trainer {} without having saved",
+                                  describe_exit(facts.step_exit_code))};
+}
+
+std::string why_asked(RunFacts const& facts) {
+    bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
+    if (in_grace) return "Slurm wanted the nodes";
+    switch (facts.asked) {
+        case Asked::time_limit:
+            return "Slurm's time limit was near";
+        case Asked::neighbour:
+            return "the job went back to the queue for another trial in it";
+        case Asked::user:
+        case Asked::nothing:
+            break;
+    }
+    return "the trainer was asked to stop";
+}
+
 std::optional<RunVerdict> if_preempted(RunFacts const& facts) {
     bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
     if (facts.preemption_acknowledged) {
-        return RunVerdict{Cause::preempted, Follow::requeue,
-                          in_grace ? "Slurm wanted the nodes; the trainer saved its work"
-                                   : "the trainer was asked to stop and saved its work"};
+        // The user had wanted a pause, and then did not: the nodes are still ours.
+        auto const follow =
+            facts.asked == Asked::user && !in_grace ? Follow::restart_in_place : Follow::requeue;
+        return RunVerdict{
+            facts.asked == Asked::time_limit && !in_grace ? Cause::time_limit : Cause::preempted, follow,
+            why_asked(facts) + "; the trainer saved its work"};
     }
-    if (in_grace && facts.step_exit_code != 0) {
+    // Without a word of having saved it may have ended by itself: then its exit code tells.
+    if ((in_grace || facts.asked == Asked::neighbour) && facts.step_exit_code != 0) {
         return RunVerdict{Cause::preempted, Follow::requeue,
-                          fmt::format("Slurm wanted the nodes; the trainer {} without having saved",
+                          fmt::format("{}; the trainer {} without having saved", why_asked(facts),
                                       describe_exit(facts.step_exit_code))};
     }
     return std::nullopt;
@@ -80,28 +122,64 @@ std::optional<RunVerdict> if_interrupted(RunFacts const& facts) {
     return std::nullopt;
 }
 
+constexpr std::uint32_t failures_without_progress_max = 2;  // and one more ends it
+
+std::string on_nodes(std::vector<std::string> const& hosts) {
+    return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
+}
+
+/// Where the next run must not have some of the nodes.
+RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
+    auto const& bad = facts.bad_nodes;
+    auto const cause = bad.is_failure_of_trial ? Cause::failed : Cause::node_failed;
+    auto const because = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
+    if (bad.is_enough_here)
+        return {cause, Follow::restart_in_place, because + "; goes on with others", bad.hosts};
+    if (bad.is_enough_elsewhere)
+        return {cause, Follow::requeue, because + "; queued again without", bad.hosts};
+    return {cause, Follow::stop, because + "; without there are not enough nodes", bad.hosts};
+}
+
 RunVerdict by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0) return {Cause::finished, Follow::stop, "the trainer finished"};
     auto const what = describe_exit(facts.step_exit_code);
-    if (facts.restarts < facts.restarts_max) {
-        return {
-            Cause::failed, Follow::restart_in_place,
-            fmt::format("the trainer {}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max)};
+    bool const by_node = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
+    if (by_node) return without_bad_nodes(facts, what);
+    if (!facts.cancels_retries.empty()) {
+        return {Cause::failed, Follow::stop,
+                fmt::format("the trainer {}; the log policy '{}' allows no restart", what,
+                            facts.cancels_retries)};
     }
-    return {Cause::failed, Follow::stop,
-            facts.restarts_max == 0
-                ? fmt::format("the trainer {}", what)
-                : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
+    if (facts.restarts >= facts.restarts_max) {
+        return {Cause::failed, Follow::stop,
+                facts.restarts_max == 0
+                    ? fmt::format("the trainer {}", what)
+                    : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
+    }
+    if (!facts.has_progressed && facts.failures_without_progress >= failures_without_progress_max) {
+        return {Cause::failed, Follow::stop,
+                fmt::format("the trainer {}, {} times in a row without having saved anything new: no restart",
+                            what, facts.failures_without_progress + 1)};
+    }
+    auto const again = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
+    if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, again);
+    return {Cause::failed, Follow::restart_in_place, "the trainer " + again};
 }
 
 }  // namespace
+
+std::string_view to_string(Asked asked) {
+    constexpr std::array<std::string_view, 4> names{"nothing", "user", "time-limit", "neighbour"};
+    return names.at(static_cast<std::size_t>(asked));
+}
 
 bool is_mine(Incarnation const& incarnation, slurm::JobStatus const& job) {
     return job.restarts == incarnation.restart_count && job.batch_host == incarnation.batch_host;
 }
 
 RunVerdict judge_run_end(RunFacts const& facts) {
-    for (auto const read : {if_superseded, if_unwanted, if_job_ends, if_preempted, if_interrupted}) {
+    for (auto const read :
+         {if_superseded, if_unwanted, if_job_ends, if_paused, if_preempted, if_interrupted}) {
         if (auto verdict = read(facts)) return *std::move(verdict);
     }
     return by_exit_code(facts);

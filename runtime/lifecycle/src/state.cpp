@@ -37,8 +37,16 @@ State state_without_slurm(TrialFacts const& facts) {
     return begun ? State::running : State::queued;
 }
 
+/// Nobody has claimed it (any more), in an experiment whose trials share nodes.
+State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
+    if (job.state == JobState::canceled) return State::canceled;
+    if (facts.desired == Desired::pause) return State::paused;
+    return slurm::is_over(job.state) ? State::interrupted : State::queued;
+}
+
 State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
     bool const in_run = !facts.runs.empty() && !facts.runs.back().ended;
+    if (facts.waits_for_lane) return state_without_lane(facts, job);
     switch (job.state) {
         case JobState::pending:
             return facts.desired == Desired::pause ? State::paused : State::queued;

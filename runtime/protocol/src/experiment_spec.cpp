@@ -1,5 +1,6 @@
 #include <det/protocol/experiment_spec.hpp>
 
+#include <algorithm>
 
 namespace det {
 namespace {
@@ -30,6 +31,24 @@ std::optional<ContextSpec> context_from(Json const& json) {
     return ContextSpec{json.at("sha256"), json.at("size_bytes")};
 }
 
+Json to_json(std::vector<LogPolicySpec> const& policies) {
+    auto list = Json::array();
+    for (auto const& policy : policies) {
+        list.push_back(
+            {{"name", policy.name}, {"pattern", policy.pattern}, {"action", to_string(policy.action)}});
+    }
+    return list;
+}
+
+std::vector<LogPolicySpec> log_policies_from(Json const& json) {
+    std::vector<LogPolicySpec> policies;
+    for (auto const& policy : json) {
+        policies.push_back(
+            {policy.at("name"), policy.at("pattern"), named(policy, "action", parse_log_action)});
+    }
+    return policies;
+}
+
 }  // namespace
 
 std::string render_spec(ExperimentSpec const& spec) {
@@ -42,6 +61,9 @@ std::string render_spec(ExperimentSpec const& spec) {
                                 {"root", spec.root},
                                 {"pool", spec.pool},
                                 {"shape", to_json(spec.shape)},
+                                {"lanes", spec.lanes},
+                                {"spare_nodes", spec.spare_nodes},
+                                {"excluded_nodes", spec.excluded_nodes},
                                 {"launch", to_string(spec.launch)},
                                 {"mpi", to_string(spec.mpi)},
                                 {"entrypoint", spec.entrypoint},
@@ -55,6 +77,9 @@ std::string render_spec(ExperimentSpec const& spec) {
                                 {"experiment_seed", spec.experiment_seed},
                                 {"trial_count", spec.trial_count},
                                 {"max_restarts", spec.max_restarts},
+                                {"preemption_timeout_s", spec.preemption_timeout_s},
+                                {"log_policies", to_json(spec.log_policies)},
+                                {"forward_signals", spec.forward_signals},
                                 {"checkpoint_path", spec.checkpoint_path},
                                 {"config", spec.config}});
 }
@@ -73,6 +98,9 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         auto const& shape = body.at("shape");
         spec.shape = {shape.at("nodes"), shape.at("slots_per_node"),
                       named(shape, "slot_type", parse_slot_type)};
+        spec.lanes = std::max(1u, body.at("lanes").get<std::uint32_t>());
+        spec.spare_nodes = body.at("spare_nodes");
+        spec.excluded_nodes = body.at("excluded_nodes");
         spec.launch = named(body, "launch", parse_launch);
         spec.mpi = named(body, "mpi", parse_mpi);
         spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();
@@ -85,6 +113,9 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.experiment_seed = body.at("experiment_seed");
         spec.trial_count = body.at("trial_count");
         spec.max_restarts = body.at("max_restarts");
+        spec.preemption_timeout_s = body.at("preemption_timeout_s");
+        spec.log_policies = log_policies_from(body.at("log_policies"));
+        spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
         return spec;

@@ -11,6 +11,8 @@ using Names = std::array<std::pair<E, std::string_view>, N>;
 
 constexpr Names<Launch, 2> launch_names{{{Launch::node, "node"}, {Launch::rank, "rank"}}};
 constexpr Names<Mpi, 3> mpi_names{{{Mpi::none, "none"}, {Mpi::pmix, "pmix"}, {Mpi::pmi2, "pmi2"}}};
+constexpr Names<LogAction, 2> log_action_names{
+    {{LogAction::cancel_retries, "cancel_retries"}, {LogAction::exclude_node, "exclude_node"}}};
 constexpr Names<SlotType, 3> slot_type_names{
     {{SlotType::cpu, "cpu"}, {SlotType::cuda, "cuda"}, {SlotType::rocm, "rocm"}}};
 
@@ -32,6 +34,10 @@ std::optional<E> find_named(Names<E, N> const& names, std::string_view text) {
 
 }  // namespace
 
+std::string_view to_string(LogAction action) { return name_of(log_action_names, action); }
+std::optional<LogAction> parse_log_action(std::string_view text) {
+    return find_named(log_action_names, text);
+}
 std::string_view to_string(Launch launch) { return name_of(launch_names, launch); }
 std::string_view to_string(Mpi mpi) { return name_of(mpi_names, mpi); }
 std::string_view to_string(SlotType type) { return name_of(slot_type_names, type); }

@@ -8,8 +8,8 @@ namespace {
 constexpr std::array<std::string_view, 9> cause_names{"finished",    "preempted",  "paused",
                                                       "canceled",    "failed",     "time-limit",
                                                       "node-failed", "superseded", "not-launched"};
-constexpr std::array<std::string_view, 4> follow_names{"stop", "restart-in-place", "requeue",
-                                                       "left-to-slurm"};
+constexpr std::array<std::string_view, 5> follow_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
+                                                       "requeue-held"};
 
 template <class E, std::size_t N>
 E find_named(std::array<std::string_view, N> const& names, std::string const& text) {
@@ -55,17 +55,17 @@ Record started_from_json(Json const& json) {
 
 Json ended_to_json(Record const& record) {
     auto const& r = std::get<RunEnded>(record);
-    return {{"time", format_utc(r.time)},
-            {"cause", to_string(r.cause)},
-            {"follow", to_string(r.follow)},
-            {"exit_code", r.exit_code},
-            {"message", r.message}};
+    return {{"time", format_utc(r.time)}, {"cause", to_string(r.cause)}, {"follow", to_string(r.follow)},
+            {"exit_code", r.exit_code},   {"message", r.message},        {"bad_hosts", r.bad_hosts}};
 }
 
 Record ended_from_json(Json const& json) {
-    return RunEnded{time_from(json), find_named<Cause>(cause_names, json.at("cause")),
-                    find_named<Follow>(follow_names, json.at("follow")), json.at("exit_code"),
-                    json.at("message")};
+    return RunEnded{time_from(json),
+                    find_named<Cause>(cause_names, json.at("cause")),
+                    find_named<Follow>(follow_names, json.at("follow")),
+                    json.at("exit_code"),
+                    json.at("message"),
+                    json.value("bad_hosts", "")};
 }
 
 Json metrics_to_json(Record const& record) {

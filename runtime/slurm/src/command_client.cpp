@@ -155,12 +155,16 @@ Status CommandClient::release(JobRef const& job) {
 }
 
 Status CommandClient::cancel(JobRef const& job) { return tell("scancel", {"scancel", to_string(job)}); }
+Status CommandClient::cancel_waiting(JobRef const& array) {
+    return tell("scancel", {"scancel", "--state=PENDING", to_string(array)});
+}
 
 Status CommandClient::change(JobRef const& job, JobChange const& change) {
     std::vector<std::string> argv{"scontrol", "update", "JobId=" + to_string(job)};
     if (change.nice) argv.push_back(fmt::format("Nice={}", *change.nice));
     if (change.priority) argv.push_back(fmt::format("Priority={}", *change.priority));
     if (change.partition) argv.push_back("Partition=" + *change.partition);
+    if (change.excluded_nodes) argv.push_back("ExcNodeList=" + *change.excluded_nodes);
     if (change.running_tasks_max)
         argv.push_back(fmt::format("ArrayTaskThrottle={}", *change.running_tasks_max));
     return tell("scontrol update", std::move(argv));
@@ -174,10 +178,6 @@ Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
 
 Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
     return tell("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
-}
-
-Status CommandClient::signal_steps(JobRef const& job, std::string_view signal) {
-    return tell("scancel", {"scancel", fmt::format("--signal={}", signal), to_string(job)});
 }
 
 Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
@@ -236,6 +236,10 @@ Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
     if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
     argv.push_back(to_string(job));
     return tell("scontrol requeue", std::move(argv));
+}
+
+Status CommandClient::requeue_held(JobRef const& job) {
+    return tell("scontrol requeuehold", {"scontrol", "requeuehold", "Incomplete", to_string(job)});
 }
 
 Status CommandClient::start_not_before(JobRef const& job, std::chrono::seconds from_now) {

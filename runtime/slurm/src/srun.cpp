@@ -21,6 +21,12 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         "--kill-on-bad-exit=1",
         "--export=ALL",
     };
+    if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
+    if (request.share) {
+        argv.push_back("--exact");
+        if (request.share->memory_mib > 0)
+            argv.push_back(fmt::format("--mem={}M", request.share->memory_mib));
+    }
     if (request.shape.slot_type != SlotType::cpu) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
         // Ranks of a node see all its GPUs: peer to peer copies need that.

@@ -15,7 +15,7 @@ namespace det::slurm {
 Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
     sigset_t blocked;
     ::sigemptyset(&blocked);
-    for (int const number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&blocked, number);
+    for (int const number : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) ::sigaddset(&blocked, number);
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
     ::posix_spawnattr_setsigmask(&attributes, &blocked);

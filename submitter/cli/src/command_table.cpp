@@ -15,6 +15,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
+    {"experiment", "pause", "free its nodes, its trials save their work", make_experiment_pause},
     {"experiment", "activate", "let an experiment go on that waits for you", make_experiment_activate},
     {"experiment", "fork", "a new experiment from one that is there", make_experiment_fork},
     {"experiment", "cancel", "end an experiment, its trials may save their work", make_experiment_cancel},

@@ -26,7 +26,8 @@ render::ScriptInput script_input(Creation const& creation, ExperimentId id, plan
 }
 
 std::vector<plan::ArrayPart> arrays_of(Creation const& creation) {
-    return plan::split_into_arrays(creation.plan.trial_count, creation.plan.concurrent_trials_max,
+    auto const& plan = creation.plan;
+    return plan::split_into_arrays({plan.trial_count, plan.concurrent_trials_max, plan.lanes},
                                    creation.array_size_max);
 }
 
@@ -137,7 +138,7 @@ Result<history::ArrayJob> submit_array(Creation const& creation, ExperimentId id
     options.insert(options.begin(), "--hold");
     DET_TRY_ASSIGN(auto const job,
                    session.slurm.submit({options, layout.script(array.first_trial), session.environment}));
-    return history::ArrayJob{job, array.first_trial, array.trial_count};
+    return history::ArrayJob{job, array.first_trial, array.trial_count, array.lanes};
 }
 
 /// All arrays or none: what Slurm has already when one is refused is taken back.

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "end_trials.hpp"
 #include "open_experiment.hpp"
+#include "tell_jobs.hpp"
 #include "views.hpp"
 
 namespace det::cli {
@@ -39,8 +39,8 @@ private:
                                                          experiment.id().value, to_string(view.state))};
         }
         DET_TRY(desire(experiment.layout.desired(), desired_));
-        auto const steps = plan_end(view.record, view.trials, desired_);
-        auto done = end_trials(steps, session.slurm);
+        auto const steps = plan_end(view, desired_);
+        auto done = tell_jobs(steps, session.slurm);
         if (!done) {
             return std::move(done).error().noting(fmt::format(
                 "experiment {} is marked for its end; say it again later", experiment.id().value));
@@ -49,7 +49,7 @@ private:
         return Ok{};
     }
 
-    void answer(OpenExperiment const& experiment, std::vector<EndStep> const& steps, Session& session) const {
+    void answer(OpenExperiment const& experiment, std::vector<JobStep> const& steps, Session& session) const {
         if (session.wants_json()) {
             auto jobs = Json::array();
             for (auto const& step : steps) jobs.push_back(slurm::to_string(step.job));
@@ -87,7 +87,7 @@ private:
         auto const layout = experiment.layout.trial(id.index);
         DET_TRY(make_directories(layout.path()));
         DET_TRY(desire(layout.desired(), Desired::kill));
-        DET_TRY(end_trials(plan_end(view.record, {trial}, Desired::kill), session.slurm));
+        DET_TRY(tell_jobs(plan_kill(view.record, trial), session.slurm));
         if (session.wants_json()) {
             session.answer(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}});
         } else {

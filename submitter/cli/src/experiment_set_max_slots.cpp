@@ -10,8 +10,8 @@
 namespace det::cli {
 namespace {
 
-/// How many of an array's tasks may run at once when the experiment may run so many: each array has its
-/// share by its size, at least one.
+/// How many of an array's tasks may run at once when those of the experiment may: each array has its share by
+/// its size, at least one.
 std::uint32_t share_of(history::ArrayJob const& array, std::uint32_t running_max, std::uint32_t trial_count) {
     auto const size = std::min(array.trial_count, trial_count);
     auto const share = std::uint64_t{running_max} * size / std::max(1u, trial_count);
@@ -41,14 +41,16 @@ private:
                          fmt::format("experiment {} is {}: nothing is left to limit", experiment.id().value,
                                      to_string(experiment.view.state))};
         }
-        auto const per_trial = static_cast<std::uint32_t>(record.spec->shape.ranks());
-        if (*slots < per_trial) {
-            return Error{
-                codes::usage,
-                fmt::format("one trial has {} slots: no trial runs with at most {}", per_trial, *slots),
-                fmt::format("use at least {}", per_trial)};
+        auto const lanes = record.spec->lanes;
+        auto const per_job = static_cast<std::uint32_t>(record.spec->shape.ranks()) * lanes;
+        if (*slots < per_job) {
+            auto const what =
+                lanes == 1 ? "one trial has" : fmt::format("{} trials that share a node have", lanes);
+            return Error{codes::usage,
+                         fmt::format("{} {} slots: nothing runs with at most {}", what, per_job, *slots),
+                         fmt::format("use at least {}", per_job)};
         }
-        DET_TRY(limit(record, *slots / per_trial, session.slurm));
+        DET_TRY(limit(record, *slots / per_job, session.slurm));
         auto [kind, body] = history::changes::set_max_slots(*slots);
         DET_TRY(record_event(experiment, kind, std::move(body), session));
         if (session.wants_json()) {

@@ -24,6 +24,16 @@ std::vector<std::string> environment_variables(config::ExperimentConfig const& c
     return list;
 }
 
+/// A policy that only gives a line a name, and one that switches a default off, ask for nothing.
+std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) {
+    std::vector<LogPolicySpec> policies;
+    for (auto const& policy : config.log_policies) {
+        if (policy.pattern && policy.action)
+            policies.push_back({policy.name.value_or(*policy.pattern), *policy.pattern, *policy.action});
+    }
+    return policies;
+}
+
 std::string checkpoint_path(config::ExperimentConfig const& config) {
     auto const* shared = std::get_if<config::SharedFsStorage>(&config.checkpoint_storage.location);
     if (shared == nullptr) return "";  // refused by the plan
@@ -48,6 +58,9 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optiona
     spec.root = creation.root.path();
     spec.pool = creation.plan.pool.name;
     spec.shape = creation.plan.shape;
+    spec.lanes = creation.plan.lanes;
+    spec.spare_nodes = creation.plan.spare_nodes;
+    spec.excluded_nodes = creation.plan.excluded_nodes();
     spec.launch = config.slurm.launch;
     spec.mpi = config.slurm.mpi;
     spec.entrypoint = entrypoint_argv(config.entrypoint);
@@ -59,6 +72,10 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optiona
     spec.experiment_seed = search.experiment_seed;
     spec.trial_count = creation.plan.trial_count;
     spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
+    spec.preemption_timeout_s =
+        static_cast<std::uint32_t>(config.preemption_timeout_seconds.value_or(spec.preemption_timeout_s));
+    spec.log_policies = log_policies(config);
+    spec.forward_signals = config.slurm.forward_signals;
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
     return spec;

@@ -19,16 +19,17 @@ Result<history::ExperimentRecord> load_record(RootLayout const& root, std::strin
 
 /// The arrays that a creation submitted before it was cut off, as it would have recorded them.
 std::vector<history::ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs,
-                                           std::string const& comment) {
+                                           std::string const& comment, ExperimentSpec const* spec) {
     std::map<std::uint32_t, std::uint32_t> task_counts;
     for (auto const& job : jobs) {
         if (job.comment == comment) ++task_counts[job.ref.job];
     }
     std::vector<history::ArrayJob> arrays;
+    std::uint32_t const lanes = spec != nullptr ? spec->lanes : 1;
     std::uint32_t first_trial = 0;
-    for (auto const& [job, count] : task_counts) {
-        arrays.push_back({job, first_trial, count});
-        first_trial += count;
+    for (auto const& [job, tasks] : task_counts) {
+        arrays.push_back({job, first_trial, tasks * lanes, lanes});
+        first_trial += tasks * lanes;
     }
     return arrays;
 }
@@ -37,7 +38,8 @@ std::vector<history::ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& 
 /// down.
 void add_unrecorded_arrays(history::ExperimentRecord& record, RootLayout const& root,
                            std::vector<slurm::JobStatus> const& jobs) {
-    auto const arrays = find_arrays(jobs, job_comment(root, record.id));
+    auto const arrays =
+        find_arrays(jobs, job_comment(root, record.id), record.spec ? &*record.spec : nullptr);
     if (arrays.empty()) return;
     record.events.push_back({std::string(event_kinds::created), {}, "", history::created_body(arrays)});
 }

@@ -87,10 +87,20 @@ Outcome show(Creation const& creation, Session& session) {
     return ExitCode::done;
 }
 
-/// Of a search; nothing of a single trial.
+std::string counted(std::int64_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots", "100 trials, 16 at a time, 8
+/// of them to a node, each with 1 slot".
 std::string describe_trials(plan::SubmissionPlan const& plan) {
-    if (plan.trial_count == 1) return "";
-    return fmt::format("{} trials, {} at a time, each on ", plan.trial_count, plan.concurrent_trials_max);
+    auto const slots = counted(plan.shape.slots_per_node, "slot");
+    auto nodes = fmt::format("{} of {}", counted(plan.shape.nodes, "node"), slots);
+    if (plan.spare_nodes > 0) nodes += fmt::format(" and {} to spare", plan.spare_nodes);
+    if (plan.trial_count == 1) return nodes;
+    auto const trials = fmt::format("{} trials, {} at a time", plan.trial_count, plan.concurrent_trials_max);
+    if (plan.lanes == 1) return fmt::format("{}, each on {}", trials, nodes);
+    return fmt::format("{}, {} of them to a node, each with {}", trials, plan.lanes, slots);
 }
 
 Json as_json(Creation const& creation, CreatedExperiment const& created) {
@@ -105,20 +115,19 @@ Json as_json(Creation const& creation, CreatedExperiment const& created) {
             {"resource_pool", creation.plan.pool.name},
             {"nodes", creation.plan.shape.nodes},
             {"slots_per_node", creation.plan.shape.slots_per_node},
+            {"trials_per_job", creation.plan.lanes},
             {"start_estimate", estimate.empty() ? Json(nullptr) : Json(estimate)},
             {"path", created.path.string()}};
 }
 
 void tell(Creation const& creation, CreatedExperiment const& created, Session& session) {
     bool const is_paused = creation.desired == Desired::pause;
-    auto const& shape = creation.plan.shape;
     session.out << fmt::format("Created experiment {}\n", created.id.value);
     session.out.flush();
-    session.say(
-        fmt::format("job {} in pool '{}': {}{} node{} of {} slots; {} it with 'det-submit experiment {} {}'",
-                    fmt::join(created.jobs, ", "), creation.plan.pool.name, describe_trials(creation.plan),
-                    shape.nodes, shape.nodes == 1 ? "" : "s", shape.slots_per_node,
-                    is_paused ? "start" : "follow", is_paused ? "activate" : "wait", created.id.value));
+    session.say(fmt::format("job {} in pool '{}': {}; {} it with 'det-submit experiment {} {}'",
+                            fmt::join(created.jobs, ", "), creation.plan.pool.name,
+                            describe_trials(creation.plan), is_paused ? "start" : "follow",
+                            is_paused ? "activate" : "wait", created.id.value));
     if (!created.start_estimate.empty())
         session.say(fmt::format("Slurm expects it to start at {}", escape_control(created.start_estimate)));
 }

@@ -14,22 +14,34 @@ std::uint32_t share_begin(std::uint32_t whole, std::uint32_t parts, std::uint32_
     return static_cast<std::uint32_t>(std::uint64_t{whole} * k / parts);
 }
 
+std::uint32_t divide_up(std::uint32_t whole, std::uint32_t part) {
+    return static_cast<std::uint32_t>((std::uint64_t{whole} + part - 1) / part);
+}
+
 }  // namespace
 
-std::string ArrayPart::indices() const { return fmt::format("0-{}%{}", trial_count - 1, running_max); }
+std::string ArrayPart::indices() const { return fmt::format("0-{}%{}", task_count() - 1, running_max); }
 
-std::vector<ArrayPart> split_into_arrays(std::uint32_t trial_count, std::uint32_t running_max,
-                                         std::uint32_t array_size_max) {
-    assert(trial_count > 0 && running_max > 0 && array_size_max > 0);
-    auto const parts = (trial_count - 1) / array_size_max + 1;
+std::vector<ArrayPart> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max) {
+    assert(load.trial_count > 0 && load.running_max > 0 && load.lanes > 0 && array_size_max > 0);
+    auto const tasks = divide_up(load.trial_count, load.lanes);
+    auto const running_max = divide_up(load.running_max, load.lanes);
+    auto const parts = divide_up(tasks, array_size_max);
     std::vector<ArrayPart> arrays;
     for (std::uint32_t k = 0; k < parts; ++k) {
-        auto const first = share_begin(trial_count, parts, k);
-        auto const size = share_begin(trial_count, parts, k + 1) - first;
+        auto const first = share_begin(tasks, parts, k) * load.lanes;
+        auto const end = share_begin(tasks, parts, k + 1) * load.lanes;
         auto const running = share_begin(running_max, parts, k + 1) - share_begin(running_max, parts, k);
-        arrays.push_back({first, size, std::clamp(running, 1u, size)});
+        ArrayPart part{first, std::min(end, load.trial_count) - first, 1, load.lanes};
+        part.running_max = std::clamp(running, 1u, part.task_count());
+        arrays.push_back(part);
     }
     return arrays;
+}
+
+std::uint32_t balance_lanes(std::uint32_t lanes_max, std::uint32_t running_max) {
+    assert(lanes_max > 0 && running_max > 0);
+    return running_max / divide_up(running_max, lanes_max);
 }
 
 Result<std::uint32_t> array_size_max(slurm::ClusterConfig const& cluster, std::uint32_t trial_count) {

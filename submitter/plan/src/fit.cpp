@@ -180,6 +180,7 @@ Fit make_fit(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
     fit.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
     fit.node_slots = static_cast<int>(chosen.per_node);
     fit.nodes_up = chosen.kind.up_count();
+    fit.nodes_max = static_cast<int>(chosen.nodes_max);
     return fit;
 }
 
@@ -216,7 +217,12 @@ Result<Fit> fit_to_whole_nodes(ExperimentConfig const& config, Pool const& pool)
         Fit fit;
         fit.shape = {1, 0, SlotType::cpu};
         fit.node_slots = pool.slots_per_node;
-        for (auto const& kind : pool.kinds) fit.nodes_up += kind.up_count();
+        int there_are = 0;
+        for (auto const& kind : pool.kinds) {
+            fit.nodes_up += kind.up_count();
+            there_are += kind.count;
+        }
+        fit.nodes_max = static_cast<int>(nodes_allowed(pool, there_are));
         if (!pool.kinds.empty()) return fit;
         return at(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
     }

@@ -19,6 +19,7 @@ struct Fit {
     std::string gpu_type;  // empty: any
     std::string exclude;   // a host list: nodes of other kinds that Slurm might take
     int nodes_up = 0;      // of those that it may get
+    int nodes_max = 0;     // as many as a job may have
 };
 
 /// slots_per_trial as whole nodes of one kind (of several where the pool says so). Where nothing fits: the

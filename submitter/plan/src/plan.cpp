@@ -1,4 +1,5 @@
 #include <det/config/sbatch_args.hpp>
+#include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/search.hpp>
 
@@ -15,6 +16,7 @@ namespace {
 using config::ExperimentConfig;
 
 constexpr char pool_path[] = "resources.resource_pool";
+constexpr std::int64_t lanes_limit = 256;  // steps that one supervisor looks after
 
 Status check_storage(ExperimentConfig const& config) {
     if (config.checkpoint_storage.type == "shared_fs") return Ok{};
@@ -38,6 +40,7 @@ void take_nodes(SubmissionPlan& plan, Fit const& fit) {
     plan.gpu_type = fit.gpu_type;
     plan.exclude = fit.exclude;
     plan.nodes_up = fit.nodes_up;
+    plan.nodes_max = fit.nodes_max;
     // Whoever says no time gets the pool's.
     bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
@@ -52,7 +55,46 @@ std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConf
     return static_cast<std::uint32_t>(std::min<std::int64_t>(searched, trials));
 }
 
+/// How many trials a node takes side by side: those that its slots are enough for. Trials without slots share
+/// one only where the user says so.
+Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan const& plan) {
+    auto const& wanted = config.slurm.trials_per_node;
+    auto const& shape = plan.shape;
+    bool const is_small = shape.nodes == 1 && shape.slots_per_node > 0;
+    auto const fitting = is_small ? std::max(1, plan.pool.slots_per_node / shape.slots_per_node) : 1;
+    if (!wanted) return static_cast<std::uint32_t>(fitting);
+    bool const fits = *wanted <= fitting || (shape.slots_per_node == 0 && *wanted <= lanes_limit);
+    if (fits) return static_cast<std::uint32_t>(*wanted);
+    return at(config, "slurm.trials_per_node",
+              Error{codes::slots_do_not_fit,
+                    fmt::format("{} trials of {} slots don't fit on a node: {}", *wanted,
+                                config.resources.slots_per_trial, describe(plan.pool)),
+                    fmt::format("use at most {}", shape.slots_per_node == 0 ? lanes_limit : fitting)});
+}
+
+Status take_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
+    DET_TRY_ASSIGN(auto const most, lanes_max(config, plan));
+    plan.lanes = balance_lanes(most, plan.concurrent_trials_max);
+    return Ok{};
+}
+
+/// Beyond the nodes that there are no job could ever start.
+Status take_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
+    plan.spare_nodes = static_cast<std::uint32_t>(config.slurm.spare_nodes);
+    if (plan.spare_nodes == 0 || plan.nodes() <= plan.nodes_max) return Ok{};
+    return at(config, "slurm.spare_nodes",
+              Error{codes::slots_do_not_fit,
+                    fmt::format("{} nodes and {} to spare are more than a job may have: {}", plan.shape.nodes,
+                                plan.spare_nodes, describe(plan.pool)),
+                    fmt::format("use at most {}", std::max(0, plan.nodes_max - plan.shape.nodes))});
+}
+
 }  // namespace
+
+std::string SubmissionPlan::excluded_nodes() const {
+    auto const users = config::parse_sbatch_args(sbatch_args).find("exclude").value_or("");
+    return exclude.empty() || users.empty() ? exclude + users : exclude + "," + users;
+}
 
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
@@ -74,6 +116,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.wckey = project_name(site.job_project_source.value_or(""), config);
     if (auto const fit = fit_to_whole_nodes(config, plan.pool)) {
         take_nodes(plan, *fit);
+        if (auto const taken = take_spare_nodes(plan, config); !taken) found.report(taken.error());
     } else {
         found.report(fit.error());
     }
@@ -82,6 +125,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
+    if (auto const taken = take_lanes(plan, config); !taken) return Diagnostics(taken.error());
     plan.warnings = check_now(config, plan);
     return plan;
 }

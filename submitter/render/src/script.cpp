@@ -33,22 +33,38 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
     add("--array=" + input.array.indices());
-    add(fmt::format("--nodes={}", plan.shape.nodes));
+    add(fmt::format("--nodes={}", plan.nodes()));
     add("--ntasks-per-node=1");
     add("--exclusive");
     bool const takes_all = plan.pool.has_whole_memory;
     if (takes_all && !asks_for_memory(config::parse_sbatch_args(plan.sbatch_args))) add("--mem=0");
     if (asks_for_gpus(plan)) add("--gres=" + gpus_of_a_node(plan));
     add("--requeue");
+    if (plan.spare_nodes > 0) add("--no-kill");
     add("--open-mode=append");
     lines.pop_back();
     return lines;
 }
 
-/// The trial that a task of the array runs, as the shell computes it.
+/// The first trial of a task of the array, as the shell computes it.
 std::string trial_of_task(plan::ArrayPart const& array) {
-    if (array.first_trial == 0) return "\"${SLURM_ARRAY_TASK_ID}\"";
-    return fmt::format("\"$(({} + SLURM_ARRAY_TASK_ID))\"", array.first_trial);
+    if (array.first_trial == 0 && array.lanes == 1) return "\"${SLURM_ARRAY_TASK_ID}\"";
+    auto const task =
+        array.lanes == 1 ? "SLURM_ARRAY_TASK_ID" : fmt::format("{} * SLURM_ARRAY_TASK_ID", array.lanes);
+    return array.first_trial == 0 ? fmt::format("\"$(({}))\"", task)
+                                  : fmt::format("\"$(({} + {}))\"", array.first_trial, task);
+}
+
+std::string describe_nodes(plan::SubmissionPlan const& plan) {
+    auto const text = plan.nodes() == 1 ? "1 whole node" : fmt::format("{} whole nodes", plan.nodes());
+    return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
+}
+
+std::string describe_trials(plan::SubmissionPlan const& plan) {
+    auto const per_node = plan.shape.slots_per_node;
+    auto const slots = fmt::format("{} slot{}", per_node, per_node == 1 ? "" : "s");
+    return plan.lanes == 1 ? fmt::format("one trial with {} on each", slots)
+                           : fmt::format("{} trials at a time with {} each", plan.lanes, slots);
 }
 
 /// What the pool says besides its partition. Slurm's words, but not ours: not for the script.
@@ -86,8 +102,8 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
         {"experiment_path", quote_for_shell(input.experiment_path.string())},
         {"#experiment", std::to_string(input.experiment.value)},
         {"#name", comment_text(input.experiment_name)},
-        {"#nodes", std::to_string(plan.shape.nodes)},
-        {"#slots", std::to_string(plan.shape.slots_per_node)},
+        {"#nodes", describe_nodes(plan)},
+        {"#trials", describe_trials(plan)},
         {"#pool", comment_text(plan.pool.name)},
     };
     std::string script;
@@ -122,8 +138,7 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, 
         // Of several --gres or --exclude the last counts alone: each has to name ours too.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;
-        if (arg.name == "exclude" && arg.value && !plan.exclude.empty())
-            arg.value = plan.exclude + "," + *arg.value;
+        if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
         options.push_back(arg.text());
     }
     // The site's accounting, not the user's.

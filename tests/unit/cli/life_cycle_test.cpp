@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(names_descriptions_and_labels_change_and_are_shown) {
 BOOST_AUTO_TEST_CASE(a_trial_that_runs_may_save_its_work_when_its_experiment_is_cancelled) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
-    BOOST_TEST(was_called("signal-steps 4712_0 TERM"));
+    BOOST_TEST(was_called("signal 4712_0 USR2"));
     BOOST_TEST((desired(2) == Desired::cancel));
     BOOST_TEST(state(2) == "STOPPING_CANCELED");
     BOOST_TEST(run("experiment kill 2") == 0, err);

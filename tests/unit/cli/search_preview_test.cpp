@@ -100,13 +100,13 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_refused) {
     BOOST_TEST(run("search preview absent.yaml") == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(a_random_search_is_submitted_as_one_array_of_the_trials_that_were_previewed) {
+BOOST_AUTO_TEST_CASE(a_random_search_is_submitted_as_jobs_of_the_trials_that_were_previewed) {
     write(random_search);
     auto const previewed = ask(preview())["trials"];
     BOOST_TEST(create() == 0, err);
     auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
     BOOST_TEST(spec.trial_count == 5u);
-    BOOST_TEST(contains(must(read_file(experiment(1).script())), "#SBATCH --array=0-4%2\n"));
+    BOOST_TEST(contains(must(read_file(experiment(1).script())), "#SBATCH --array=0-2%1\n"));
     for (std::uint32_t index = 0; index < spec.trial_count; ++index) {
         auto const draw = must(search::draw_trial(spec, index));
         BOOST_TEST((previewed[index]["hyperparameters"] == draw.hyperparameters));

@@ -8,6 +8,7 @@
 #include <det/supervisor/run_environment.hpp>
 #include <det/supervisor/supervise.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ struct Fixture {
 
     Fixture() {
         must(make_directories(experiment.trial(0).path()));
+        must(journal::write_desired(root / "pause", Desired::pause));  // for steps to copy
         slurm.job = slurm::JobStatus{};
         slurm.job->ref = {123, 0};
         slurm.job->state = JobState::running;
@@ -44,10 +46,18 @@ struct Fixture {
     }
     ~Fixture() { ::setenv("PATH", path_before.c_str(), 1); }
 
+    /// A step whose chief says that it has saved everything, once it has done that.
+    void acknowledging_step(std::string const& script) {
+        must(make_directories(root / "ack"));
+        auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
+        must(chief.append(PreemptionAcknowledged{UtcTime{1}}));
+        step_is("trap '' USR2\n" + script + "\ncp '" + (root / "ack/journal").string() +
+                "' \"$DET_RUN_PATH/journal\"");
+    }
     void step_is(std::string const& script) { must(write_file(root / "srun", "#!/bin/sh\n" + script, 0755)); }
 
     Assignment assignment() const {
-        Assignment a{experiment, {}, {{7}, 0}, {123, 0}, {0, "n0"}, "n[0-1]", 8, "loopback"};
+        Assignment a{experiment, {}, 0, {123, 0}, {0, "n0"}, "n[0-1]", 8, 64000, "loopback", "compute"};
         a.spec.id = {7};
         a.spec.root = root.path();
         a.spec.shape = {2, 4, SlotType::cuda};
@@ -59,10 +69,21 @@ struct Fixture {
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
         return a;
     }
-    int supervise() {
-        return must(
-            supervise_trial(assignment(), {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
-                                           [this](std::string const& line) { said.push_back(line); }}));
+    /// Two trials at a time share the job.
+    Assignment packed_assignment(std::uint32_t trials) const {
+        auto a = assignment();
+        a.spec.searcher = {"random", "loss", true, Json{{"max_trials", trials}}};
+        a.spec.trial_count = trials;
+        a.spec.lanes = 2;
+        return a;
+    }
+    int supervise() { return supervise(assignment()); }
+    int supervise(Assignment const& what) {
+        return must(supervise_trials(what, {slurm, clock, Environment::of_this_process(),
+                                            "/opt/det-wrap-rank", [this](std::string const& line) {
+                                                said.push_back(line);
+                                                BOOST_TEST_MESSAGE(line);
+                                            }}));
     }
     RunEnded end_of(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
@@ -105,24 +126,20 @@ BOOST_AUTO_TEST_CASE(a_failure_that_heals_finishes_with_the_restarts_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
-    // The chief's acknowledgement, as its journal would have it.
-    must(make_directories(root / "ack"));
-    auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
-    must(chief.append(PreemptionAcknowledged{UtcTime{1}}));
-    step_is("cp '" + (root / "ack/journal").string() + "' \"$DET_RUN_PATH/journal\"");
+    acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "preempted");
-    BOOST_TEST(
-        slurm.calls == (std::vector<std::string>{"find 123_0", "requeue-incomplete 123_0", "start 123_0"}),
-        boost::test_tools::per_element());
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0",
+                                                        "requeue-incomplete 123_0", "start 123_0"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
     step_is("exit 143");
     slurm.job->preempt_time = UtcTime{1};
     slurm.refuses_requeue = true;
-    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).follow) == "stop");
     BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
 }
@@ -142,11 +159,12 @@ BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervis
     private:
         mutable int asked_ = 0;
     } jumping;
-    auto const result = supervise_trial(
-        assignment(), {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}});
+    auto const a = assignment();
+    auto const result = supervise_trials(
+        a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}});
     BOOST_TEST(must(result) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "canceled");
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0"}), boost::test_tools::per_element());
+    BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
@@ -154,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
     slurm.job->batch_host = "n3";
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(must(journal::load_journal(experiment.trial(0).run(0).life())).records.size() == 1u);
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0"}), boost::test_tools::per_element());
+    BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_that_is_not_wanted_is_not_begun) {
@@ -175,6 +193,124 @@ BOOST_AUTO_TEST_CASE(while_slurmctld_is_silent_a_finished_trial_is_finished) {
     slurm.is_down = true;
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_asks_the_ranks_and_holds_the_job_once_they_have_saved) {
+    acknowledging_step(R"(cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -USR2 $PPID
+        while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done)");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "paused");
+    BOOST_TEST(to_string(end_of(0).follow) == "requeue-held");
+    BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_stop_in_time_is_killed_and_held_all_the_same) {
+    // srun ends its step when it gets TERM; this one has only itself to end.
+    step_is(R"(trap 'kill $!; exit 143' TERM; trap '' USR2
+        cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -USR2 $PPID; sleep 60 & wait; wait)");
+    auto a = assignment();
+    a.spec.preemption_timeout_s = 0;
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).follow) == "requeue-held");
+    BOOST_TEST(end_of(0).message.find("did not stop in time") != std::string::npos, end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_waits_for_its_activation_is_not_begun_and_its_job_is_held) {
+    step_is("exit 1");
+    must(journal::write_desired(experiment.desired(), Desired::pause));
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(!path_exists(run_path(0)));
+    BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
+}
+
+BOOST_AUTO_TEST_CASE(failures_that_get_no_further_end_before_the_restarts_do) {
+    step_is("exit 3");
+    auto a = assignment();
+    a.spec.max_restarts = 9;
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(
+        end_of(2).message.find("3 times in a row without having saved anything new") != std::string::npos,
+        end_of(2).message);
+    BOOST_TEST(!path_exists(run_path(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_the_log_can_forbid_the_restart) {
+    step_is("echo 'x RuntimeError: CUDA out of memory. Tried' >>\"$DET_RUN_PATH/node-1.log\"; exit 1");
+    auto a = assignment();
+    a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::cancel_retries}};
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+    BOOST_TEST(end_of(0).message.find("'CUDA OOM'") != std::string::npos, end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_a_line_of_the_log_speaks_of_is_exchanged_for_a_spare_one) {
+    step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo 'ECC error' >"$DET_RUN_PATH/node-1.log"; exit 1; }
+        echo "$*" >"$DET_RUN_PATH/argv")");
+    auto a = assignment();
+    a.hosts = "n[0-2]";
+    a.spec.spare_nodes = 1;
+    a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(end_of(0).bad_hosts == "n1");
+    BOOST_TEST(to_string(end_of(0).follow) == "restart-in-place");
+    BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_node) {
+    step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
+    for (auto const* name : {"n0", "n1", "n2"})
+        slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
+    auto a = assignment();
+    a.spec.excluded_nodes = "n7";
+    a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).follow) == "requeue");
+    BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n7,n1") == 1);
+    // Where too few are left there is nothing to wait for.
+    must(remove_tree(run_path(0)));
+    slurm.node_list.pop_back();
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_of(0).message.find("not enough nodes") != std::string::npos, end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(lanes_run_all_trials_of_their_share_and_those_that_nobody_else_took) {
+    step_is("exit 0");
+    auto a = packed_assignment(5);
+    a.first_trial = 2;
+    must(make_directories(experiment.trial(4).path()));
+    must(write_file(experiment.trial(4).claimed(), "123_2\n"));
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 5; ++trial) {
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()) == (trial != 4), trial);
+        BOOST_TEST(must(read_file(experiment.trial(trial).claimed())) ==
+                   (trial == 4 ? "123_2\n" : "123_0\n"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lane_that_is_paused_leaves_its_trial_and_the_others_go_on) {
+    acknowledging_step(R"([ "$DET_TRIAL_ID" = 7000001 ] || exit 0
+        cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/trials/1/desired"; kill -USR2 $PPID
+        while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done)");
+    auto a = packed_assignment(4);
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(!path_exists(experiment.trial(1).claimed()));
+    BOOST_TEST(path_exists(experiment.trial(3).run(0).life()));
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-held 123_0") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_its_next_incarnation_has_their_trials) {
+    acknowledging_step(R"([ "$DET_TRIAL_RUN_ID" = 0 ] || exit 0
+        touch "$DET_EXPERIMENT_PATH/begun-$DET_TRIAL_ID"
+        until [ -e "$DET_EXPERIMENT_PATH/begun-7000000" ] && [ -e "$DET_EXPERIMENT_PATH/begun-7000001" ]; do sleep 0.01; done
+        if [ "$DET_TRIAL_ID" = 7000001 ]; then while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done; fi)");
+    auto a = packed_assignment(2);
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 1);
+    a.incarnation.restart_count = 1;
+    slurm.job->restarts = 1;
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 2; ++trial)
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()), trial);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
@@ -202,8 +338,8 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
 BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
     Environment const job(
         {{"PATH", "/bin"}, {"MINE", "old"}, {"SLURM_NTASKS", "2"}, {"DET_WRAPPED", "1.0.0"}});
-    auto const environment = make_run_environment(
-        assignment(), {2, 1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, 99, 12345, job);
+    RunPlan const run{{{7}, 0}, {2, 1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
+    auto const environment = make_run_environment(assignment(), run, job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {
         auto text = variable;
@@ -217,11 +353,21 @@ BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
 
 BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     auto a = assignment();
-    BOOST_TEST(make_step_request(a, "/opt/w").command ==
+    RunPlan const run{{{7}, 0}, {}, "n[0-1]", 0, 0};
+    BOOST_TEST(make_step_request(a, run, "/opt/w").command ==
                    (std::vector<std::string>{"/opt/w", "SLURM_PROCID", "sh", "-c", "./train 'a b'"}),
                boost::test_tools::per_element());
     a.spec.launch = Launch::node;
-    BOOST_TEST(make_step_request(a, "/opt/w").command.at(1) == "--node");
+    BOOST_TEST(make_step_request(a, run, "/opt/w").command.at(1) == "--node");
+    BOOST_TEST(!make_step_request(a, run, "/opt/w").share);
+    BOOST_TEST(make_step_request(a, run, "/opt/w").hosts.empty());
+    // Where trials share a node each has its share of it, and of nodes to spare some are named.
+    a.spec.lanes = 4;
+    a.spec.spare_nodes = 1;
+    auto const lane = make_step_request(a, run, "/opt/w");
+    BOOST_TEST(lane.cpus_per_node == 2);
+    BOOST_TEST(lane.share.value().memory_mib == 16000);
+    BOOST_TEST(lane.hosts == "n[0-1]");
 }
 
 BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {

@@ -102,6 +102,84 @@ constexpr Row table[] = {
          f.preemption_acknowledged = true;
      },
      Cause::canceled, Follow::stop},
+    {"paused, and the trainer saved its work",
+     [](RunFacts& f) {
+         f.desired = Desired::pause;
+         f.preemption_acknowledged = true;
+     },
+     Cause::paused, Follow::requeue_held},
+    {"paused, and killed since it took too long",
+     [](RunFacts& f) {
+         f.desired = Desired::pause;
+         f.was_killed = true;
+         f.step_exit_code = 137;
+     },
+     Cause::paused, Follow::requeue_held},
+    {"paused at the moment when it had finished", [](RunFacts& f) { f.desired = Desired::pause; },
+     Cause::finished, Follow::stop},
+    {"paused, and wanted again before it had stopped",
+     [](RunFacts& f) {
+         f.asked = Asked::user;
+         f.preemption_acknowledged = true;
+     },
+     Cause::preempted, Follow::restart_in_place},
+    {"saved before the time limit",
+     [](RunFacts& f) {
+         f.asked = Asked::time_limit;
+         f.preemption_acknowledged = true;
+     },
+     Cause::time_limit, Follow::requeue},
+    {"asked before the time limit, and finished", [](RunFacts& f) { f.asked = Asked::time_limit; },
+     Cause::finished, Follow::stop},
+    {"stopped for a neighbour's sake without having saved",
+     [](RunFacts& f) {
+         f.asked = Asked::neighbour;
+         f.step_exit_code = 143;
+     },
+     Cause::preempted, Follow::requeue},
+    {"killed", [](RunFacts& f) { f.desired = Desired::kill; }, Cause::canceled, Follow::stop},
+    {"a log policy allows no restart",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.cancels_retries = "CUDA OOM";
+     },
+     Cause::failed, Follow::stop},
+    {"the third failure in a row that got no further",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 2;
+         f.restarts_max = 9;
+         f.failures_without_progress = 2;
+     },
+     Cause::failed, Follow::stop},
+    {"the third failure, but this run got further",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 2;
+         f.restarts_max = 9;
+         f.failures_without_progress = 2;
+         f.has_progressed = true;
+     },
+     Cause::failed, Follow::restart_in_place},
+    {"a bad node, and one to spare",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.bad_nodes = {{"n1"}, "the log policy 'ECC' excludes", true, true, true};
+     },
+     Cause::failed, Follow::restart_in_place},
+    {"a bad node, and another one elsewhere",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.bad_nodes = {{"n1"}, "the log policy 'ECC' excludes", false, true, true};
+     },
+     Cause::failed, Follow::requeue},
+    {"a node that Slurm has lost counts as no failure of the trial",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 2;
+         f.bad_nodes = {{"n1"}, "Slurm has lost", true, true, false};
+     },
+     Cause::node_failed, Follow::restart_in_place},
     {"the job runs elsewhere: this incarnation was cut off",
      [](RunFacts& f) {
          f.job->batch_host = "n3";

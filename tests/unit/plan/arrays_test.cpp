@@ -10,17 +10,17 @@ using namespace det::plan;
 BOOST_AUTO_TEST_SUITE(arrays_test)
 
 BOOST_AUTO_TEST_CASE(what_fits_is_one_array) {
-    BOOST_TEST((split_into_arrays(1, 1, 1001) == std::vector<ArrayPart>{{0, 1, 1}}));
-    BOOST_TEST((split_into_arrays(1001, 16, 1001) == std::vector<ArrayPart>{{0, 1001, 16}}));
+    BOOST_TEST((split_into_arrays({1, 1}, 1001) == std::vector<ArrayPart>{{0, 1, 1}}));
+    BOOST_TEST((split_into_arrays({1001, 16}, 1001) == std::vector<ArrayPart>{{0, 1001, 16}}));
     BOOST_TEST(ArrayPart({0, 1001, 16}).indices() == "0-1000%16");
 }
 
 BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
-    BOOST_TEST((split_into_arrays(5, 5, 2) == std::vector<ArrayPart>{{0, 1, 1}, {1, 2, 2}, {3, 2, 2}}));
+    BOOST_TEST((split_into_arrays({5, 5}, 2) == std::vector<ArrayPart>{{0, 1, 1}, {1, 2, 2}, {3, 2, 2}}));
     for (std::uint32_t trials = 1; trials < 60; ++trials) {
         for (std::uint32_t running = 1; running <= trials; ++running) {
             for (std::uint32_t size_max : {1u, 2u, 7u, 59u}) {
-                auto const arrays = split_into_arrays(trials, running, size_max);
+                auto const arrays = split_into_arrays({trials, running}, size_max);
                 std::uint32_t next = 0, at_once = 0;
                 for (auto const& array : arrays) {
                     BOOST_REQUIRE(array.first_trial == next);
@@ -34,6 +34,26 @@ BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(trials_that_share_nodes_are_fewer_tasks) {
+    BOOST_TEST((split_into_arrays({10, 8, 4}, 1001) == std::vector<ArrayPart>{{0, 10, 2, 4}}));
+    BOOST_TEST(ArrayPart({0, 10, 2, 4}).indices() == "0-2%2");
+    BOOST_TEST((split_into_arrays({10, 10, 4}, 2) == std::vector<ArrayPart>{{0, 4, 1, 4}, {4, 6, 2, 4}}));
+}
+
+BOOST_AUTO_TEST_CASE(lanes_are_never_empty_and_never_too_many) {
+    for (std::uint32_t most = 1; most < 10; ++most) {
+        for (std::uint32_t running = 1; running < 40; ++running) {
+            auto const lanes = balance_lanes(most, running);
+            BOOST_REQUIRE((lanes >= 1 && lanes <= most));
+            auto const tasks = (running + most - 1) / most;
+            BOOST_REQUIRE(lanes * tasks <= running);
+        }
+    }
+    BOOST_TEST(balance_lanes(8, 16) == 8u);
+    BOOST_TEST(balance_lanes(4, 5) == 2u);
+    BOOST_TEST(balance_lanes(4, 3) == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(the_cluster_says_how_large_an_array_may_be) {

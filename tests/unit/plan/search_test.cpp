@@ -38,7 +38,9 @@ constexpr char axes[] =
     "  d: {e: {type: double, minval: 0, maxval: 1, count: 2}}\n";
 
 std::string array_of(SubmissionPlan const& plan) {
-    return split_into_arrays(plan.trial_count, plan.concurrent_trials_max, 1001).front().indices();
+    return split_into_arrays({plan.trial_count, plan.concurrent_trials_max, plan.lanes}, 1001)
+        .front()
+        .indices();
 }
 
 }  // namespace
@@ -46,13 +48,53 @@ std::string array_of(SubmissionPlan const& plan) {
 BOOST_AUTO_TEST_SUITE(search_test)
 
 BOOST_AUTO_TEST_CASE(trials_are_one_array_throttled_as_the_searcher_says) {
-    BOOST_TEST(array_of(plan_of("searcher: {name: single}")) == "0-0%1");
-    BOOST_TEST(array_of(plan_of("searcher: {name: random, max_trials: 100}")) == "0-99%16");
-    BOOST_TEST(array_of(plan_of("searcher: {name: random, max_trials: 5}")) == "0-4%5");
-    auto const random = "searcher: {name: random, max_trials: 100, max_concurrent_trials: ";
-    BOOST_TEST(array_of(plan_of(random + std::string("0}"))) == "0-99%100");
-    BOOST_TEST(array_of(plan_of(random + std::string("3}"))) == "0-99%3");
-    BOOST_TEST(array_of(plan_of(std::string("searcher: {name: grid}\n") + axes)) == "0-23%16");
+    std::string const alone = "slurm: {trials_per_node: 1}\n";
+    BOOST_TEST(array_of(plan_of(alone + "searcher: {name: single}")) == "0-0%1");
+    BOOST_TEST(array_of(plan_of(alone + "searcher: {name: random, max_trials: 100}")) == "0-99%16");
+    BOOST_TEST(array_of(plan_of(alone + "searcher: {name: random, max_trials: 5}")) == "0-4%5");
+    auto const random = alone + "searcher: {name: random, max_trials: 100, max_concurrent_trials: ";
+    BOOST_TEST(array_of(plan_of(random + "0}")) == "0-99%100");
+    BOOST_TEST(array_of(plan_of(random + "3}")) == "0-99%3");
+    BOOST_TEST(array_of(plan_of(alone + "searcher: {name: grid}\n" + axes)) == "0-23%16");
+}
+
+BOOST_AUTO_TEST_CASE(small_trials_share_nodes_as_far_as_slots_and_searcher_allow) {
+    struct Row {
+        char const* text;
+        std::uint32_t lanes;
+        char const* array;
+    };
+    for (auto const& row : std::initializer_list<Row>{
+             {"searcher: {name: random, max_trials: 100}", 4, "0-24%4"},
+             {"searcher: {name: random, max_trials: 100}\nresources: {slots_per_trial: 2}", 2, "0-49%8"},
+             {"searcher: {name: random, max_trials: 100}\nresources: {slots_per_trial: 3}", 1, "0-99%16"},
+             {"searcher: {name: random, max_trials: 100}\nresources: {slots_per_trial: 8}", 1, "0-99%16"},
+             {"searcher: {name: random, max_trials: 100}\nresources: {slots_per_trial: 0}", 1, "0-99%16"},
+             {"searcher: {name: random, max_trials: 9}\nresources: {slots_per_trial: 0}\n"
+              "slurm: {trials_per_node: 6}",
+              4, "0-2%3"},
+             {"searcher: {name: random, max_trials: 100}\nslurm: {trials_per_node: 2}", 2, "0-49%8"},
+             {"searcher: {name: random, max_trials: 100, max_concurrent_trials: 3}", 3, "0-33%1"},
+             {"searcher: {name: random, max_trials: 100}\nresources: {max_slots: 6}", 3, "0-33%2"},
+             {"searcher: {name: single}", 1, "0-0%1"}}) {
+        auto const plan = plan_of(row.text);
+        BOOST_TEST(plan.lanes == row.lanes, row.text);
+        BOOST_TEST(array_of(plan) == row.array, row.text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(more_trials_to_a_node_than_fit_and_more_spare_nodes_than_there_are_are_refused) {
+    slurm::Partition const compute{"compute", true, true, "OFF", {}, {{4, 8, "idle", "gpu:4"}}};
+    auto const refusal = [&](std::string const& text) {
+        return explain(must_fail(plan_submission(config_of(text), site::make_site({compute}))));
+    };
+    auto const packed = refusal("searcher: {name: single}\nslurm: {trials_per_node: 5}");
+    BOOST_TEST(packed.find("5 trials of 1 slots don't fit on a node") != std::string::npos, packed);
+    BOOST_TEST(packed.find("use at most 4") != std::string::npos, packed);
+    auto const spare =
+        refusal("searcher: {name: single}\nresources: {slots_per_trial: 12}\nslurm: {spare_nodes: 2}");
+    BOOST_TEST(spare.find("3 nodes and 2 to spare") != std::string::npos, spare);
+    BOOST_TEST(spare.find("use at most 1") != std::string::npos, spare);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_searched_here_is_what_jobs_draw_from_their_specification) {

@@ -140,21 +140,25 @@ BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
 }
 
 BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
-    for (int i = 0; i < 7; ++i) runner.answer(0, "");
+    for (int i = 0; i < 9; ++i) runner.answer(0, "");
     must(client.change({7, 1}, {.nice = 20, .partition = "urgent"}));
     must(client.change({7, {}}, {.priority = 5, .running_tasks_max = 2}));
     must(client.hold({7, 1}));
     must(client.release({7, {}}));
     must(client.move_to_top({{7, {}}, {8, 0}}));
     must(client.signal_batch({7, 1}, "USR2"));
-    must(client.signal_steps({7, 1}, "TERM"));
+    must(client.cancel_waiting({7, {}}));
+    must(client.requeue_held({7, 1}));
+    must(client.change({7, 1}, {.excluded_nodes = "n[1,3]"}));
     BOOST_TEST(runner.line(0) == "scontrol update JobId=7_1 Nice=20 Partition=urgent");
     BOOST_TEST(runner.line(1) == "scontrol update JobId=7 Priority=5 ArrayTaskThrottle=2");
     BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
     BOOST_TEST(runner.line(3) == "scontrol release 7");
     BOOST_TEST(runner.line(4) == "scontrol top 7,8_0");
     BOOST_TEST(runner.line(5) == "scancel --batch --signal=USR2 7_1");
-    BOOST_TEST(runner.line(6) == "scancel --signal=TERM 7_1");
+    BOOST_TEST(runner.line(6) == "scancel --state=PENDING 7");
+    BOOST_TEST(runner.line(7) == "scontrol requeuehold Incomplete 7_1");
+    BOOST_TEST(runner.line(8) == "scontrol update JobId=7_1 ExcNodeList=n[1,3]");
 }
 
 BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {

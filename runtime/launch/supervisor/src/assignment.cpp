@@ -32,27 +32,29 @@ Result<int> smallest_count(std::string_view counts) {
 
 }  // namespace
 
-Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t trial_index,
+Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                    Environment const& environment) {
     ExperimentLayout const layout(experiment);
     DET_TRY_ASSIGN(auto const text, read_file(layout.spec()));
     auto spec = parse_spec(text);
     if (!spec)
         return std::move(spec).error().while_doing(fmt::format("reading '{}'", layout.spec().string()));
-    if (trial_index >= spec->trial_count) {
+    if (first_trial >= spec->trial_count) {
         return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
-                                                       spec->id.value, spec->trial_count, trial_index)};
+                                                       spec->id.value, spec->trial_count, first_trial)};
     }
-    Assignment assignment{layout, *std::move(spec), {}, {}, {}, {}, 1, {}};
-    assignment.trial = {assignment.spec.id, trial_index};
+    Assignment assignment{layout, *std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
     DET_TRY_ASSIGN(assignment.job, own_job(environment));
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));
     DET_TRY_ASSIGN(assignment.cpus_per_node, smallest_count(cpus));
+    auto const memory = environment.find_non_empty("SLURM_MEM_PER_NODE");
+    assignment.memory_per_node_mib = memory ? parse_integer<std::int64_t>(*memory).value_or(0) : 0;
     DET_TRY_ASSIGN(assignment.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));
     auto const restarts = environment.find_non_empty("SLURM_RESTART_COUNT");
     assignment.incarnation.restart_count = restarts ? parse_integer<std::uint32_t>(*restarts).value_or(0) : 0;
     assignment.cluster = environment.find("SLURM_CLUSTER_NAME").value_or("");
+    assignment.partition = environment.find("SLURM_JOB_PARTITION").value_or("");
     return assignment;
 }
 

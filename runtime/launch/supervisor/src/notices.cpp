@@ -10,18 +10,20 @@ namespace det::supervisor {
 Result<Notices> Notices::open() {
     sigset_t set;
     ::sigemptyset(&set);
-    ::sigaddset(&set, SIGTERM);
+    for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&set, number);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd) return os_error("watch for signals", errno);
     return Notices(std::move(fd));
 }
 
-bool Notices::take() {
+Notices::Heard Notices::take() {
+    Heard heard;
     signalfd_siginfo info{};
-    bool any = false;
-    while (::read(fd_.get(), &info, sizeof info) == sizeof info) any = true;
-    return any;
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+        (info.ssi_signo == SIGTERM ? heard.notice : heard.poke) = true;
+    }
+    return heard;
 }
 
 }  // namespace det::supervisor

@@ -3,18 +3,24 @@
 
 namespace det::supervisor {
 
-/// TERM to the supervisor itself: the job is cancelled, its time or its grace is over. Blocked from
-/// construction on, so that it neither ends us nor a command that we run to say so.
+/// Signals to this process, as something to poll.
 class Notices {
 public:
+    /// Blocks TERM, Slurm's, and USR2, det-submit's, here and in what is started from here.
     static Result<Notices> open();
 
+    struct Heard {
+        bool notice = false;  // TERM
+        bool poke = false;    // USR2
+    };
+
     int fd() const { return fd_.get(); }
-    /// Whether one came since the last call.
-    bool take();
+    /// What came since it was asked last.
+    Heard take();
 
 private:
     explicit Notices(UniqueFd fd) : fd_(std::move(fd)) {}
+
     UniqueFd fd_;
 };
 

@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/host_list.hpp>
 #include <det/supervisor/resume_point.hpp>
 
 #include <algorithm>
@@ -9,26 +10,53 @@
 namespace det::supervisor {
 namespace {
 
-/// The last of the journal's checkpoints that is really there.
-Result<bool> find_checkpoint(RunLayout const& run, checkpoint::SharedFsStore const& store,
-                             ResumePoint& point) {
-    DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.journal()));
-    for (auto const& record : std::views::reverse(journal.records)) {
-        auto const* committed = std::get_if<CheckpointCommitted>(&record);
-        if (committed == nullptr || !store.find(committed->uuid)) continue;
-        point.checkpoint = committed->uuid;
-        point.steps_completed = committed->steps_completed;
+/// What matters of a run for those after it.
+struct PastRun {
+    std::optional<RunStarted> started;
+    std::optional<RunEnded> ended;
+    std::vector<CheckpointCommitted> checkpoints;
+
+    bool has_failed() const { return ended && ended->cause == Cause::failed; }
+    bool has_progressed() const {
+        auto const before = started ? started->steps_completed : 0;
+        return std::ranges::any_of(checkpoints, [&](auto const& c) { return c.steps_completed > before; });
+    }
+};
+
+Result<PastRun> load_run(RunLayout const& layout) {
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(layout.life()));
+    DET_TRY_ASSIGN(auto const reports, journal::load_journal(layout.journal()));
+    PastRun run;
+    for (auto const& record : life.records) {
+        if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
+        if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
+    }
+    for (auto const& record : reports.records) {
+        if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
+            run.checkpoints.push_back(*committed);
+    }
+    return run;
+}
+
+/// The last of its checkpoints that is really there.
+bool take_checkpoint(PastRun const& run, checkpoint::SharedFsStore const& store, ResumePoint& point) {
+    for (auto const& committed : std::views::reverse(run.checkpoints)) {
+        if (!store.find(committed.uuid)) continue;
+        point.checkpoint = committed.uuid;
+        point.steps_completed = committed.steps_completed;
         return true;
     }
     return false;
 }
 
-Result<bool> has_failed(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
-    return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
-        auto const* ended = std::get_if<RunEnded>(&record);
-        return ended != nullptr && ended->cause == Cause::failed;
-    });
+Status take_bad_hosts(PastRun const& run, ResumePoint& point) {
+    if (!run.ended || run.ended->bad_hosts.empty()) return Ok{};
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run.ended->bad_hosts));
+    for (auto const& host : hosts) {
+        if (std::ranges::find(point.bad_hosts, host) == point.bad_hosts.end())
+            point.bad_hosts.push_back(host);
+    }
+    return Ok{};
 }
 
 }  // namespace
@@ -47,14 +75,14 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, checkpoint::Shar
     DET_TRY_ASSIGN(auto const runs, list_runs(trial));
     ResumePoint point;
     if (!runs.empty()) point.next_run = runs.back() + 1;
-    bool found = false;
+    bool has_checkpoint = false, has_progress = false;
     for (auto const number : std::views::reverse(runs)) {
-        auto const run = trial.run(number);
-        DET_TRY_ASSIGN(bool const failed, has_failed(run));
-        if (failed) ++point.restarts;
-        if (!found) {
-            DET_TRY_ASSIGN(found, find_checkpoint(run, store, point));
-        }
+        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number)));
+        if (run.has_failed()) ++point.restarts;
+        has_progress = has_progress || run.has_progressed();
+        if (run.has_failed() && !has_progress) ++point.failures_without_progress;
+        has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
+        DET_TRY(take_bad_hosts(run, point));
     }
     return point;
 }

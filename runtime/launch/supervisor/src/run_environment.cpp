@@ -1,7 +1,9 @@
+#include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/supervisor/run_environment.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::supervisor {
@@ -16,9 +18,7 @@ std::string slot_ids(TrialShape const& shape) {
 
 }  // namespace
 
-Environment make_run_environment(Assignment const& assignment, ResumePoint const& resume,
-                                 std::uint32_t trial_seed, std::uint16_t master_port,
-                                 Environment const& job) {
+Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job) {
     auto const& spec = assignment.spec;
     auto environment = job;
     for (auto const& variable : spec.environment_variables) {
@@ -26,40 +26,42 @@ Environment make_run_environment(Assignment const& assignment, ResumePoint const
         environment.set(variable.substr(0, equals),
                         equals == std::string::npos ? "" : variable.substr(equals + 1));
     }
-    RunId const run{assignment.trial, resume.next_run};
-    auto const run_path = assignment.experiment.trial(assignment.trial.index).run(run.number).path();
-    auto const chief = first_host(assignment.hosts).value_or("localhost");
+    auto const run_path = assignment.experiment.trial(run.trial.index).run(run.id().number).path();
+    auto const chief = first_host(run.hosts).value_or("localhost");
     Variables const ours{
         {variables::spank, "auto"},
         {variables::launch, std::string(to_string(spec.launch))},
         {variables::root, spec.root},
-        {variables::run_key, fmt::format("{}-{}-{}", to_string(run), slurm::to_string(assignment.job),
+        {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id()), slurm::to_string(assignment.job),
                                          assignment.incarnation.restart_count)},
-        {variables::run_hosts, assignment.hosts},
+        {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
         {variables::experiment_path, assignment.experiment.path()},
         {variables::experiment_id, to_string(spec.id)},
-        {variables::trial_id, std::to_string(to_integer(assignment.trial))},
-        {variables::trial_run_id, std::to_string(run.number)},
-        {variables::trial_seed, std::to_string(trial_seed)},
-        {variables::steps_completed, std::to_string(resume.steps_completed)},
+        {variables::trial_id, std::to_string(to_integer(run.trial))},
+        {variables::trial_run_id, std::to_string(run.id().number)},
+        {variables::trial_seed, std::to_string(run.trial_seed)},
+        {variables::steps_completed, std::to_string(run.resume.steps_completed)},
         {variables::cluster_id, assignment.cluster},
-        {variables::task_id, to_string(assignment.trial)},
-        {variables::allocation_id, to_string(run)},
+        {variables::task_id, to_string(run.trial)},
+        {variables::allocation_id, to_string(run.id())},
         {variables::task_type, "TRIAL"},
         {variables::slot_ids, slot_ids(spec.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
         {"MASTER_ADDR", chief},
-        {"MASTER_PORT", std::to_string(master_port)},
+        {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
     // What a run of another trial may have left in the environment that the user submitted from.
-    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
-                             variables::run_dir, variables::rank_log, variables::latest_checkpoint}) {
+    for (auto const* name :
+         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
+          variables::rank_log, variables::latest_checkpoint, variables::forward_signals}) {
         environment.unset(name);
     }
-    if (!resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, resume.checkpoint);
+    if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
+    if (!spec.forward_signals.empty())
+        environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     // srun reads these as wishes, and they were made for the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
                              "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
@@ -68,9 +70,17 @@ Environment make_run_environment(Assignment const& assignment, ResumePoint const
     return environment;
 }
 
-slurm::StepRequest make_step_request(Assignment const& assignment, std::filesystem::path const& wrap_rank) {
+slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const& run,
+                                     std::filesystem::path const& wrap_rank) {
     auto const& spec = assignment.spec;
-    slurm::StepRequest request{spec.shape, spec.launch, spec.mpi, assignment.cpus_per_node, {wrap_rank}};
+    slurm::StepRequest request;
+    request.shape = spec.shape;
+    request.launch = spec.launch;
+    request.mpi = spec.mpi;
+    request.cpus_per_node = std::max(1, assignment.cpus_per_node / assignment.lanes());
+    if (spec.lanes > 1) request.share = slurm::StepShare{assignment.memory_per_node_mib / spec.lanes};
+    if (spec.spare_nodes > 0) request.hosts = run.hosts;
+    request.command = {wrap_rank};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
     request.command.insert(request.command.end(), spec.entrypoint.begin(), spec.entrypoint.end());
     return request;

@@ -1,122 +1,32 @@
-#include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/journal/reader.hpp>
-#include <det/journal/writer.hpp>
-#include <det/search/search.hpp>
-#include <det/slurm/step_process.hpp>
-#include <det/supervisor/resume_point.hpp>
-#include <det/supervisor/run_environment.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/supervisor/claims.hpp>
 #include <det/supervisor/supervise.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <fmt/format.h>
+#include <functional>
+#include <list>
 #include <poll.h>
 
-#include "free_port.hpp"
+#include "lane.hpp"
 #include "notices.hpp"
 
 namespace det::supervisor {
 namespace {
 
 using namespace std::chrono_literals;
+using Time = RunWatch::Time;
 
-// KillWait may be as short as 5 s: what the run ended by must be on disk before Slurm kills us too.
-constexpr auto wait_after_notice = 3s;
 constexpr int slurm_attempts_max = 3;
 constexpr auto slurm_retry_pause = 2s;
 // Slurm holds a requeued job back for two minutes otherwise; "now" alone is overwritten when the requeue
 // completes.
 constexpr auto start_after_requeue = 5s;
-
-/// How a step ended, seen from here.
-struct StepEnd {
-    int exit_code = 0;
-    bool notice_received = false;
-    bool still_running = false;
-};
-
-/// One run of the trial: its directory, its life record, its step.
-class Run {
-public:
-    static Result<Run> begin(Assignment const& assignment, ResumePoint const& resume, UtcTime now) {
-        auto const trial = assignment.experiment.trial(assignment.trial.index);
-        auto const layout = trial.run(resume.next_run);
-        DET_TRY(make_directories(trial.runs()));
-        DET_TRY_ASSIGN(bool const mine, make_directory(layout.path()));
-        if (!mine) {
-            return Error{codes::superseded, fmt::format("run {} of trial {} was begun by somebody else",
-                                                        resume.next_run, to_string(assignment.trial))};
-        }
-        DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
-        RunStarted const started{now,
-                                 slurm::to_string(assignment.job),
-                                 assignment.incarnation.restart_count,
-                                 assignment.incarnation.batch_host,
-                                 assignment.hosts,
-                                 resume.restarts,
-                                 resume.checkpoint,
-                                 resume.steps_completed};
-        DET_TRY(life.append(started, Durability::power_loss));
-        return Run(trial, layout, resume.next_run, std::move(life));
-    }
-
-    Status end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code) {
-        return life_.append(RunEnded{now, verdict.cause, verdict.follow, exit_code, verdict.message},
-                            Durability::power_loss);
-    }
-
-    bool was_acknowledged() const {
-        auto const journal = journal::load_journal(layout_.journal());
-        return journal &&
-               std::any_of(journal->records.begin(), journal->records.end(), [](auto const& record) {
-                   return std::holds_alternative<PreemptionAcknowledged>(record);
-               });
-    }
-
-    bool has_successor() const {
-        auto const runs = list_runs(trial_);
-        return runs && !runs->empty() && runs->back() > number_;
-    }
-
-private:
-    Run(TrialLayout trial, RunLayout layout, std::uint32_t number, journal::JournalWriter life)
-        : trial_(std::move(trial)), layout_(std::move(layout)), number_(number), life_(std::move(life)) {}
-
-    TrialLayout trial_;
-    RunLayout layout_;
-    std::uint32_t number_;
-    journal::JournalWriter life_;
-};
-
-/// Until the step has ended, or a notice came and it did not end within its time.
-StepEnd watch(slurm::StepProcess& step, Notices& notices, Clock const& clock) {
-    StepEnd end;
-    std::optional<std::chrono::steady_clock::time_point> deadline;
-    for (;;) {
-        int timeout_ms = -1;
-        if (deadline) {
-            auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - clock.steady_now());
-            timeout_ms = static_cast<int>(std::max<std::int64_t>(0, left.count()));
-        }
-        pollfd polled[] = {{step.pidfd(), POLLIN, 0}, {notices.fd(), POLLIN, 0}};
-        ::poll(polled, std::size(polled), timeout_ms);
-        if (notices.take()) {
-            end.notice_received = true;
-            deadline = clock.steady_now() + wait_after_notice;
-        }
-        if (auto const exit_code = step.poll_exit()) {
-            end.exit_code = *exit_code;
-            return end;
-        }
-        if (deadline && clock.steady_now() >= *deadline) {
-            end.still_running = true;
-            end.exit_code = 128 + SIGTERM;
-            return end;
-        }
-    }
-}
+// What is desired lies in files; whoever changes one pokes us, and this is for a poke that was lost.
+constexpr auto look_every = 25s;
+constexpr std::chrono::milliseconds look_spread = 10s;
 
 /// What Slurm says of the job, if it answers at all.
 struct JobSight {
@@ -124,112 +34,274 @@ struct JobSight {
     std::optional<slurm::JobStatus> job;
 };
 
-JobSight look_at_job(slurm::JobRef const& ref, Surroundings const& around) {
-    for (int attempt = 1;; ++attempt) {
-        auto job = around.slurm.find_job(ref);
-        if (job) return {true, *std::move(job)};
-        around.say(
-            fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(ref), job.error().message));
-        if (attempt == slurm_attempts_max) return {false, std::nullopt};
-        around.clock.sleep_for(slurm_retry_pause);
-    }
-}
-
-Desired desired_of(Assignment const& assignment) {
-    auto const experiment = journal::load_desired(assignment.experiment.desired());
-    auto const trial = journal::load_desired(assignment.experiment.trial(assignment.trial.index).desired());
-    return stricter(experiment.value_or(Desired::run), trial.value_or(Desired::run));
-}
-
-lifecycle::RunFacts gather_facts(Assignment const& assignment, ResumePoint const& resume, Run const& run,
-                                 StepEnd const& end, Surroundings const& around) {
-    lifecycle::RunFacts facts;
-    facts.incarnation = assignment.incarnation;
-    facts.step_exit_code = end.exit_code;
-    facts.notice_received = end.notice_received;
-    facts.preemption_acknowledged = run.was_acknowledged();
-    facts.higher_run_exists = run.has_successor();
-    facts.desired = desired_of(assignment);
-    facts.restarts = resume.restarts;
-    facts.restarts_max = assignment.spec.max_restarts;
-    auto sight = look_at_job(assignment.job, around);
-    facts.slurm_answered = sight.answered;
-    facts.job = std::move(sight.job);
-    return facts;
-}
-
-/// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
-Status requeue(Assignment const& assignment, lifecycle::RunFacts const& facts, Surroundings const& around) {
-    bool const completing = facts.job && facts.job->state == slurm::JobState::completing;
-    auto const scope =
-        completing ? slurm::SlurmClient::RequeueScope::any : slurm::SlurmClient::RequeueScope::incomplete;
-    DET_TRY(around.slurm.requeue(assignment.job, scope));
-    if (auto const soon = around.slurm.start_not_before(assignment.job, start_after_requeue); !soon) {
-        around.say(
-            fmt::format("the job starts again only after Slurm's own delay: {}", soon.error().message));
-    }
-    return Ok{};
-}
-
-/// One run from its beginning to its verdict, recorded and acted upon.
-Result<lifecycle::RunVerdict> run_once(Assignment const& assignment, Notices& notices,
-                                       Surroundings const& around) {
-    auto const trial = assignment.experiment.trial(assignment.trial.index);
-    checkpoint::SharedFsStore const store(assignment.spec.checkpoint_path);
-    DET_TRY_ASSIGN(auto const resume, find_resume_point(trial, store));
-    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment.spec, assignment.trial.index));
-    DET_TRY_ASSIGN(auto run, Run::begin(assignment, resume, around.clock.now()));
-    auto const name = to_string(RunId{assignment.trial, resume.next_run});
-    around.say(fmt::format("run {} begins on {} at step {}", name, assignment.hosts, resume.steps_completed));
-
-    auto const environment =
-        make_run_environment(assignment, resume, draw.seed, find_free_port(), around.environment);
-    auto const argv = slurm::render_srun(make_step_request(assignment, around.wrap_rank));
-    auto step = slurm::StepProcess::start(argv, environment);
-    if (!step) {
-        lifecycle::RunVerdict const verdict{Cause::not_launched, Follow::stop, step.error().message};
-        DET_TRY(run.end(around.clock.now(), verdict, 0));
-        return verdict;
+/// The job from its first run to what becomes of it: gives lanes their trials, hears signals, steps and
+/// clocks, and does what the lanes' watches say.
+class JobSupervisor {
+public:
+    JobSupervisor(Assignment const& assignment, Surroundings const& around, Notices notices)
+        : assignment_(assignment), around_(around), notices_(std::move(notices)), claims_(assignment) {
+        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, around);
     }
 
-    auto const end = watch(*step, notices, around.clock);
-    auto const facts = gather_facts(assignment, resume, run, end, around);
-    auto verdict = lifecycle::judge_run_end(facts);
-    if (verdict.cause == Cause::superseded) {  // another incarnation owns the trial now: not a word more
-        around.say(fmt::format("run {}: {}", name, verdict.message));
-        return verdict;
+    Result<int> run() {
+        look_at_desired_after();
+        fill_lanes();
+        if (any_running()) look_at_job();
+        while (any_running()) {
+            wait();
+            hear();
+            for (auto& lane : lanes_) {
+                if (!lane.is_running()) continue;
+                if (auto const exit_code = lane.poll_exit()) end_run(lane, *exit_code);
+            }
+            fill_lanes();
+        }
+        conclude();
+        for (auto& lane : lanes_) lane.leave();  // Slurm ends what still runs, and us
+        return exit_code_;
     }
-    DET_TRY(run.end(around.clock.now(), verdict, end.exit_code));
-    around.say(fmt::format("run {} ended: {} ({}, {})", name, verdict.message, to_string(verdict.cause),
-                           to_string(verdict.follow)));
-    if (verdict.follow == Follow::requeue) {
-        if (auto const requeued = requeue(assignment, facts, around); !requeued) {
-            verdict.follow = Follow::stop;
-            verdict.message +=
-                fmt::format("; but it could not be queued again: {}", requeued.error().message);
-            DET_TRY(run.end(around.clock.now(), verdict, end.exit_code));
-            around.say(verdict.message);
+
+private:
+    bool any_running() const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) { return lane.is_running(); });
+    }
+
+    void fill_lanes() {
+        for (auto& lane : lanes_) {
+            while (lane.is_idle() && !is_winding_up_) {
+                auto const trial = claims_.take_next();
+                if (!trial) return give_up(trial.error());
+                if (!*trial) return;
+                begin(lane, **trial);
+            }
         }
     }
-    if (end.still_running) step->wait();  // Slurm ends it, and us
-    return verdict;
-}
+
+    void begin(Lane& lane, std::uint32_t trial) {
+        has_begun_ = true;
+        if (auto const begun = lane.begin(trial); !begun) return give_up(begun.error());
+        if (lane.is_judged()) settle(lane);  // its step could not be started
+    }
+
+    /// Of trouble with our own files: nothing new is begun, what runs goes on.
+    void give_up(Error const& error) {
+        around_.say(fmt::format("error: {} [{}]", error.message, error.code.name));
+        is_winding_up_ = true;
+        exit_code_ = to_int(error.code.exit);
+    }
+
+    void wait() {
+        std::vector<pollfd> polled{{notices_.fd(), POLLIN, 0}};
+        auto wake = look_at_desired_at_;
+        for (auto& lane : lanes_) {
+            if (!lane.is_running()) continue;
+            polled.push_back({lane.pidfd(), POLLIN, 0});
+            wake = std::min(wake, lane.watch().wakes_at().value_or(wake));
+        }
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(wake - around_.clock.steady_now());
+        ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    }
+
+    void hear() {
+        auto const heard = notices_.take();
+        auto const now = around_.clock.steady_now();
+        if (heard.notice) for_running([](Lane& lane) { return lane.watch().on_notice(); });
+        if (heard.poke || now >= look_at_desired_at_) {
+            look_at_desired_after();
+            for_running([&](Lane& lane) { return lane.watch().on_desired(lane.desired(), now); });
+        }
+        for_running([&](Lane& lane) { return lane.watch().on_time(now); });
+    }
+
+    /// Asks each lane's watch, then does what they say: Slurm is asked once for all of them.
+    template <class Ask>
+    void for_running(Ask ask) {
+        bool look = false;
+        for (auto& lane : lanes_) {
+            if (!lane.is_running()) continue;
+            auto const act = ask(lane);
+            if (act == Act::look_at_job) look = true;
+            perform(lane, act);
+        }
+        if (look) look_at_job();
+    }
+
+    void perform(Lane& lane, Act act) {
+        if (act == Act::ask_to_stop) lane.ask_to_stop();
+        if (act == Act::kill) lane.kill_step();
+        if (act == Act::judge) end_run(lane, 128 + SIGTERM);
+    }
+
+    void look_at_job() {
+        auto const sight = see_job();
+        auto const now = around_.clock.steady_now();
+        auto const now_utc = around_.clock.now();
+        for (auto& lane : lanes_) {
+            if (lane.is_running()) perform(lane, lane.watch().on_job(sight.job, now_utc, now));
+        }
+    }
+
+    JobSight see_job() {
+        for (int attempt = 1;; ++attempt) {
+            auto job = around_.slurm.find_job(assignment_.job);
+            if (job) return {true, *std::move(job)};
+            around_.say(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
+                                    job.error().message));
+            if (attempt == slurm_attempts_max) return {false, std::nullopt};
+            around_.clock.sleep_for(slurm_retry_pause);
+        }
+    }
+
+    void end_run(Lane& lane, int exit_code) {
+        auto const sight = see_job();
+        if (auto const judged = lane.judge(exit_code, sight.job, sight.answered); !judged)
+            give_up(judged.error());
+        was_completing_ = sight.job && sight.job->state == slurm::JobState::completing;
+        settle(lane);
+    }
+
+    /// What the verdict on a lane's run means for the lane and for the job.
+    void settle(Lane& lane) {
+        auto const& verdict = *lane.verdict();
+        auto const trial = lane.id().trial.index;
+        switch (verdict.follow) {
+            case Follow::restart_in_place:
+                lane.leave();
+                if (!is_winding_up_) begin(lane, trial);
+                return;
+            case Follow::stop:
+                if (verdict.cause == Cause::failed || verdict.cause == Cause::not_launched) exit_code_ = 1;
+                // Where its step goes on Slurm ends the job, and where none can be started the next can't
+                // either.
+                if (verdict.cause != Cause::not_launched && lane.poll_exit()) return lane.leave();
+                break;
+            case Follow::requeue_held:
+                if (assignment_.spec.lanes > 1 && desired_of_all() != Desired::pause) return set_aside(lane);
+                break;
+            case Follow::requeue:
+                for_neighbours(lane);
+                break;
+            case Follow::left_to_slurm:
+                if (verdict.cause == Cause::superseded) abandon();
+                break;
+        }
+        is_winding_up_ = true;
+    }
+
+    /// One of several trials is paused: the others go on, and it waits for whoever is free once it is wanted.
+    void set_aside(Lane& lane) {
+        auto const trial = lane.id().trial.index;
+        lane.leave();
+        if (auto const given = claims_.give_back(trial); !given) give_up(given.error());
+    }
+
+    /// The job runs elsewhere: our ranks stop, and we touch nothing more.
+    void abandon() {
+        is_superseded_ = true;
+        for (auto& lane : lanes_) {
+            if (!lane.is_idle()) lane.kill_step();
+        }
+    }
+
+    void for_neighbours(Lane const& but) {
+        auto const now = around_.clock.steady_now();
+        for (auto& lane : lanes_) {
+            if (&lane != &but && lane.is_running()) perform(lane, lane.watch().on_neighbour(now));
+        }
+    }
+
+    Desired desired_of_all() const {
+        return journal::load_desired(assignment_.experiment.desired()).value_or(Desired::run);
+    }
+
+    /// With all runs ended, or as good as ended: what the lanes want of the job, the most urgent first.
+    void conclude() {
+        if (is_superseded_) return;
+        if (any_follows(Follow::requeue)) return give_back(&JobSupervisor::requeue);
+        bool const paused_before = !has_begun_ && desired_of_first() == Desired::pause;
+        if (any_follows(Follow::requeue_held) || paused_before) return give_back(&JobSupervisor::hold);
+        if (!has_begun_) around_.say("nothing is left to run here");
+    }
+
+    bool any_follows(Follow follow) const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [&](auto const& lane) {
+            return lane.is_judged() && lane.verdict()->follow == follow;
+        });
+    }
+
+    Desired desired_of_first() const {
+        auto const of_trial =
+            journal::load_desired(assignment_.experiment.trial(assignment_.first_trial).desired());
+        bool const has_own = assignment_.spec.lanes == 1;
+        return stricter(desired_of_all(), has_own ? of_trial.value_or(Desired::run) : Desired::run);
+    }
+
+    /// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
+    void give_back(Status (JobSupervisor::*how)()) {
+        auto const given = (this->*how)();
+        if (given) return;
+        exit_code_ = 1;
+        for (auto& lane : lanes_) {
+            if (!lane.is_judged() || lane.verdict()->follow == Follow::stop) continue;
+            auto verdict = *lane.verdict();
+            verdict.follow = Follow::stop;
+            verdict.message += fmt::format("; but it could not be queued again: {}", given.error().message);
+            if (auto const told = lane.change_verdict(std::move(verdict)); !told) give_up(told.error());
+        }
+    }
+
+    Status requeue() {
+        auto const scope = was_completing_ ? slurm::SlurmClient::RequeueScope::any
+                                           : slurm::SlurmClient::RequeueScope::incomplete;
+        DET_TRY(around_.slurm.requeue(assignment_.job, scope));
+        exclude_bad_hosts();
+        if (auto const soon = around_.slurm.start_not_before(assignment_.job, start_after_requeue); !soon) {
+            around_.say(
+                fmt::format("the job starts again only after Slurm's own delay: {}", soon.error().message));
+        }
+        return Ok{};
+    }
+
+    Status hold() { return around_.slurm.requeue_held(assignment_.job); }
+
+    void exclude_bad_hosts() {
+        std::vector<std::string> bad;
+        for (auto const& lane : lanes_) {
+            if (!lane.is_judged()) continue;
+            auto const hosts = lane.bad_hosts();
+            bad.insert(bad.end(), hosts.begin(), hosts.end());
+        }
+        if (bad.empty()) return;
+        auto const& before = assignment_.spec.excluded_nodes;
+        auto const list = before.empty() ? compress_host_list(bad) : before + "," + compress_host_list(bad);
+        if (auto const told = around_.slurm.change(assignment_.job, {.excluded_nodes = list}); !told)
+            around_.say(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
+    }
+
+    void look_at_desired_after() {
+        // Not all supervisors of a large experiment at the same time.
+        auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % look_spread.count();
+        look_at_desired_at_ = around_.clock.steady_now() + look_every + std::chrono::milliseconds(spread);
+    }
+
+    Assignment const& assignment_;
+    Surroundings const& around_;
+    Notices notices_;
+    Claims claims_;
+    std::list<Lane> lanes_;
+    Time look_at_desired_at_;
+    bool has_begun_ = false;
+    bool is_winding_up_ = false;   // nothing new is begun in this job
+    bool is_superseded_ = false;   // the job runs elsewhere: it is not ours to touch
+    bool was_completing_ = false;  // Slurm was ending the job when we last looked
+    int exit_code_ = 0;
+};
 
 }  // namespace
 
-Result<int> supervise_trial(Assignment const& assignment, Surroundings const& around) {
+Result<int> supervise_trials(Assignment const& assignment, Surroundings const& around) {
     DET_TRY_ASSIGN(auto notices, Notices::open());
-    for (;;) {
-        auto const desired = desired_of(assignment);
-        if (desired == Desired::cancel || desired == Desired::kill) {
-            around.say("the user asked for the end of this trial: not begun");
-            return 0;
-        }
-        DET_TRY_ASSIGN(auto const verdict, run_once(assignment, notices, around));
-        if (verdict.follow == Follow::restart_in_place) continue;
-        bool const well = verdict.cause != Cause::failed && verdict.cause != Cause::not_launched;
-        return well ? 0 : 1;
-    }
+    return JobSupervisor(assignment, around, std::move(notices)).run();
 }
 
 }  // namespace det::supervisor

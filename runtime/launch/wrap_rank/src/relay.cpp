@@ -105,9 +105,7 @@ Result<Pipe> make_pipe() {
     ::dup2(out.write_end.get(), STDOUT_FILENO);
     ::dup2(err.write_end.get(), STDERR_FILENO);
     ::signal(SIGPIPE, SIG_DFL);
-    sigset_t mask = command.signal_mask;
-    if (command.on_notice) ::sigaddset(&mask, SIGTERM);
-    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    ::sigprocmask(SIG_SETMASK, &command.signal_mask, nullptr);
     if (command.directory && ::chdir(command.directory->c_str()) != 0) ::_exit(127);
     ::execvpe(argv[0], argv, variables);
     int const reason = errno;
@@ -137,9 +135,8 @@ void pass_signals_on(int signal_fd, pid_t child, RelayedCommand const& command) 
     signalfd_siginfo info{};
     while (::read(signal_fd, &info, sizeof info) == sizeof info) {
         auto const number = static_cast<int>(info.ssi_signo);
-        if (number == SIGTERM && command.on_notice) {
-            command.on_notice();
-        } else if (info.ssi_code != SI_KERNEL) {  // from a terminal the child has it already
+        bool const taken = command.take_signal && command.take_signal(number);
+        if (!taken && info.ssi_code != SI_KERNEL) {  // from a terminal the child has it already
             ::kill(child, number);
         }
     }

@@ -1,6 +1,5 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/preemption/notice_page.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -10,6 +9,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "run_signals.hpp"
 
 namespace det::wrap_rank {
 namespace {
@@ -62,8 +63,7 @@ Result<NodeDirectory> take_place(Environment& environment, TaskIdentity const& t
     auto const base = local_base(environment);
     auto const key =
         run_directory_key(base, environment.find(variables::run_key).value_or(""), node_name(environment));
-    DET_TRY_ASSIGN(auto directory,
-                   NodeDirectory::enter(base, key, [&](fs::path const& path) {
+    DET_TRY_ASSIGN(auto directory, NodeDirectory::enter(base, key, [&](fs::path const& path) {
                        return prepare_node(path, node, environment, helper);
                    }));
     environment.set(variables::run_dir, directory.path());
@@ -99,12 +99,12 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
             environment.set("PWD", work);
         }
     }
-    std::optional<preemption::NoticePage> notice;
+    std::optional<RunSignals> signals;
     if (in_run) {
-        fs::path const run_dir = environment.find(variables::run_dir).value_or("");
-        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
-        notice.emplace(std::move(page));
-        command.on_notice = [&] { notice->raise(clock.now()); };
+        DET_TRY_ASSIGN(auto opened, RunSignals::open(environment));
+        signals.emplace(std::move(opened));
+        signals->withhold(command.signal_mask);
+        command.take_signal = [&](int signal) { return signals->take(signal, clock.now()); };
     }
     if (job.level == Launch::rank) {
         command.labels.prefix = fmt::format("[rank={}] ", job.rank);

@@ -20,7 +20,8 @@ std::optional<ArrayJob> read_array(Json const& json) {
     if (!job) return std::nullopt;
     auto const everything = std::numeric_limits<std::uint32_t>::max();
     return ArrayJob{*job, number_of(json, "first_trial").value_or(0),
-                    number_of(json, "trial_count").value_or(everything)};
+                    number_of(json, "trial_count").value_or(everything),
+                    std::max(1u, number_of(json, "lanes").value_or(1))};
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ Json created_body(std::vector<ArrayJob> const& arrays) {
     for (auto const& array : arrays) {
         list.push_back(Json{{"job_id", std::to_string(array.job)},
                             {"first_trial", array.first_trial},
-                            {"trial_count", array.trial_count}});
+                            {"trial_count", array.trial_count},
+                            {"lanes", array.lanes}});
     }
     return Json{{"arrays", std::move(list)}};
 }
@@ -54,6 +56,7 @@ std::vector<ArrayJob> ExperimentRecord::arrays() const {
 }
 
 std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) const {
+    if (is_packed()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
     for (auto const& array : arrays()) {
         if (array.runs(trial)) return slurm::JobRef{array.job, trial - array.first_trial};
     }

@@ -41,8 +41,18 @@ Result<lifecycle::RunView> load_run(RunLayout const& run) {
     return view;
 }
 
-Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id) {
-    TrialRecord trial{id, Desired::run, {}};
+Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
+    auto const text = read_file(layout.claimed());
+    if (!text && text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
+    if (!text) return text.error();
+    return slurm::parse_job_ref(trim(*text));
+}
+
+Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id, bool is_packed) {
+    TrialRecord trial{id, Desired::run, {}, {}};
+    if (is_packed) {
+        DET_TRY_ASSIGN(trial.claimed_by, load_claim(layout));
+    }
     DET_TRY_ASSIGN(trial.desired, journal::load_desired(layout.desired()));
     DET_TRY_ASSIGN(auto const runs, list_numbers(layout.runs()));
     for (auto const number : runs) {
@@ -77,7 +87,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
     auto const trials = record.spec ? record.spec->trial_count : 0;
     for (std::uint32_t index = 0; index < trials; ++index) {
-        DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}));
+        DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}, record.is_packed()));
         record.trials.push_back(std::move(trial));
     }
     return record;

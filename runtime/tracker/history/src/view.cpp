@@ -22,6 +22,20 @@ std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm:
     return *found->second;
 }
 
+/// Of the tasks of the experiment's arrays the one that is most alive: it, or one like it, will take a trial
+/// that waits for a lane.
+std::optional<slurm::JobStatus> find_liveliest(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
+    slurm::JobStatus const* best = nullptr;
+    for (auto const& array : arrays) {
+        for (auto job = jobs.lower_bound({array.job, {}}); job != jobs.end() && job->first.job == array.job;
+             ++job) {
+            if (best == nullptr || (slurm::is_over(best->state) && !slurm::is_over(job->second->state)))
+                best = job->second;
+        }
+    }
+    return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
 }  // namespace
 
 std::optional<UtcTime> TrialView::started() const {
@@ -63,10 +77,13 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue)
     auto const jobs = by_ref(queue);
     std::vector<TrialView> trials;
     std::vector<lifecycle::State> states;
+    auto const liveliest = record.is_packed() ? find_liveliest(jobs, record.arrays()) : std::nullopt;
     for (auto const& trial : record.trials) {
-        auto task = find_task(jobs, record.task_of(trial.id.index));
+        bool const waits_for_lane = record.is_packed() && !trial.claimed_by;
+        auto task = waits_for_lane ? liveliest : find_task(jobs, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
-        states.push_back(lifecycle::state_of_trial({trial.runs, desired, queue.answered, task}));
+        states.push_back(
+            lifecycle::state_of_trial({trial.runs, desired, queue.answered, task, waits_for_lane}));
         trials.push_back({trial, states.back(), std::move(task)});
     }
     bool const is_created = !record.arrays().empty();

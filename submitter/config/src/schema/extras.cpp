@@ -58,9 +58,10 @@ constinit Type const action{.shape = Shape::either,
                             .normalise = action_as_word};
 
 constexpr Key log_policy_keys[] = {
-    {"name", text, "", "by which it can be replaced or switched off"},
-    {"pattern", text, "", "a regular expression for a line"},
-    {"action", action, "", "cancel_retries: no further restart; exclude_node: restart elsewhere"},
+    {"name", text, "", "by which it can be replaced or switched off", into<&LogPolicy::name>},
+    {"pattern", text, "", "a regular expression for a line", into<&LogPolicy::pattern>},
+    {"action", action, "", "cancel_retries: no further restart; exclude_node: restart elsewhere",
+     into<&LogPolicy::action>},
 };
 
 void require_name_or_action(yaml::Node const& value, Path const& path, Checker& checker) {

@@ -115,11 +115,14 @@ constexpr Key bind_mount_keys[] = {
 };
 constinit Type const bind_mount = object_of(bind_mount_keys);
 
-// Ours beside Determined's own keys: launch, mpi.
+// Ours beside Determined's own keys.
 constexpr std::string_view launch_words[] = {"node", "rank"};
 constexpr std::string_view mpi_words[] = {"none", "pmix", "pmi2"};
 constinit Type const launch = choice_of(launch_words);
 constinit Type const mpi = choice_of(mpi_words);
+constexpr std::string_view signal_words[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
+constinit Type const signal_name = choice_of(signal_words);
+constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
 
 /// What det-submit tells sbatch itself is none of the user's options.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -144,6 +147,14 @@ constexpr Key slurm_keys[] = {
      "slot",
      into<&Slurm::launch>},
     {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>},
+    {"trials_per_node", count_from_one, "",
+     "small trials that share a node; default: as many as its slots are enough for, 1: none",
+     into<&Slurm::trials_per_node>},
+    {"spare_nodes", count_from_zero, "", "nodes more than a trial needs, for when one fails; default: none",
+     into<&Slurm::spare_nodes>},
+    {"forward_signals", signal_names, "",
+     "signals that the ranks get too: ['TERM']; default: none, should_preempt tells them",
+     into<&Slurm::forward_signals>},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node"},

@@ -37,6 +37,14 @@ struct SearcherSpec {
     friend bool operator==(SearcherSpec const&, SearcherSpec const&) = default;
 };
 
+/// What follows where a line of a run's log matches.
+struct LogPolicySpec {
+    std::string name;     // for people
+    std::string pattern;  // a regular expression, RE2's
+    LogAction action = LogAction::cancel_retries;
+    friend bool operator==(LogPolicySpec const&, LogPolicySpec const&) = default;
+};
+
 /// The whole of an experiment as jobs need it: experiments/<id>/spec.json, the only configuration that code
 /// in jobs reads. Written once, at creation.
 struct ExperimentSpec {
@@ -48,6 +56,9 @@ struct ExperimentSpec {
     std::string root;  // DET_ROOT, absolute
     std::string pool;
     TrialShape shape;
+    std::uint32_t lanes = 1;        // trials that share a job's node, one beside the other
+    std::uint32_t spare_nodes = 0;  // of a job, beyond those that a trial runs on
+    std::string excluded_nodes;     // that its jobs never get: a host list
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     std::vector<std::string> entrypoint;  // argv; a string of the configuration is {"sh", "-c", it}
@@ -58,7 +69,10 @@ struct ExperimentSpec {
     std::uint32_t experiment_seed = 0;
     std::uint32_t trial_count = 1;  // how many the searcher will ever make
     std::uint32_t max_restarts = 5;
-    std::string checkpoint_path;   // where checkpoints lie, absolute
+    std::uint32_t preemption_timeout_s = 3600;  // how long a trial that was asked to stop may take
+    std::vector<LogPolicySpec> log_policies;
+    std::vector<std::string> forward_signals;  // names without SIG: ranks get them as well
+    std::string checkpoint_path;               // where checkpoints lie, absolute
     Json config = Json::object();  // the effective configuration, as Determined writes it; secrets masked
     friend bool operator==(ExperimentSpec const&, ExperimentSpec const&) = default;
 };

@@ -15,6 +15,11 @@ enum class Mpi { none, pmix, pmi2 };
 
 enum class SlotType { cpu, cuda, rocm };
 
+/// What a line of the log that matches a policy means for the trial's next run.
+enum class LogAction { cancel_retries, exclude_node };
+
+std::string_view to_string(LogAction action);
+std::optional<LogAction> parse_log_action(std::string_view text);
 std::string_view to_string(Launch launch);
 std::string_view to_string(Mpi mpi);
 std::string_view to_string(SlotType type);

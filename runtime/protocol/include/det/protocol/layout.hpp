@@ -31,6 +31,8 @@ public:
     std::filesystem::path const& path() const { return run_; }
     std::filesystem::path life() const { return run_ / "life"; }
     std::filesystem::path journal() const { return run_ / "journal"; }
+    /// There once the supervisor wants the ranks to save their work and stop: why, in one word.
+    std::filesystem::path asked() const { return run_ / "asked"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
@@ -45,6 +47,8 @@ public:
 
     std::filesystem::path const& path() const { return trial_; }
     std::filesystem::path desired() const { return trial_ / "desired"; }
+    /// The array task that runs it, where trials share nodes: one line, "123_4".
+    std::filesystem::path claimed() const { return trial_ / "claimed"; }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     RunLayout run(std::uint32_t number) const { return RunLayout(runs() / std::to_string(number)); }
 

@@ -29,6 +29,7 @@ enum class Follow {
     restart_in_place,  // a new run in the same allocation
     requeue,           // the supervisor asks Slurm to queue the job again
     left_to_slurm,     // Slurm has queued it again already, or has ended it
+    requeue_held,      // queued again, and held until the user wants it
 };
 
 std::string_view to_string(Cause cause);
@@ -51,8 +52,9 @@ struct RunEnded {
     UtcTime time;
     Cause cause = Cause::failed;
     Follow follow = Follow::stop;
-    int exit_code = 0;    // of the step; 128 + signal
-    std::string message;  // one readable line
+    int exit_code = 0;           // of the step; 128 + signal
+    std::string message;         // one readable line
+    std::string bad_hosts = {};  // nodes that the next run must not have: compressed, "" where all are well
 };
 
 // `journal` of a run, written by its chief:

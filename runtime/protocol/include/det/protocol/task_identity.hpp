@@ -65,6 +65,8 @@ inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 inline constexpr char run_path[] = "DET_RUN_PATH";
 /// .../experiments/7
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
+/// Signals that ranks get as well, "TERM,USR1"; others stop at the wrapper.
+inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 

@@ -32,6 +32,7 @@ struct JobChange {
     std::optional<std::int64_t> nice = {};       // an owner may raise it, and take it back down to 0
     std::optional<std::uint32_t> priority = {};  // operators only
     std::optional<std::string> partition = {};
+    std::optional<std::string> excluded_nodes = {};  // a host list
     std::optional<std::uint32_t> running_tasks_max =
         {};  // of an array; refused to its owner since Slurm 23.02
 };
@@ -48,13 +49,13 @@ public:
     virtual Status hold(JobRef const& job) = 0;
     virtual Status release(JobRef const& job) = 0;
     virtual Status cancel(JobRef const& job) = 0;
+    /// Of an array the tasks that have not begun.
+    virtual Status cancel_waiting(JobRef const& array) = 0;
     virtual Status change(JobRef const& job, JobChange const& change) = 0;
     /// Before all other waiting jobs of the caller's; refused where the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
     /// To the batch script's process alone; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
-    /// To the steps, and not to the batch script: what Slurm itself does at the beginning of a GraceTime.
-    virtual Status signal_steps(JobRef const& job, std::string_view signal) = 0;
 
     virtual Result<std::vector<JobStatus>> queue(QueueFilter const& filter) = 0;
     /// Nothing where Slurm does not know it, or has forgotten it.
@@ -69,6 +70,8 @@ public:
         any,
     };
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;
+    /// Queued again, and held until somebody releases it. Leaves a job alone that was cancelled.
+    virtual Status requeue_held(JobRef const& job) = 0;
     virtual Status start_not_before(JobRef const& job, std::chrono::seconds from_now) = 0;
 };
 

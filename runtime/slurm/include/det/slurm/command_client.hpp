@@ -19,16 +19,17 @@ public:
     Status hold(JobRef const& job) override;
     Status release(JobRef const& job) override;
     Status cancel(JobRef const& job) override;
+    Status cancel_waiting(JobRef const& array) override;
     Status change(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;
-    Status signal_steps(JobRef const& job, std::string_view signal) override;
     Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
     Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
     Result<std::vector<Partition>> partitions() override;
     Result<std::vector<Node>> nodes() override;
     Result<ClusterConfig> cluster_config() override;
     Status requeue(JobRef const& job, RequeueScope scope) override;
+    Status requeue_held(JobRef const& job) override;
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
 
 private:

@@ -38,6 +38,7 @@ public:
     Status hold(JobRef const& job) override { return commands_.hold(job); }
     Status release(JobRef const& job) override { return commands_.release(job); }
     Status cancel(JobRef const& job) override { return commands_.cancel(job); }
+    Status cancel_waiting(JobRef const& array) override { return commands_.cancel_waiting(array); }
     Status change(JobRef const& job, JobChange const& change) override {
         return commands_.change(job, change);
     }
@@ -45,10 +46,8 @@ public:
     Status signal_batch(JobRef const& job, std::string_view signal) override {
         return commands_.signal_batch(job, signal);
     }
-    Status signal_steps(JobRef const& job, std::string_view signal) override {
-        return commands_.signal_steps(job, signal);
-    }
     Status requeue(JobRef const& job, RequeueScope scope) override { return commands_.requeue(job, scope); }
+    Status requeue_held(JobRef const& job) override { return commands_.requeue_held(job); }
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override {
         return commands_.start_not_before(job, from_now);
     }

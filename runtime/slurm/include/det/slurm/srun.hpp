@@ -1,12 +1,19 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace det::slurm {
 
-/// A step on all nodes of a job. Every count is said, since a node range or a default of srun's differs
+/// What a step has of a job's node beside others.
+struct StepShare {
+    std::int64_t memory_mib = 0;  // 0: Slurm does not count it
+};
+
+/// A step of a job. Every count is said, since a node range or a default of srun's differs
 /// between releases and between jobs.
 struct StepRequest {
     TrialShape shape;
@@ -14,6 +21,8 @@ struct StepRequest {
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
+    std::optional<StepShare> share = {};  // nothing: whole nodes
+    std::string hosts = {};               // some of the job's nodes, compressed; empty: all of them
 };
 
 /// The srun command line.

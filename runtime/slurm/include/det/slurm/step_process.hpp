@@ -12,8 +12,8 @@ namespace det::slurm {
 /// A running srun. Its output is ours. Killed and reaped if nobody waited for it.
 class StepProcess {
 public:
-    /// The process gets a signal mask with TERM, INT and HUP blocked: a notice to the job must not end the
-    /// step before its ranks have saved their work.
+    /// The process gets a signal mask with TERM, INT, HUP and USR2 blocked: a notice to the job must not end
+    /// the step before its ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
 
     StepProcess(StepProcess&& other) noexcept;

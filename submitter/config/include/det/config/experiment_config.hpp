@@ -49,6 +49,14 @@ struct Slurm {
     std::vector<std::string> sbatch_args;
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
+    std::optional<std::int64_t> trials_per_node;
+    std::int64_t spare_nodes = 0;
+    std::vector<std::string> forward_signals;
+};
+
+struct LogPolicy {
+    std::optional<std::string> name, pattern;
+    std::optional<LogAction> action;
 };
 
 struct BindMount {
@@ -83,6 +91,7 @@ struct ExperimentConfig {
     std::int64_t scheduling_unit = 100;
     std::int64_t max_restarts = 5;
     std::optional<std::int64_t> preemption_timeout_seconds;
+    std::vector<LogPolicy> log_policies;
     Reproducibility reproducibility;
     Profiling profiling;
     bool debug = false;

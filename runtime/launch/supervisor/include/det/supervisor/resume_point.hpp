@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace det::supervisor {
 
@@ -13,6 +14,8 @@ struct ResumePoint {
     std::uint32_t restarts = 0;  // runs that failed
     std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
     std::uint64_t steps_completed = 0;
+    std::uint32_t failures_without_progress = 0;  // the last ones in a row: no higher step was committed
+    std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
 };
 
 /// Reads the journals of all earlier runs. A checkpoint whose manifest is gone or damaged is passed over for

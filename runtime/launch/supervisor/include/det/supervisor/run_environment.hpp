@@ -8,12 +8,24 @@
 
 namespace det::supervisor {
 
+/// A run that is about to begin.
+struct RunPlan {
+    TrialId trial;
+    ResumePoint resume;
+    std::string hosts;  // that it runs on, compressed, in rank order
+    std::uint32_t trial_seed = 0;
+    std::uint16_t master_port = 0;
+
+    RunId id() const { return {trial, resume.next_run}; }
+};
+
 /// Everything that tasks of a run learn from their environment: the job's, over it the user's
 /// environment_variables, over those ours. Pure.
-Environment make_run_environment(Assignment const& assignment, ResumePoint const& resume,
-                                 std::uint32_t trial_seed, std::uint16_t master_port, Environment const& job);
+Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
 
-/// The step: what det-wrap-rank is to run, on every slot or on every node.
-slurm::StepRequest make_step_request(Assignment const& assignment, std::filesystem::path const& wrap_rank);
+/// The step: what det-wrap-rank is to run, on every slot or on every node, and the share of the job that a
+/// lane has.
+slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const& run,
+                                     std::filesystem::path const& wrap_rank);
 
 }  // namespace det::supervisor

@@ -16,8 +16,9 @@ struct Surroundings {
     std::function<void(std::string const&)> say;  // one line for Slurm's output file
 };
 
-/// Runs a trial in this allocation to an end that this allocation can give it: finished, failed for good, or
-/// given back to Slurm. Blocks TERM. The exit code is that of the batch script.
-Result<int> supervise_trial(Assignment const& assignment, Surroundings const& surroundings);
+/// Runs the trials of this job, side by side where they share its node, to ends that this allocation can give
+/// them: finished, failed for good, or given back to Slurm. Blocks TERM and USR2. The exit code is that of
+/// the batch script.
+Result<int> supervise_trials(Assignment const& assignment, Surroundings const& surroundings);
 
 }  // namespace det::supervisor

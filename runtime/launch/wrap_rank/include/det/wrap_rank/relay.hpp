@@ -24,8 +24,9 @@ struct RelayedCommand {
     std::optional<std::filesystem::path> directory;
     Labels labels;
     sigset_t signal_mask;  // of the command
-    /// Called when TERM comes; where it is set, the command itself never sees TERM.
-    std::function<void()> on_notice;
+    /// Called with each signal that comes: false where the command is to have it too. One that it must never
+    /// have, from whomever, stands in its mask as well.
+    std::function<bool(int)> take_signal;
 };
 
 /// How a command ended.

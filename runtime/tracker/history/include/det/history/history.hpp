@@ -16,15 +16,18 @@ namespace det::history {
 struct TrialRecord {
     TrialId id;
     Desired desired = Desired::run;
-    std::vector<lifecycle::RunView> runs;  // runs[n] is run n
+    std::vector<lifecycle::RunView> runs;     // runs[n] is run n
+    std::optional<slurm::JobRef> claimed_by;  // the task that runs it, where trials share nodes
 };
 
-/// One job array of an experiment: its task i runs trial first_trial + i. There are several where Slurm's
-/// MaxArraySize is too small for all trials.
+/// One job array of an experiment: its task i runs trial first_trial + i, or, where trials share nodes,
+/// begins with those from first_trial + i * lanes on. There are several where Slurm's MaxArraySize is too
+/// small for all trials.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;
     std::uint32_t trial_count = 1;
+    std::uint32_t lanes = 1;
 
     bool runs(std::uint32_t trial) const { return trial >= first_trial && trial - first_trial < trial_count; }
 };
@@ -43,7 +46,9 @@ struct ExperimentRecord {
     /// The job arrays that were submitted for it, in the order of their trials; none before the `created`
     /// event.
     std::vector<ArrayJob> arrays() const;
-    /// The task that runs a trial.
+    /// Several trials share a job's node: which task runs which is known once it has claimed it.
+    bool is_packed() const { return spec && spec->lanes > 1; }
+    /// The task that runs a trial; nothing while none has claimed it.
     std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
 };
 

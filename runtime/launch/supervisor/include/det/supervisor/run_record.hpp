@@ -1,0 +1,39 @@
+#pragma once
+#include <det/journal/writer.hpp>
+#include <det/lifecycle/run_end.hpp>
+#include <det/supervisor/assignment.hpp>
+#include <det/supervisor/resume_point.hpp>
+
+namespace det::supervisor {
+
+/// One run of a trial as it lies on disk: its directory, which mkdir gives to one incarnation alone, and its
+/// life record.
+class RunRecord {
+public:
+    /// codes::superseded where somebody else has begun this run.
+    static Result<RunRecord> begin(Assignment const& assignment, TrialId trial, ResumePoint const& resume,
+                                   std::string const& hosts, UtcTime now);
+
+    RunId id() const { return id_; }
+    RunLayout const& layout() const { return layout_; }
+
+    Status end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code);
+    /// The ranks look for this when they are poked: it says that the signal is meant.
+    Status ask_to_stop(lifecycle::Asked why);
+
+    bool was_acknowledged() const;
+    bool has_successor() const;
+    /// It committed a checkpoint of a higher step than it began with.
+    bool has_progressed(std::uint64_t steps_before) const;
+
+private:
+    RunRecord(RunId id, TrialLayout trial, RunLayout layout, journal::JournalWriter life)
+        : id_(id), trial_(std::move(trial)), layout_(std::move(layout)), life_(std::move(life)) {}
+
+    RunId id_;
+    TrialLayout trial_;
+    RunLayout layout_;
+    journal::JournalWriter life_;
+};
+
+}  // namespace det::supervisor

@@ -1,0 +1,97 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/reader.hpp>
+#include <det/supervisor/claims.hpp>
+#include <det/supervisor/resume_point.hpp>
+
+#include <algorithm>
+
+namespace det::supervisor {
+namespace {
+
+Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
+    auto const text = read_file(trial.claimed());
+    if (text) return slurm::parse_job_ref(trim(*text));
+    if (text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
+    return text.error();
+}
+
+/// Its last run was recorded as the end.
+Result<bool> has_ended(TrialLayout const& trial) {
+    DET_TRY_ASSIGN(auto const runs, list_runs(trial));
+    if (runs.empty()) return false;
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
+    return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
+        auto const* ended = std::get_if<RunEnded>(&record);
+        return ended != nullptr && ended->follow == Follow::stop;
+    });
+}
+
+Result<bool> is_wanted(TrialLayout const& trial) {
+    DET_TRY_ASSIGN(auto const desired, journal::load_desired(trial.desired()));
+    return desired == Desired::run;
+}
+
+}  // namespace
+
+Result<std::optional<std::uint32_t>> Claims::take_next() {
+    DET_TRY_ASSIGN(auto const of_all, journal::load_desired(assignment_.experiment.desired()));
+    if (of_all != Desired::run) return std::optional<std::uint32_t>();
+    if (assignment_.spec.lanes == 1) return take_assigned();
+    if (std::exchange(has_claims_of_before_, false)) {
+        DET_TRY_ASSIGN(own_, find_own());
+    }
+    while (!own_.empty()) {
+        auto const trial = own_.back();
+        own_.pop_back();
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
+        if (wanted) return std::optional(trial);
+    }
+    return take_free();
+}
+
+Result<std::optional<std::uint32_t>> Claims::take_assigned() {
+    DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(assignment_.first_trial)));
+    if (!wanted || !taken_.insert(assignment_.first_trial).second) return std::optional<std::uint32_t>();
+    return std::optional(assignment_.first_trial);
+}
+
+Result<std::optional<std::uint32_t>> Claims::take_free() {
+    auto const count = assignment_.spec.trial_count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto const trial = (assignment_.first_trial + i) % count;
+        if (taken_.contains(trial)) continue;
+        auto const layout = assignment_.experiment.trial(trial);
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
+        if (!wanted) continue;
+        DET_TRY(make_directories(layout.path()));
+        DET_TRY_ASSIGN(bool const mine,
+                       write_new_file(layout.claimed(), slurm::to_string(assignment_.job) + "\n"));
+        taken_.insert(trial);
+        if (mine) return std::optional(trial);
+    }
+    return std::optional<std::uint32_t>();
+}
+
+/// The first of them last, as they are taken from the end.
+Result<std::vector<std::uint32_t>> Claims::find_own() {
+    std::vector<std::uint32_t> own;
+    for (auto trial = assignment_.spec.trial_count; trial-- > 0;) {
+        auto const layout = assignment_.experiment.trial(trial);
+        DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
+        if (!claimant) continue;
+        taken_.insert(trial);
+        if (*claimant != assignment_.job) continue;
+        DET_TRY_ASSIGN(bool const ended, has_ended(layout));
+        if (!ended) own.push_back(trial);
+    }
+    return own;
+}
+
+Status Claims::give_back(std::uint32_t trial) {
+    taken_.erase(trial);
+    return remove_tree(assignment_.experiment.trial(trial).claimed());
+}
+
+}  // namespace det::supervisor

@@ -1,0 +1,206 @@
+#include "lane.hpp"
+
+#include <det/journal/event_log.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/search/search.hpp>
+#include <det/supervisor/log_policies.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+
+#include "free_port.hpp"
+
+namespace det::supervisor {
+namespace {
+
+using Hosts = std::vector<std::string>;
+
+bool contains(Hosts const& hosts, std::string const& host) {
+    return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+}
+
+/// The job's nodes without those that the trial must not have any more; as many as it runs on.
+Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
+    if (assignment.spec.spare_nodes == 0) return assignment.hosts;
+    DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
+    auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
+    auto good = hosts;
+    std::erase_if(good, [&](auto const& host) { return contains(bad, host); });
+    // Slurm has given us too few good ones: it is tried with what there is.
+    auto& chosen = good.size() >= needed ? good : hosts;
+    chosen.resize(std::min(chosen.size(), needed));
+    return compress_host_list(chosen);
+}
+
+/// Slurm's words for a node that has gone from under a job: "down", "down*", "fail", "idle*".
+bool has_failed(slurm::Node const& node) {
+    return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
+}
+
+}  // namespace
+
+Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
+    RunPlan plan;
+    plan.trial = {assignment_.spec.id, trial};
+    checkpoint::SharedFsStore const store(assignment_.spec.checkpoint_path);
+    DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial), store));
+    DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
+    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
+    plan.trial_seed = draw.seed;
+    plan.master_port = find_free_port();
+    return plan;
+}
+
+Status Lane::begin(std::uint32_t trial) {
+    DET_TRY_ASSIGN(auto plan, plan_run(trial));
+    DET_TRY_ASSIGN(auto record,
+                   RunRecord::begin(assignment_, plan.trial, plan.resume, plan.hosts, around_.clock.now()));
+    around_.say(fmt::format("run {} begins on {} at step {}", to_string(plan.id()), plan.hosts,
+                            plan.resume.steps_completed));
+    auto const environment = make_run_environment(assignment_, plan, around_.environment);
+    auto const argv = slurm::render_srun(make_step_request(assignment_, plan, around_.wrap_rank));
+    run_.emplace(Run{std::move(plan),
+                     std::move(record),
+                     RunWatch(std::chrono::seconds(assignment_.spec.preemption_timeout_s)),
+                     {},
+                     {},
+                     0});
+    auto step = slurm::StepProcess::start(argv, environment);
+    if (!step) return record_verdict({Cause::not_launched, Follow::stop, step.error().message, {}});
+    run_->step.emplace(*std::move(step));
+    return Ok{};
+}
+
+Desired Lane::desired() const {
+    auto const& experiment = assignment_.experiment;
+    auto const of_all = journal::load_desired(experiment.desired());
+    auto const of_trial = journal::load_desired(experiment.trial(run_->plan.trial.index).desired());
+    return stricter(of_all.value_or(Desired::run), of_trial.value_or(Desired::run));
+}
+
+void Lane::ask_to_stop() {
+    if (!run_->step) return;
+    auto const asked = run_->record.ask_to_stop(run_->watch.asked());
+    if (!asked)
+        around_.say(fmt::format("run {} can't be asked to stop: {}", to_string(id()), asked.error().message));
+    around_.say(fmt::format("run {} is asked to stop ({})", to_string(id()),
+                            lifecycle::to_string(run_->watch.asked())));
+    run_->step->signal(SIGUSR2);  // srun hands it to every task of the step, and to no other's
+}
+
+void Lane::kill_step() {
+    around_.say(fmt::format("run {} is killed", to_string(id())));
+    if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step, on all nodes
+}
+
+Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
+    run_->exit_code = exit_code;
+    auto facts = gather_facts();
+    facts.job = job;
+    facts.slurm_answered = slurm_answered;
+    if (exit_code != 0 && run_->watch.asked() == lifecycle::Asked::nothing) {
+        DET_TRY(add_log_policies(facts));
+        DET_TRY(add_failed_nodes(facts));
+    }
+    auto verdict = lifecycle::judge_run_end(facts);
+    if (verdict.cause != Cause::superseded) return record_verdict(std::move(verdict));
+    // Another incarnation owns the trial now: not a word more in its directory.
+    around_.say(fmt::format("run {}: {}", to_string(id()), verdict.message));
+    run_->verdict = std::move(verdict);
+    return Ok{};
+}
+
+lifecycle::RunFacts Lane::gather_facts() const {
+    auto const& resume = run_->plan.resume;
+    lifecycle::RunFacts facts;
+    facts.incarnation = assignment_.incarnation;
+    facts.step_exit_code = run_->exit_code;
+    facts.asked = run_->watch.asked();
+    facts.was_killed = run_->watch.was_killed();
+    facts.notice_received = run_->watch.notice_received();
+    facts.preemption_acknowledged = run_->record.was_acknowledged();
+    facts.higher_run_exists = run_->record.has_successor();
+    facts.desired = desired();
+    facts.restarts = resume.restarts;
+    facts.restarts_max = assignment_.spec.max_restarts;
+    facts.failures_without_progress = resume.failures_without_progress;
+    facts.has_progressed = run_->record.has_progressed(resume.steps_completed);
+    return facts;
+}
+
+Status Lane::add_log_policies(lifecycle::RunFacts& facts) const {
+    auto const& spec = assignment_.spec;
+    auto const found = match_log_policies(spec.log_policies, run_->record.layout(), spec.shape.nodes);
+    if (!found) {
+        around_.say(fmt::format("the log policies are passed over: {}", found.error().message));
+        return Ok{};
+    }
+    facts.cancels_retries = found->cancels_retries;
+    if (found->bad_nodes.empty()) return Ok{};
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
+    for (auto const node : found->bad_nodes)
+        facts.bad_nodes.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
+    facts.bad_nodes.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_by);
+    return weigh_bad_nodes(facts.bad_nodes);
+}
+
+/// With nodes to spare the job outlives one that fails; without, Slurm requeues it.
+Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
+    if (assignment_.spec.spare_nodes == 0) return Ok{};
+    auto const nodes = around_.slurm.nodes();
+    if (!nodes) return Ok{};
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
+    lifecycle::BadNodes bad;
+    for (auto const& node : *nodes) {
+        if (contains(hosts, node.name) && has_failed(node) && !contains(bad.hosts, node.name))
+            bad.hosts.push_back(node.name);
+    }
+    if (bad.hosts.empty()) return Ok{};
+    bad.why = "Slurm has lost";
+    bad.is_failure_of_trial = false;
+    facts.bad_nodes = std::move(bad);
+    return weigh_bad_nodes(facts.bad_nodes);
+}
+
+Status Lane::weigh_bad_nodes(lifecycle::BadNodes& bad) const {
+    auto all_bad = bad_hosts();
+    all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
+    auto const needed = assignment_.spec.shape.nodes;
+    DET_TRY_ASSIGN(auto const here, expand_host_list(assignment_.hosts));
+    auto const good_here =
+        std::count_if(here.begin(), here.end(), [&](auto const& host) { return !contains(all_bad, host); });
+    bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
+    auto const nodes = around_.slurm.nodes();
+    if (!nodes) return Ok{};
+    auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
+        return node.partition == assignment_.partition && !node.is_out() && !contains(all_bad, node.name);
+    });
+    bad.is_enough_elsewhere =
+        good >= assignment_.spec.shape.nodes + static_cast<int>(assignment_.spec.spare_nodes);
+    return Ok{};
+}
+
+std::vector<std::string> Lane::bad_hosts() const {
+    auto hosts = run_->plan.resume.bad_hosts;
+    if (run_->verdict)
+        hosts.insert(hosts.end(), run_->verdict->bad_hosts.begin(), run_->verdict->bad_hosts.end());
+    return hosts;
+}
+
+Status Lane::change_verdict(lifecycle::RunVerdict verdict) { return record_verdict(std::move(verdict)); }
+
+Status Lane::record_verdict(lifecycle::RunVerdict verdict) {
+    around_.say(fmt::format("run {} ended: {} ({}, {})", to_string(id()), verdict.message,
+                            to_string(verdict.cause), to_string(verdict.follow)));
+    auto const recorded = run_->record.end(around_.clock.now(), verdict, run_->exit_code);
+    run_->verdict = std::move(verdict);
+    return recorded;
+}
+
+void Lane::leave() {
+    if (run_ && run_->step) run_->step->wait();
+    run_.reset();
+}
+
+}  // namespace det::supervisor

@@ -1,0 +1,69 @@
+#pragma once
+#include <det/slurm/step_process.hpp>
+#include <det/supervisor/run_environment.hpp>
+#include <det/supervisor/run_record.hpp>
+#include <det/supervisor/run_watch.hpp>
+#include <det/supervisor/supervise.hpp>
+
+#include <optional>
+
+namespace det::supervisor {
+
+/// A share of the job that runs one trial after another; the whole of it where trials don't share nodes. Idle
+/// between them.
+class Lane {
+public:
+    Lane(Assignment const& assignment, Surroundings const& around)
+        : assignment_(assignment), around_(around) {}
+
+    /// The next run of that trial. Where its step can't even be started the run has ended already: see
+    /// verdict().
+    Status begin(std::uint32_t trial);
+
+    bool is_idle() const { return !run_; }
+    /// The step goes on, and what it is to be remembered for has been written down.
+    bool is_judged() const { return run_ && run_->verdict; }
+    bool is_running() const { return run_ && !run_->verdict; }
+    int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
+    RunWatch& watch() { return run_->watch; }
+    RunId id() const { return run_->record.id(); }
+    Desired desired() const;
+    std::optional<lifecycle::RunVerdict> const& verdict() const { return run_->verdict; }
+    /// Nodes that no further run of the trial may have.
+    std::vector<std::string> bad_hosts() const;
+
+    void ask_to_stop();
+    void kill_step();
+    /// Nothing while it goes on.
+    std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
+    /// Decides why the run ends and what follows, and writes it down, unless the trial is somebody else's by
+    /// now.
+    Status judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
+    /// What was to follow can't be done.
+    Status change_verdict(lifecycle::RunVerdict verdict);
+    /// Waits until the step is gone.
+    void leave();
+
+private:
+    struct Run {
+        RunPlan plan;
+        RunRecord record;
+        RunWatch watch;
+        std::optional<slurm::StepProcess> step;
+        std::optional<lifecycle::RunVerdict> verdict;
+        int exit_code = 0;
+    };
+
+    Result<RunPlan> plan_run(std::uint32_t trial) const;
+    lifecycle::RunFacts gather_facts() const;
+    Status add_log_policies(lifecycle::RunFacts& facts) const;
+    Status add_failed_nodes(lifecycle::RunFacts& facts) const;
+    Status weigh_bad_nodes(lifecycle::BadNodes& bad) const;
+    Status record_verdict(lifecycle::RunVerdict verdict);
+
+    Assignment const& assignment_;
+    Surroundings const& around_;
+    std::optional<Run> run_;
+};
+
+}  // namespace det::supervisor

@@ -1,0 +1,70 @@
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/supervisor/run_record.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::supervisor {
+namespace {
+
+template <class Predicate>
+bool any_report(RunLayout const& run, Predicate predicate) {
+    auto const journal = journal::load_journal(run.journal());
+    return journal && std::any_of(journal->records.begin(), journal->records.end(), predicate);
+}
+
+}  // namespace
+
+Result<RunRecord> RunRecord::begin(Assignment const& assignment, TrialId trial, ResumePoint const& resume,
+                                   std::string const& hosts, UtcTime now) {
+    auto const directory = assignment.experiment.trial(trial.index);
+    auto const layout = directory.run(resume.next_run);
+    DET_TRY(make_directories(directory.runs()));
+    DET_TRY_ASSIGN(bool const mine, make_directory(layout.path()));
+    if (!mine) {
+        return Error{codes::superseded, fmt::format("run {} of trial {} was begun by somebody else",
+                                                    resume.next_run, to_string(trial))};
+    }
+    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
+    RunStarted const started{now,
+                             slurm::to_string(assignment.job),
+                             assignment.incarnation.restart_count,
+                             assignment.incarnation.batch_host,
+                             hosts,
+                             resume.restarts,
+                             resume.checkpoint,
+                             resume.steps_completed};
+    DET_TRY(life.append(started, Durability::power_loss));
+    return RunRecord({trial, resume.next_run}, directory, layout, std::move(life));
+}
+
+Status RunRecord::end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code) {
+    return life_.append(RunEnded{now, verdict.cause, verdict.follow, exit_code, verdict.message,
+                                 compress_host_list(verdict.bad_hosts)},
+                        Durability::power_loss);
+}
+
+Status RunRecord::ask_to_stop(lifecycle::Asked why) {
+    return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
+}
+
+bool RunRecord::was_acknowledged() const {
+    return any_report(
+        layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });
+}
+
+bool RunRecord::has_successor() const {
+    auto const runs = list_runs(trial_);
+    return runs && !runs->empty() && runs->back() > id_.number;
+}
+
+bool RunRecord::has_progressed(std::uint64_t steps_before) const {
+    return any_report(layout_, [&](Record const& record) {
+        auto const* committed = std::get_if<CheckpointCommitted>(&record);
+        return committed != nullptr && committed->steps_completed > steps_before;
+    });
+}
+
+}  // namespace det::supervisor
