@@ -159,6 +159,19 @@ Status CommandClient::cancel_waiting(JobRef const& array) {
     return tell("scancel", {"scancel", "--state=PENDING", to_string(array)});
 }
 
+Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
+    DET_TRY_ASSIGN(auto const output, call({"squeue", "--steps", "--me", "--noheader", "--format=%i %j"}));
+    if (output.exit_code != 0) return failure_of("squeue", output);
+    auto const prefix = to_string(job) + ".";
+    for (auto const& line : split_lines(output.out)) {
+        auto const row = trim(line);
+        auto const id = row.substr(0, row.find(' '));
+        if (id.starts_with(prefix) && trim(row.substr(id.size())) == name)
+            DET_TRY(tell("scancel", {"scancel", std::string(id)}));
+    }
+    return Ok{};
+}
+
 Status CommandClient::change(JobRef const& job, JobChange const& change) {
     std::vector<std::string> argv{"scontrol", "update", "JobId=" + to_string(job)};
     if (change.nice) argv.push_back(fmt::format("Nice={}", *change.nice));

@@ -21,6 +21,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         "--kill-on-bad-exit=1",
         "--export=ALL",
     };
+    if (!request.name.empty()) argv.push_back("--job-name=" + request.name);
     if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
     if (request.share) {
         argv.push_back("--exact");

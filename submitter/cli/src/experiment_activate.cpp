@@ -1,6 +1,8 @@
 #include <det/journal/event_log.hpp>
 
+#include <chrono>
 #include <fmt/format.h>
+#include <set>
 
 #include "command.hpp"
 #include "open_experiment.hpp"
@@ -28,12 +30,29 @@ private:
                                  session));
         DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::run));
         for (auto const& array : record.arrays()) DET_TRY(session.slurm.release({array.job, {}}));
+        hasten(experiment.view, session);
         if (session.wants_json()) {
             session.answer(Json{{"id", experiment.id().value}, {"desired", "run"}});
         } else {
             session.say(fmt::format("Activated experiment {}", experiment.id().value));
         }
         return Ok{};
+    }
+
+    /// Slurm would hold a job back for two minutes that was queued again when it was paused.
+    static void hasten(history::ExperimentView const& view, Session& session) {
+        std::set<slurm::JobRef> tasks;
+        for (auto const& trial : view.trials) {
+            auto const& runs = trial.record.runs;
+            bool const was_paused =
+                !runs.empty() && runs.back().ended && runs.back().ended->follow == Follow::requeue_held;
+            if (was_paused && trial.job && trial.job->state == slurm::JobState::pending)
+                tasks.insert(trial.job->ref);
+        }
+        for (auto const& task : tasks) {
+            if (auto told = session.slurm.start_not_before(task, std::chrono::seconds(1)); !told)
+                session.warn(std::move(told).error());
+        }
     }
 
     /// Whether the `created` event lies on the disk: one that was made up from Slurm's jobs has no author.

@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_who_takes_too_long) {
     BOOST_TEST((watch.on_time(start + 60s) == Act::kill));
     BOOST_TEST(watch.was_killed());
     BOOST_TEST((watch.on_time(start + 61s) == Act::wait));
+    BOOST_TEST((watch.on_time(start + 120s) == Act::abandon));
     BOOST_TEST(!watch.wakes_at());
 }
 

@@ -139,6 +139,16 @@ BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
     BOOST_TEST(runner.line(3) == "scancel 123_4");
 }
 
+BOOST_AUTO_TEST_CASE(a_step_is_found_by_its_job_and_its_name) {
+    runner.answer(
+        0, "     123_4.0 7.0.1\n    123_4.1 7.0.10\n  123_4.batch batch\n 1123_4.7 7.0.1\n123_40.0 7.0.1\n");
+    runner.answer(0, "");
+    must(client.cancel_step({123, 4}, "7.0.1"));
+    BOOST_TEST(runner.line(1) == "scancel 123_4.0");
+    runner.answer(0, "");
+    must(client.cancel_step({123, 4}, "7.0.1"));  // gone: nothing is cancelled
+}
+
 BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     for (int i = 0; i < 9; ++i) runner.answer(0, "");
     must(client.change({7, 1}, {.nice = 20, .partition = "urgent"}));

@@ -94,6 +94,19 @@ void Lane::kill_step() {
     if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step, on all nodes
 }
 
+void Lane::abandon_step() {
+    around_.say(fmt::format("the step of run {} does not end: it is given up", to_string(id())));
+    if (run_->step) run_->step->signal(SIGKILL);
+    clear_step();
+}
+
+/// A step whose srun is gone would keep its share of the job from the next one.
+void Lane::clear_step() {
+    if (auto const cleared = around_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
+        around_.say(fmt::format("what is left of run {} may be in the way: {}", to_string(id()),
+                                cleared.error().message));
+}
+
 Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     run_->exit_code = exit_code;
     auto facts = gather_facts();

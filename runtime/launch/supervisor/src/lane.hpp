@@ -34,6 +34,8 @@ public:
 
     void ask_to_stop();
     void kill_step();
+    /// Where srun does not see that a part of its step is gone: Slurm is told to end it, and srun is ended.
+    void abandon_step();
     /// Nothing while it goes on.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
     /// Decides why the run ends and what follows, and writes it down, unless the trial is somebody else's by
@@ -43,6 +45,8 @@ public:
     Status change_verdict(lifecycle::RunVerdict verdict);
     /// Waits until the step is gone.
     void leave();
+
+    void clear_step();
 
 private:
     struct Run {

@@ -75,6 +75,7 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     auto const& spec = assignment.spec;
     slurm::StepRequest request;
     request.shape = spec.shape;
+    request.name = to_string(run.id());
     request.launch = spec.launch;
     request.mpi = spec.mpi;
     request.cpus_per_node = std::max(1, assignment.cpus_per_node / assignment.lanes());

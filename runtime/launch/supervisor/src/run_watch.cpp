@@ -11,6 +11,8 @@ using slurm::JobState;
 
 // KillWait may be as short as 5 s: what the run ended by must be on disk before Slurm kills us too.
 constexpr auto wait_after_notice = 3s;
+// srun ends a step within seconds, unless it has lost a node: it would wait for that for ever.
+constexpr auto wait_after_kill = 60s;
 constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm's "UNLIMITED" is a year
 
 std::chrono::seconds seconds_between(UtcTime from, UtcTime to) {
@@ -26,7 +28,7 @@ std::chrono::seconds time_limit_margin(std::chrono::seconds limit) {
 
 Act RunWatch::on_desired(Desired desired, Time now) {
     if (was_killed_ || desired == Desired::run) return Act::wait;
-    if (desired == Desired::kill) return kill();
+    if (desired == Desired::kill) return kill(now);
     if (!kill_at_) kill_at_ = now + preemption_timeout_;
     return asked_ == Asked::nothing ? ask(Asked::user) : Act::wait;
 }
@@ -52,7 +54,11 @@ Act RunWatch::on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc
 }
 
 Act RunWatch::on_time(Time now) {
-    if (kill_at_ && now >= *kill_at_) return kill();
+    if (kill_at_ && now >= *kill_at_) return kill(now);
+    if (abandon_at_ && now >= *abandon_at_) {
+        abandon_at_.reset();
+        return Act::abandon;
+    }
     if (judge_at_ && now >= *judge_at_) return Act::judge;
     // Somebody may have moved the limit since.
     if (limit_near_at_ && now >= *limit_near_at_) return Act::look_at_job;
@@ -61,7 +67,7 @@ Act RunWatch::on_time(Time now) {
 
 std::optional<RunWatch::Time> RunWatch::wakes_at() const {
     std::optional<Time> first;
-    for (auto const& time : {kill_at_, judge_at_, limit_near_at_}) {
+    for (auto const& time : {kill_at_, abandon_at_, judge_at_, limit_near_at_}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;
@@ -73,10 +79,11 @@ Act RunWatch::ask(Asked why) {
     return Act::ask_to_stop;
 }
 
-Act RunWatch::kill() {
+Act RunWatch::kill(Time now) {
     if (was_killed_) return Act::wait;
     was_killed_ = true;
     kill_at_.reset();
+    abandon_at_ = now + wait_after_kill;
     return Act::kill;
 }
 

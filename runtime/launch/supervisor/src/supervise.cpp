@@ -129,6 +129,7 @@ private:
     void perform(Lane& lane, Act act) {
         if (act == Act::ask_to_stop) lane.ask_to_stop();
         if (act == Act::kill) lane.kill_step();
+        if (act == Act::abandon) lane.abandon_step();
         if (act == Act::judge) end_run(lane, 128 + SIGTERM);
     }
 
@@ -166,6 +167,7 @@ private:
         auto const trial = lane.id().trial.index;
         switch (verdict.follow) {
             case Follow::restart_in_place:
+                lane.clear_step();
                 lane.leave();
                 if (!is_winding_up_) begin(lane, trial);
                 return;

@@ -54,6 +54,8 @@ public:
     virtual Status change(JobRef const& job, JobChange const& change) = 0;
     /// Before all other waiting jobs of the caller's; refused where the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
+    /// The step of a job that was started under that name, if it is still there.
+    virtual Status cancel_step(JobRef const& job, std::string_view name) = 0;
     /// To the batch script's process alone; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 

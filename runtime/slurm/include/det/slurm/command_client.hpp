@@ -20,6 +20,7 @@ public:
     Status release(JobRef const& job) override;
     Status cancel(JobRef const& job) override;
     Status cancel_waiting(JobRef const& array) override;
+    Status cancel_step(JobRef const& job, std::string_view name) override;
     Status change(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;

@@ -39,6 +39,9 @@ public:
     Status release(JobRef const& job) override { return commands_.release(job); }
     Status cancel(JobRef const& job) override { return commands_.cancel(job); }
     Status cancel_waiting(JobRef const& array) override { return commands_.cancel_waiting(array); }
+    Status cancel_step(JobRef const& job, std::string_view name) override {
+        return commands_.cancel_step(job, name);
+    }
     Status change(JobRef const& job, JobChange const& change) override {
         return commands_.change(job, change);
     }

@@ -21,6 +21,7 @@ struct StepRequest {
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
+    std::string name = {};                // of the step; empty: the command's
     std::optional<StepShare> share = {};  // nothing: whole nodes
     std::string hosts = {};               // some of the job's nodes, compressed; empty: all of them
 };

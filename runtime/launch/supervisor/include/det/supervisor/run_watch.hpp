@@ -15,6 +15,7 @@ enum class Act {
     look_at_job,  // and tells on_job what it saw
     ask_to_stop,  // its ranks: to save their work and end
     kill,         // its step
+    abandon,      // its step, which did not end when it was killed
     judge,        // it is over for us, though its step has not ended: Slurm will end it
 };
 
@@ -44,14 +45,14 @@ public:
 
 private:
     Act ask(lifecycle::Asked why);
-    Act kill();
+    Act kill(Time now);
     void mind_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now);
 
     std::chrono::seconds preemption_timeout_;
     lifecycle::Asked asked_ = lifecycle::Asked::nothing;
     bool was_killed_ = false;
     bool notice_received_ = false;
-    std::optional<Time> kill_at_, judge_at_, limit_near_at_;
+    std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_;
 };
 
 /// How long before its time limit a job saves its work and goes back to the queue: a tenth of the limit,

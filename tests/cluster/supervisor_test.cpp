@@ -1,0 +1,134 @@
+// What Slurm, users and accidents do to a supervisor on a real cluster, and what it makes of that.
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "digits_cluster.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Site : DigitsCluster {
+    Site() : DigitsCluster(options()) {}
+
+    static LoopbackOptions options() {
+        LoopbackOptions options;
+        options.plugin = LoopbackOptions::Plugin::when_built;
+        return options;
+    }
+
+    nlohmann::json trial(int experiment, std::size_t index = 0) const {
+        return ask(fmt::format("experiment describe {}", experiment)).at("trials").at(index);
+    }
+    std::string state(int experiment) const {
+        return ask(fmt::format("experiment describe {}", experiment)).at("state");
+    }
+    void wait_for_state(int experiment, std::string const& wanted) const {
+        wait_until([&] { return state(experiment) == wanted; }, 60s,
+                   fmt::format("experiment {} is {}", experiment, wanted));
+    }
+    /// A run that trains: it has reported something.
+    void wait_for_run(int experiment, std::size_t run) const {
+        wait_until(
+            [&] {
+                return shell(fmt::format("det trial logs {} --run {} 2>/dev/null || true", experiment, run))
+                           .find("epoch") != std::string::npos;
+            },
+            90s, fmt::format("run {} of experiment {} trains", run, experiment));
+    }
+    /// Of what runs on this machine for the cluster, the processes whose command line begins like this.
+    void kill_hard(std::string const& pattern) const {
+        shell(fmt::format("pkill --signal KILL --full --newest '^{}' || true", pattern));
+    }
+};
+
+constexpr char endless[] =
+    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000 ";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(supervisor, Site)
+
+BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_one_that_is_killed_leaves_the_others_alone) {
+    auto const id = create(
+        "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 3}' "
+        "--config resources.slots_per_trial=1 "
+        "--config 'hyperparameters.epochs={type: categorical, vals: [1, 2, 1000000, 3]}'");
+    // The grid is drawn from its last point on: trial 1 is the endless one.
+    wait_until([&] { return trial(id, 1).at("state") == "RUNNING"; }, 60s, "the long trial runs");
+    for (std::size_t const other : {0u, 2u, 3u})
+        wait_until([&] { return trial(id, other).at("state") == "COMPLETED"; }, 60s,
+                   "the short ones are done");
+    BOOST_TEST(trial(id, 3).at("runs").at(0).at("job") == trial(id, 1).at("runs").at(0).at("job"));
+    BOOST_TEST(shell("squeue --noheader | wc -l") == "1");
+    shell(fmt::format("det trial kill {}.1", id));
+    wait_until([&] { return trial(id, 1).at("state") == "CANCELED"; }, 60s, "it is killed");
+    wait_for_state(id, "COMPLETED");
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_frees_the_nodes_and_activation_goes_on_where_it_stopped) {
+    auto const id = create(endless);
+    wait_for_run(id, 0);
+    shell(fmt::format("det experiment pause {}", id));
+    wait_for_state(id, "PAUSED");
+    wait_until([&] { return shell("squeue --noheader --state=running | wc -l") == "0"; }, 60s,
+               "nodes are free");
+    auto const paused = trial(id).at("runs").at(0);
+    BOOST_TEST(paused.at("cause") == "paused");
+    shell(fmt::format("det experiment activate {}", id));
+    wait_for_run(id, 1);
+    auto const resumed = trial(id).at("runs").at(1);
+    BOOST_TEST(resumed.at("steps_completed") > 0);
+    shell(fmt::format("det experiment cancel {}", id));
+    wait_for_state(id, "CANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_that_it_was_interrupted) {
+    auto const id = create(std::string(endless) + "--config max_restarts=9");
+    wait_for_run(id, 0);
+    kill_hard("digits digits.csv");
+    wait_for_run(id, 1);
+    BOOST_TEST(trial(id).at("runs").at(0).at("cause") == "failed");
+    kill_hard("[^ ]*/det-wrap-rank");
+    wait_for_run(id, 2);
+    kill_hard("srun --nodes");
+    wait_for_run(id, 3);
+    BOOST_TEST(trial(id).at("runs").at(2).at("cause") == "failed");
+    kill_hard("[^ ]*/det-launch trial");
+    wait_for_state(id, "INTERRUPTED");
+    wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "its job is gone");
+}
+
+BOOST_AUTO_TEST_CASE(each_task_of_an_array_is_requeued_alone) {
+    auto const id = create(
+        "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
+        "--config resources.slots_per_trial=4 --config hyperparameters.epochs=25 "
+        "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24, 32]}'");
+    std::vector<int> preempted(4, 0);
+    for (int round = 0; round < 4; ++round) {
+        // Whoever trains on a node and was not yet preempted loses it.
+        auto const wanted = static_cast<std::size_t>(round);
+        wait_until([&] { return trial(id, wanted).at("state") != "QUEUED"; }, 120s, "its turn");
+        auto const before = trial(id, wanted);
+        if (before.at("state") != "RUNNING") continue;  // it was quick
+        auto const node = before.at("runs").back().at("hosts").get<std::string>();
+        shell(fmt::format("srun --partition urgent --nodes 1 --nodelist {} true", node), 90s);
+        for (std::size_t other = 0; other < 4; ++other) {
+            auto const runs = trial(id, other).at("runs");
+            for (auto const& run : runs) {
+                if (run.contains("cause") && run.at("cause") == "preempted") continue;
+                BOOST_TEST((!run.contains("cause") || run.at("cause") == "finished"));
+            }
+        }
+    }
+    finish(id);
+    for (std::size_t index = 0; index < 4; ++index) {
+        auto const runs = trial(id, index).at("runs");
+        BOOST_TEST(runs.back().at("cause") == "finished");
+        for (auto const& run : runs)
+            BOOST_TEST(run.at("job").get<std::string>().ends_with(fmt::format("_{}", index)));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
