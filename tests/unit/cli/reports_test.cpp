@@ -97,10 +97,81 @@ BOOST_AUTO_TEST_CASE(as_json_each_line_is_an_object_whatever_ranks_print) {
                                               {"node", 3},
                                               {"rank", 12},
                                               {"time", "2026-11-21T12:00:00.000000Z"},
+                                              {"level", nullptr},
                                               {"message", "\x1b[31m\xef\xbf\xbd\"\r"}}));
     BOOST_TEST(contains(lines[0], "\\u001b"));
     BOOST_TEST(Json::parse(lines[1])["rank"].is_null());
     BOOST_TEST(Json::parse(lines[1])["message"] == "Killed");
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_logs_cannot_drive_it) {
+    log(0, 0, std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
+    destination = Destination::terminal;
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=1] \\x1b[2Jgone\tand \\xff \\r\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_asked_for_by_number_or_name) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n");
+    log(0, 1, std::string(noon) + "[rank=4] b\n");
+    for (auto const* node : {"1", "n1"}) {
+        BOOST_TEST(run(std::string("trial logs 1 --node ") + node) == 0);
+        BOOST_TEST(out == std::string(noon) + "[rank=4] b\n");
+    }
+    BOOST_TEST(run("trial logs 1 --node elsewhere") == 0);
+    BOOST_TEST(out == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_or_the_last_lines_can_be_asked_for) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=0] c\n");
+    log(0, 1, std::string(noon) + "[rank=4] b\n" + later + "[rank=4] d\n");
+    log(1, 0, std::string(noon) + "[rank=0] e\n");
+    auto const texts = [&](std::string const& options) {
+        BOOST_TEST(run("trial logs 1 --json " + options) == 0);
+        std::string all;
+        for (auto const line : split_lines(out)) all += Json::parse(line)["message"].get<std::string>();
+        return all;
+    };
+    BOOST_TEST(texts("--head 3") == "abc");
+    BOOST_TEST(texts("--head 0") == "");
+    BOOST_TEST(texts("--head 9") == "abcde");
+    BOOST_TEST(texts("--tail 1") == "e");
+    BOOST_TEST(texts("--tail 3") == "cde");
+    BOOST_TEST(texts("--tail 4") == "bcde");
+    BOOST_TEST(texts("--tail 0") == "");
+    BOOST_TEST(texts("--tail 9") == "abcde");
+    BOOST_TEST(texts("--tail 2 --rank 4") == "bd");
+    BOOST_TEST(texts("--tail 1 --run 0") == "d");
+    BOOST_TEST(texts("--tail 2 --follow") == "de");
+    BOOST_TEST(texts("--head 2 --follow") == "ab");
+    BOOST_TEST(run("trial logs 1 --head 1 --tail 1") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(lines_are_asked_for_by_time_level_and_text) {
+    log(0, 0,
+        "2026-11-21T11:00:00.000000Z [rank=0] INFO: starting\n"
+        "2026-11-21T12:00:00.000000Z [rank=0] WARNING: slow\n"
+        "2026-11-21T12:30:00.000000Z [rank=0] loss=0.25\n"
+        "2026-11-21T13:00:00.000000Z [rank=0] ERROR: lost\n");
+    auto const count = [&](std::string const& options) {
+        BOOST_TEST(run("trial logs 1 " + options) == 0);
+        return split_lines(out).size();
+    };
+    BOOST_TEST(count("--since 2026-11-21T12:00") == 3u);
+    BOOST_TEST(count("--until 2026-11-21T12:00:00Z") == 2u);
+    BOOST_TEST(count("--since 2026-11-21T11:30 --until 2026-11-21T12:45") == 2u);
+    BOOST_TEST(count("--level warning") == 2u);
+    BOOST_TEST(count("--level INFO") == 3u);
+    BOOST_TEST(count("--grep loss=[0-9.]+$") == 1u);
+    BOOST_TEST(count("--grep rank") == 0u);
+    BOOST_TEST(Json::parse([&] {
+                   run("trial logs 1 --level error --json");
+                   return out;
+               }())["level"] == "ERROR");
+    for (auto const* option : {"--since soon", "--until 25:00", "--level loud", "--grep ("})
+        BOOST_TEST(run(std::string("trial logs 1 ") + option) == to_int(ExitCode::usage), option);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
