@@ -1,4 +1,6 @@
 // What a trial left: its checkpoints, its metrics, and what its ranks printed.
+#include <det/protocol/rank_end.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
@@ -172,6 +174,40 @@ BOOST_AUTO_TEST_CASE(lines_are_asked_for_by_time_level_and_text) {
                }())["level"] == "ERROR");
     for (auto const* option : {"--since soon", "--until 25:00", "--level loud", "--grep ("})
         BOOST_TEST(run(std::string("trial logs 1 ") + option) == to_int(ExitCode::usage), option);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_run_that_failed_the_rank_that_failed_first_is_shown) {
+    auto const experiment = create_example(root, 20, "fails");
+    auto life = start_run(experiment, 0, 1);
+    auto const run_directory = experiment.trial(0).run(0);
+    std::string words;
+    for (int i = 0; i < 30; ++i) words += "line " + std::to_string(i) + "\n";
+    RankEnd const first{minute(2), 3, "n0", 1, 0, words + "ValueError: \x1b[2J\n"};
+    RankEnd const second{minute(3), 5, "n1", 139, 11, ""};
+    must(write_file(RunLayout::ends_beside(run_directory.node_log(1)), render_rank_end(second)));
+    must(write_file(RunLayout::ends_beside(run_directory.node_log(0)), render_rank_end(first) + "{torn"));
+    must(life.append(run_end(4, Cause::failed, Follow::stop, 1, "a rank failed")));
+
+    BOOST_TEST(run("trial describe 20") == 0);
+    BOOST_TEST(contains(out, "\nRun 0: rank 3 on n0 failed first: exit code 1\n    line 11\n"), out);
+    BOOST_TEST(contains(out, "    line 29\n    ValueError: \\x1b[2J\n"), out);
+    BOOST_TEST(contains(out, "det-submit trial logs 20.0 --run 0 --rank 3\n"), out);
+    auto const failure = ask("trial describe 20")["runs"][0]["first_failure"];
+    BOOST_TEST(failure["rank"] == 3);
+    BOOST_TEST(failure["exit_code"] == 1);
+    BOOST_TEST(failure["signal"].is_null());
+    BOOST_TEST(failure["last_words"].get<std::string>().ends_with("[2J\n"));
+    BOOST_TEST(ask("trial describe 1")["runs"][0]["first_failure"].is_null());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_somebody_stopped_has_no_failing_rank) {
+    auto const experiment = create_example(root, 20, "preempted");
+    auto life = start_run(experiment, 0, 1);
+    RankEnd const end{minute(2), 3, "n0", 1, 0, ""};
+    must(write_file(RunLayout::ends_beside(experiment.trial(0).run(0).node_log(0)), render_rank_end(end)));
+    must(life.append(run_end(4, Cause::canceled, Follow::stop, 1, "the user canceled it")));
+    BOOST_TEST(run("trial describe 20") == 0);
+    BOOST_TEST(!contains(out, "failed first"), out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
