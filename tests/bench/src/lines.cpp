@@ -64,11 +64,11 @@ Status write_logs(std::filesystem::path const& directory, std::size_t lines) {
 int main(int argc, char** argv) {
     std::vector<std::string> const arguments(argv + 1, argv + argc);
     auto const what = arguments.empty() ? "" : arguments[0];
-    auto const number = arguments.size() > 1 ? parse_integer<std::size_t>(arguments.back()) : std::nullopt;
+    auto const number = arguments.empty() ? 0 : parse_integer<std::size_t>(arguments.back()).value_or(0);
     Status done = Error{codes::usage, "bench-lines produce BYTES | sink | logs DIRECTORY LINES"};
-    if (what == "produce" && number) done = produce(*number);
+    if (what == "produce" && number > 0) done = produce(number);
     if (what == "sink") done = sink();
-    if (what == "logs" && number && arguments.size() == 3) done = write_logs(arguments[1], *number);
+    if (what == "logs" && number > 0 && arguments.size() == 3) done = write_logs(arguments[1], number);
     if (done) return 0;
     std::cerr << "bench-lines: error: " << done.error().message << '\n';
     return to_int(done.error().code.exit);

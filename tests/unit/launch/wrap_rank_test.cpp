@@ -113,6 +113,9 @@ BOOST_AUTO_TEST_CASE(a_command_that_is_not_there_is_named) {
     BOOST_TEST(output.err.find("'/no/such/command'") != std::string::npos);
     BOOST_TEST(wrap({}).exit_code == 2);
     BOOST_TEST(wrap({"0"}).exit_code == 2);
+    BOOST_TEST(wrap({"0", "--"}).exit_code == 2);
+    BOOST_TEST(wrap({"0", "--", "/bin/echo", "x"}).out == "[rank=0] x\n");
+    BOOST_TEST(wrap({"--help"}).out.starts_with("det-wrap-rank: "));
 }
 
 BOOST_AUTO_TEST_CASE(with_a_log_the_lines_are_kept_with_their_time) {

@@ -2,6 +2,7 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
 #include <csignal>
@@ -35,6 +36,12 @@ int end_as(det::wrap_rank::CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = det::Environment::of_this_process();
+    bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
+    if (argc == 2 && !is_wrapped &&
+        (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
+        std::cout << det::wrap_rank::help_text;
+        return 0;
+    }
     auto job = det::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
     if (!job) return fail(job.error());
     det::SystemClock clock;
