@@ -189,8 +189,9 @@ RankLog::Complain complain_as(std::string const& label) {
     };
 }
 
-CommandEnd describe_end(int status, RankLog const* log) {
+CommandEnd describe_end(int status, UtcTime time, RankLog const* log) {
     CommandEnd end;
+    end.time = time;
     if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
     end.exit_code = exit_code_of_wait_status(status);
     if (log != nullptr) end.last_words = log->last_words();
@@ -225,11 +226,12 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     // A thread of its own: a reader of ours that is stuck must not hold up a notice.
     std::jthread passing([&] { pass_on(standard_output, standard_error, ending, clock); });
     auto const status = Watch(command, child, clock).until_the_end();
+    auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
     passing.join();
     if (!status) return status.error();
     if (log) log->finish();
-    return describe_end(*status, log_or_null);
+    return describe_end(*status, ended_at, log_or_null);
 }
 
 }  // namespace det::wrap_rank

@@ -9,7 +9,6 @@
 #include <det/wrap_rank/wrapper.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -87,18 +86,16 @@ void share_the_log(Launch level, fs::path const& run_dir, Labels& labels) {
     if (level == Launch::rank) {
         UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     } else {
-        labels.ranks_log_themselves = [mark, seen = std::make_shared<std::atomic<bool>>(false)] {
-            if (!*seen && path_exists(mark)) *seen = true;
-            return seen->load();
+        labels.ranks_log_themselves = [mark, seen = false]() mutable {
+            return seen = seen || path_exists(mark);
         };
     }
 }
 
 /// For who asks later which rank failed first. It is a help: where it can't be written, nothing else fails.
-void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command,
-                    Clock const& clock) {
+void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
     if (end.exit_code == 0 || !command.labels.log) return;
-    RankEnd const report{clock.now(),
+    RankEnd const report{end.time,
                          parse_integer<std::uint32_t>(rank),
                          node_name(command.environment),
                          end.exit_code,
@@ -147,7 +144,7 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
     DET_TRY_ASSIGN(auto const end, relay(command, clock));
-    if (in_run) report_failure(job.rank, end, command, clock);
+    if (in_run) report_failure(job.rank, end, command);
     return end;
 }
 

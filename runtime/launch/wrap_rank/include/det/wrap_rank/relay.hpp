@@ -44,6 +44,7 @@ inline constexpr std::chrono::seconds output_grace{1};
 struct CommandEnd {
     int exit_code = 0;
     int signal = 0;          // 0, or what ended it
+    UtcTime time;            // when, by our clock
     std::string last_words;  // its last lines; empty where there is no log
 };
 
