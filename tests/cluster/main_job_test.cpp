@@ -106,6 +106,38 @@ BOOST_FIXTURE_TEST_CASE(what_ranks_print_is_told_apart_by_their_labels, WithPlug
     BOOST_TEST(line["message"] == "I am 3 of 8 on n0");
 }
 
+BOOST_FIXTURE_TEST_CASE(each_line_is_logged_once_whoever_labelled_it, WithPlugin) {
+    auto const one_node = std::string("--config resources.slots_per_trial=1 --config 'entrypoint=");
+    auto const wrapped = create(one_node + "echo mine; det-wrap-rank 1 echo wrapped; echo mine too'");
+    auto const by_hand = create(one_node + "echo \"[rank=7] by hand\"'");
+    finish(wrapped);
+    finish(by_hand);
+    auto const texts = [&](int id) {
+        return shell(fmt::format("det-submit trial logs {} | sed 's/^[^ ]* //' | sort", id));
+    };
+    BOOST_TEST(texts(wrapped) == "[rank=1] wrapped\nmine\nmine too");
+    BOOST_TEST(texts(by_hand) == "[rank=7] by hand");
+}
+
+BOOST_FIXTURE_TEST_CASE(of_ranks_that_fail_the_first_is_told_with_its_last_words, WithPlugin) {
+    auto const id = create(
+        "--config slurm.launch=rank --config max_restarts=0 --config "
+        "'entrypoint=if [ $RANK != 5 ]; then echo waiting; touch $DET_RUN_PATH/here.$RANK; exec sleep 60; "
+        "fi; "
+        "until [ $(ls $DET_RUN_PATH | grep -c here) = 7 ]; do sleep 0.1; done; echo no luck >&2; exit 3'");
+    auto const waited = login("researcher", {"det-submit", "experiment", "wait", std::to_string(id)});
+    BOOST_TEST(waited.exit_code == 1, waited.err);
+    auto const failure = ask(fmt::format("trial describe {}", id))["runs"][0]["first_failure"];
+    BOOST_TEST(failure["rank"] == 5);
+    BOOST_TEST(failure["host"] == "n1");
+    BOOST_TEST(failure["exit_code"] == 3);
+    BOOST_TEST(failure["last_words"] == "no luck\n");
+    BOOST_TEST(shell(fmt::format("det-submit trial describe {}", id)).find("rank 5 on n1 failed first") !=
+               std::string::npos);
+    // Nothing that another rank said is lost because it was killed.
+    BOOST_TEST(shell(fmt::format("det-submit trial logs {} --grep waiting | wc -l", id)) == "7");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_trainer_that_fails_is_started_again_as_often_as_it_may, WithPlugin) {
     auto const id = create(
         "--config slurm.launch=rank --config resources.slots_per_trial=1 "
@@ -128,7 +160,8 @@ BOOST_FIXTURE_TEST_CASE(the_queue_shows_an_experiment_until_it_ends, WithPlugin)
     BOOST_TEST(row["name"] == fmt::format("exp-{}", id));
     BOOST_TEST(row["type"] == "TYPE_EXPERIMENT");
     BOOST_TEST(row["slots_acquired"] == 8);
-    wait_until([&] { return ask("experiment list")[0]["state"] == "RUNNING"; }, std::chrono::seconds(30), "RUNNING");
+    wait_until([&] { return ask("experiment list")[0]["state"] == "RUNNING"; }, std::chrono::seconds(30),
+               "RUNNING");
     shell(fmt::format("scancel {}", row["id"].get<std::string>()));
     auto const waited = login("researcher", {"det-submit", "experiment", "wait", std::to_string(id)});
     BOOST_TEST(waited.exit_code == 1, waited.out << waited.err);

@@ -2,79 +2,107 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
+#include <det/protocol/host_list.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 #include "experiment_watch.hpp"
 #include "views.hpp"
 
 namespace det::cli {
-namespace {
 
-constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;  // of a file, in one glance
-
-/// The whole lines behind `from`; nothing where there are none yet.
-std::string read_lines(std::filesystem::path const& path, std::size_t from) {
-    std::ifstream file(path, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(from));
-    std::string text(piece_bytes_max, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-    auto const end = text.rfind('\n');
-    // A line that fills a whole piece is handed on as it is.
-    if (end != std::string::npos || text.size() < piece_bytes_max) text.resize(end + 1);
-    return text;
-}
-
-}  // namespace
-
-Status LogFollower::read_news_of(std::uint32_t run, LogSink const& sink) {
-    auto const directory = trial_.run(run).path();
-    DET_TRY_ASSIGN(auto const names, list_directory(directory));
-    std::vector<std::string> texts;
-    std::vector<int> nodes;
-    for (auto const& name : names) {
-        auto const node = node_of_log(name);
-        if (!node) continue;
-        auto& done = read_bytes_[directory / name];
-        texts.push_back(read_lines(directory / name, done));
-        nodes.push_back(*node);
-        done += texts.back().size();
-    }
-    std::vector<LogLine> lines;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        for (auto const line : split_lines(texts[i])) {
-            lines.push_back(parse_log_line(line));
-            lines.back().node = nodes[i];
-        }
-    }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](auto const& a, auto const& b) { return a.time < b.time; });
-    for (auto const& line : lines) sink(run, line);
-    return Ok{};
-}
-
-Status LogFollower::read_news(LogSink const& sink) {
+Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
     DET_TRY_ASSIGN(auto const names, list_directory(trial_.runs()));
     std::vector<std::uint32_t> runs;
     for (auto const& name : names) {
-        if (auto const run = parse_integer<std::uint32_t>(name)) runs.push_back(*run);
+        auto const run = parse_integer<std::uint32_t>(name);
+        if (run && choice_.run.value_or(*run) == *run) runs.push_back(*run);
     }
     std::sort(runs.begin(), runs.end());
-    for (auto const run : runs) DET_TRY(read_news_of(run, sink));
+    return runs;
+}
+
+/// The node that was asked for, as this run counts its nodes; -1 where it has none of that name.
+Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
+    if (choice_.node.empty()) return std::optional<int>();
+    if (auto const number = parse_integer<int>(choice_.node)) return number;
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial_.run(run).life()));
+    for (auto const& record : life.records) {
+        auto const* const started = std::get_if<RunStarted>(&record);
+        if (started == nullptr) continue;
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
+        auto const found = std::find(hosts.begin(), hosts.end(), choice_.node);
+        if (found != hosts.end()) return std::optional(static_cast<int>(found - hosts.begin()));
+    }
+    return std::optional(-1);
+}
+
+Result<std::vector<NodeLog>> LogFollower::find_logs(std::uint32_t run) {
+    auto const directory = trial_.run(run).path();
+    DET_TRY_ASSIGN(auto const only_node, find_node(run));
+    DET_TRY_ASSIGN(auto const names, list_directory(directory));
+    auto& known = runs_[run].nodes;
+    for (auto const& name : names) {
+        auto const node = node_of_log(name);
+        if (node && only_node.value_or(*node) == *node)
+            known.try_emplace(*node, NodeLog{directory / name, *node, 0});
+    }
+    std::vector<NodeLog> logs;
+    for (auto const& [node, log] : known) logs.push_back(log);
+    return logs;
+}
+
+Status LogFollower::skip_to_tail(std::size_t count) {
+    DET_TRY_ASSIGN(auto runs, list_runs());
+    std::reverse(runs.begin(), runs.end());
+    for (auto const run : runs) {
+        runs_[run].is_complete = count == 0;
+        if (count == 0) continue;
+        DET_TRY_ASSIGN(auto const logs, find_logs(run));
+        std::size_t lines = 0;
+        for (auto const& log : logs) {
+            DET_TRY_ASSIGN(auto const tail, find_tail(log.path, 0, count, choice_.filter));
+            runs_[run].nodes.at(log.node).offset = tail.offset;
+            lines += tail.count;
+        }
+        // Each log gives so many; what is too much of them together, the merge's taker leaves out.
+        count -= std::min(count, lines);
+    }
     return Ok{};
 }
 
-Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogSink const& sink,
+Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
+    DET_TRY_ASSIGN(auto const runs, list_runs());
+    for (auto const run : runs) {
+        auto& known = runs_[run];
+        if (known.is_complete) continue;
+        DET_TRY_ASSIGN(auto logs, find_logs(run));
+        bool has_news = false;
+        DET_TRY_ASSIGN(auto const go, merge_node_logs(logs, run, choice_.filter, torn, sink));
+        for (auto const& log : logs) {
+            has_news = has_news || known.nodes.at(log.node).offset != log.offset;
+            known.nodes.at(log.node) = log;
+        }
+        if (go == Go::stop) return go;
+        // A run that another one has followed says no more once it is silent.
+        known.is_complete = run != runs.back() && !has_news;
+    }
+    return Go::on;
+}
+
+Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
+                                      LogSink const& sink, std::function<void()> const& flush,
                                       Session& session) {
     ExperimentWatch watch(root, id.experiment, session);
-    LogFollower follower(ExperimentLayout(root, id.experiment).trial(id.index));
     for (;;) {
         DET_TRY_ASSIGN(auto const view, watch.look());
         DET_TRY_ASSIGN(auto const trial, require_trial(view, id));
-        DET_TRY(follower.read_news(sink));  // after the look: what it printed last is there
-        if (is_settled(trial.state)) return trial.state;
+        bool const is_over = is_settled(trial.state);
+        // After the look: what it printed last is there.
+        DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
+        flush();
+        if (is_over || go == Go::stop) return trial.state;
         watch.pause();
     }
 }

@@ -41,8 +41,11 @@ int run(std::vector<std::string> const& arguments) {
         print(std::cerr, client.error(), style);
         return to_int(client.error().code.exit);
     }
+    auto const destination =
+        ::isatty(STDOUT_FILENO) == 1 ? cli::Destination::terminal : cli::Destination::pipe_or_file;
     cli::Session session{environment, std::cout, std::cerr,          style,
-                         clock,       **client,  invocation->format, cli::find_cache(environment)};
+                         clock,       **client,  invocation->format, cli::find_cache(environment),
+                         destination};
     auto const outcome = invocation->command->run(session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);

@@ -15,6 +15,7 @@
 namespace det::cli {
 
 enum class Format { text, json };
+enum class Destination { pipe_or_file, terminal };
 
 /// What a command works with: wired in main, replaced in tests. Answers go to `out`, talk goes to `err`.
 struct Session {
@@ -25,7 +26,8 @@ struct Session {
     Clock& clock;
     slurm::SlurmClient& slurm;
     Format format = Format::text;
-    std::filesystem::path cache = {};  // of this user on this host; empty: none
+    std::filesystem::path cache = {};                     // of this user on this host; empty: none
+    Destination destination = Destination::pipe_or_file;  // of the answer
 
     bool wants_json() const { return format == Format::json; }
     /// The answer as JSON, on lines of its own.

@@ -13,6 +13,7 @@
 #include "create_experiment.hpp"
 #include "load_site.hpp"
 #include "log_follower.hpp"
+#include "log_printer.hpp"
 #include "open_experiment.hpp"
 #include "root.hpp"
 #include "test_mode.hpp"
@@ -140,12 +141,15 @@ Status put_away(ExperimentId id, Session& session) {
 
 Outcome follow(ExperimentRequest const& request, Creation const& creation, ExperimentId id,
                Session& session) {
-    auto const print = [&](std::uint32_t, LogLine const& line) {
-        // With --json the answer alone goes to stdout.
-        auto& out = session.wants_json() ? session.err : session.out;
-        out << escape_control(line.whole) << std::endl;
+    // With --json the answer alone goes to stdout.
+    auto& out = session.wants_json() ? session.err : session.out;
+    auto const print = [&](LogLine const& line) {
+        out << harmless(line.whole) << '\n';
+        return Go::on;
     };
-    auto const state = follow_trial(creation.root, {id, 0}, print, session);
+    LogFollower follower(ExperimentLayout(creation.root, id).trial(0), {});
+    auto const state = follow_trial(
+        creation.root, {id, 0}, follower, print, [&] { out.flush(); }, session);
     if (!state) return Diagnostics(state.error());
     bool const went_well = *state == lifecycle::State::completed;
     if (!went_well) {

@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/journal/rank_ends.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -29,15 +30,48 @@ private:
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         if (session.wants_json()) {
-            auto answer = to_json(trial);
+            auto answer = cli::to_json(trial);
             answer["hyperparameters"] = drawn;
             answer["experiment_id"] = id.experiment.value;
+            for (auto& run : answer["runs"])
+                run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}", trial_headline(trial),
-                                       escape_control(describe_hyperparameters(drawn)), runs_table(trial));
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}", trial_headline(trial),
+                                       escape_control(describe_hyperparameters(drawn)), runs_table(trial),
+                                       last_failure(experiment.layout, trial, session));
         }
         return Ok{};
+    }
+
+    /// Of the last run, unless something else than a rank has ended it.
+    static std::string last_failure(ExperimentLayout const& experiment, history::TrialView const& trial,
+                                    Session const& session) {
+        auto const& runs = trial.record.runs;
+        if (runs.empty()) return "";
+        auto const& ended = runs.back().ended;
+        if (ended && ended->cause != Cause::failed) return "";
+        auto const number = static_cast<std::uint32_t>(runs.size() - 1);
+        auto const failure = first_failure(experiment, trial.record.id, number, session);
+        return failure ? failure_text({trial.record.id, number}, *failure) : "";
+    }
+
+    static std::optional<RankEnd> first_failure(ExperimentLayout const& experiment, TrialId id,
+                                                std::uint32_t run, Session const& session) {
+        auto ends = journal::load_rank_ends(experiment.trial(id.index).run(run));
+        if (ends) return first_to_fail(*ends);
+        session.warn(std::move(ends).error().while_doing("looking for the rank that failed first"));
+        return std::nullopt;
+    }
+
+    static Json to_json(std::optional<RankEnd> const& failure) {
+        if (!failure) return nullptr;
+        return {{"time", format_utc(failure->time)},
+                {"rank", failure->rank ? Json(*failure->rank) : Json(nullptr)},
+                {"host", failure->host},
+                {"exit_code", failure->exit_code},
+                {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
+                {"last_words", failure->last_words}};
     }
 
     std::string id_;

@@ -2,8 +2,10 @@
 
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
+#include "log_printer.hpp"
 #include "table.hpp"
 
 namespace det::cli {
@@ -38,6 +40,17 @@ std::string runs_table(history::TrialView const& trial) {
                   std::to_string(started.steps_completed), describe_run(run)});
     }
     return runs.render();
+}
+
+std::string failure_text(RunId run, RankEnd const& failure) {
+    constexpr std::size_t lines_max = 20;
+    auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));
+    auto const lines = split_lines(failure.last_words);
+    for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
+        text += fmt::format("    {}\n", harmless(lines[i]));
+    auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";
+    return text + fmt::format("All of it: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
+                              run.number, rank);
 }
 
 }  // namespace det::cli

@@ -1,6 +1,6 @@
-// bench-pairs NAME PAIRS -- OURS... -- PEER... [-- BEFORE...]
-// The wall time of two commands, in turns, as one row in seconds. BEFORE runs ahead of each pair and is not
-// timed.
+// bench-pairs NAME PAIRS [BYTES] -- OURS... -- PEER... [-- BEFORE...]
+// The wall time of two commands, in turns, as one row in seconds, or, where it is said how many BYTES each
+// carries, in MB/s. BEFORE runs ahead of each pair and is not timed.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -18,11 +18,12 @@ using namespace det;
 using Argv = std::vector<std::string>;
 
 constexpr std::chrono::seconds command_timeout{30};
-constexpr char usage_text[] = "usage: bench-pairs NAME PAIRS -- OURS... -- PEER... [-- BEFORE...]";
+constexpr char usage_text[] = "usage: bench-pairs NAME PAIRS [BYTES] -- OURS... -- PEER... [-- BEFORE...]";
 
 struct Contest {
     std::string name;
     int pairs = 0;
+    double size_bytes = 0;  // 0: seconds are asked for
     Argv ours, peer, before;
 };
 
@@ -42,12 +43,14 @@ Result<Contest> parse_contest(Argv const& arguments) {
     Error const wrong{codes::usage, "the command line is not understood", usage_text};
     auto const parts = split_at_dashes(arguments);
     bool const complete =
-        (parts.size() == 3 || parts.size() == 4) && parts[0].size() == 2 &&
+        (parts.size() == 3 || parts.size() == 4) && (parts[0].size() == 2 || parts[0].size() == 3) &&
         std::none_of(parts.begin(), parts.end(), [](auto const& part) { return part.empty(); });
     if (!complete) return wrong;
     auto const pairs = parse_integer<int>(parts[0][1]);
-    if (!pairs || *pairs < 1) return wrong;
-    return Contest{parts[0][0], *pairs, parts[1], parts[2], parts.size() == 4 ? parts[3] : Argv{}};
+    auto const size_bytes = parts[0].size() == 3 ? parse_integer<std::int64_t>(parts[0][2]) : 0;
+    if (!pairs || *pairs < 1 || !size_bytes || *size_bytes < 0) return wrong;
+    return Contest{parts[0][0], *pairs,   static_cast<double>(*size_bytes),
+                   parts[1],    parts[2], parts.size() == 4 ? parts[3] : Argv{}};
 }
 
 /// How long a command takes that has to succeed.
@@ -75,8 +78,10 @@ Result<bench::Row> run_contest(Contest const& contest) {
     std::vector<bench::Pair> pairs;
     for (int i = 0; i < contest.pairs; ++i) {
         DET_TRY_ASSIGN(auto const pair, run_pair(contest, i % 2 == 0, runner));
-        pairs.push_back(pair);
+        auto const rate = [&](double seconds) { return contest.size_bytes / 1e6 / seconds; };
+        pairs.push_back(contest.size_bytes > 0 ? bench::Pair{rate(pair.ours), rate(pair.peer)} : pair);
     }
+    if (contest.size_bytes > 0) return bench::summarise(contest.name, pairs, "MB/s", bench::Better::higher);
     return bench::summarise(contest.name, pairs, "s", bench::Better::lower);
 }
 

@@ -27,6 +27,7 @@ struct CliFixture {
     FakeClock clock;
     std::string out, err;         // of the last command line
     std::filesystem::path cache;  // empty: none
+    Destination destination = Destination::pipe_or_file;
     Environment environment{{{"DET_ROOT", root.path().string()}}};
 
     CliFixture() {
@@ -46,7 +47,8 @@ struct CliFixture {
         RenderStyle const style{Colour::never, "det-submit"};
         auto invocation = must(parse_command_line(arguments));
         BOOST_REQUIRE(invocation.command != nullptr);
-        Session session{environment, answer, talk, style, clock, slurm, invocation.format, cache};
+        Session session{environment,       answer, talk,       style, clock, slurm,
+                        invocation.format, cache,  destination};
         auto const outcome = invocation.command->run(session);
         if (!outcome) print(talk, outcome.error(), style);
         out = answer.str();

@@ -19,10 +19,16 @@ struct Fixture {
     void write(std::string const& name, std::string const& text) const { must(write_file(run / name, text)); }
     /// "node:text" of each line.
     std::vector<std::string> merged() const {
+        std::vector<NodeLog> logs;
+        for (auto const& name : must(list_directory(run.path()))) {
+            if (auto const node = node_of_log(name)) logs.push_back({run / name, *node, 0});
+        }
         std::vector<std::string> lines;
-        must(merge_node_logs(run.path(), [&](LogLine const& line) {
+        auto const sink = [&](LogLine const& line) {
             lines.push_back(std::to_string(line.node) + ":" + std::string(line.text));
-        }));
+            return Go::on;
+        };
+        must(merge_node_logs(logs, 0, {}, TornLine::show, sink));
         return lines;
     }
 };

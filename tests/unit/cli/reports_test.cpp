@@ -1,4 +1,6 @@
 // What a trial left: its checkpoints, its metrics, and what its ranks printed.
+#include <det/protocol/rank_end.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
@@ -97,10 +99,115 @@ BOOST_AUTO_TEST_CASE(as_json_each_line_is_an_object_whatever_ranks_print) {
                                               {"node", 3},
                                               {"rank", 12},
                                               {"time", "2026-11-21T12:00:00.000000Z"},
+                                              {"level", nullptr},
                                               {"message", "\x1b[31m\xef\xbf\xbd\"\r"}}));
     BOOST_TEST(contains(lines[0], "\\u001b"));
     BOOST_TEST(Json::parse(lines[1])["rank"].is_null());
     BOOST_TEST(Json::parse(lines[1])["message"] == "Killed");
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_logs_cannot_drive_it) {
+    log(0, 0, std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
+    destination = Destination::terminal;
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=1] \\x1b[2Jgone\tand \\xff \\r\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_asked_for_by_number_or_name) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n");
+    log(0, 1, std::string(noon) + "[rank=4] b\n");
+    for (auto const* node : {"1", "n1"}) {
+        BOOST_TEST(run(std::string("trial logs 1 --node ") + node) == 0);
+        BOOST_TEST(out == std::string(noon) + "[rank=4] b\n");
+    }
+    BOOST_TEST(run("trial logs 1 --node elsewhere") == 0);
+    BOOST_TEST(out == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_or_the_last_lines_can_be_asked_for) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=0] c\n");
+    log(0, 1, std::string(noon) + "[rank=4] b\n" + later + "[rank=4] d\n");
+    log(1, 0, std::string(noon) + "[rank=0] e\n");
+    auto const texts = [&](std::string const& options) {
+        BOOST_TEST(run("trial logs 1 --json " + options) == 0);
+        std::string all;
+        for (auto const line : split_lines(out)) all += Json::parse(line)["message"].get<std::string>();
+        return all;
+    };
+    BOOST_TEST(texts("--head 3") == "abc");
+    BOOST_TEST(texts("--head 0") == "");
+    BOOST_TEST(texts("--head 9") == "abcde");
+    BOOST_TEST(texts("--tail 1") == "e");
+    BOOST_TEST(texts("--tail 3") == "cde");
+    BOOST_TEST(texts("--tail 4") == "bcde");
+    BOOST_TEST(texts("--tail 0") == "");
+    BOOST_TEST(texts("--tail 9") == "abcde");
+    BOOST_TEST(texts("--tail 2 --rank 4") == "bd");
+    BOOST_TEST(texts("--tail 1 --run 0") == "d");
+    BOOST_TEST(texts("--tail 2 --follow") == "de");
+    BOOST_TEST(texts("--head 2 --follow") == "ab");
+    BOOST_TEST(run("trial logs 1 --head 1 --tail 1") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(lines_are_asked_for_by_time_level_and_text) {
+    log(0, 0,
+        "2026-11-21T11:00:00.000000Z [rank=0] INFO: starting\n"
+        "2026-11-21T12:00:00.000000Z [rank=0] WARNING: slow\n"
+        "2026-11-21T12:30:00.000000Z [rank=0] loss=0.25\n"
+        "2026-11-21T13:00:00.000000Z [rank=0] ERROR: lost\n");
+    auto const count = [&](std::string const& options) {
+        BOOST_TEST(run("trial logs 1 " + options) == 0);
+        return split_lines(out).size();
+    };
+    BOOST_TEST(count("--since 2026-11-21T12:00") == 3u);
+    BOOST_TEST(count("--until 2026-11-21T12:00:00Z") == 2u);
+    BOOST_TEST(count("--since 2026-11-21T11:30 --until 2026-11-21T12:45") == 2u);
+    BOOST_TEST(count("--level warning") == 2u);
+    BOOST_TEST(count("--level INFO") == 3u);
+    BOOST_TEST(count("--grep loss=[0-9.]+$") == 1u);
+    BOOST_TEST(count("--grep rank") == 0u);
+    BOOST_TEST(Json::parse([&] {
+                   run("trial logs 1 --level error --json");
+                   return out;
+               }())["level"] == "ERROR");
+    for (auto const* option : {"--since soon", "--until 25:00", "--level loud", "--grep ("})
+        BOOST_TEST(run(std::string("trial logs 1 ") + option) == to_int(ExitCode::usage), option);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_run_that_failed_the_rank_that_failed_first_is_shown) {
+    auto const experiment = create_example(root, 20, "fails");
+    auto life = start_run(experiment, 0, 1);
+    auto const run_directory = experiment.trial(0).run(0);
+    std::string words;
+    for (int i = 0; i < 30; ++i) words += "line " + std::to_string(i) + "\n";
+    RankEnd const first{minute(2), 3, "n0", 1, 0, words + "ValueError: \x1b[2J\n"};
+    RankEnd const second{minute(3), 5, "n1", 139, 11, ""};
+    must(write_file(RunLayout::ends_beside(run_directory.node_log(1)), render_rank_end(second)));
+    must(write_file(RunLayout::ends_beside(run_directory.node_log(0)), render_rank_end(first) + "{torn"));
+    must(life.append(run_end(4, Cause::failed, Follow::stop, 1, "a rank failed")));
+
+    BOOST_TEST(run("trial describe 20") == 0);
+    BOOST_TEST(contains(out, "\nRun 0: rank 3 on n0 failed first: exit code 1\n    line 11\n"), out);
+    BOOST_TEST(contains(out, "    line 29\n    ValueError: \\x1b[2J\n"), out);
+    BOOST_TEST(contains(out, "det-submit trial logs 20.0 --run 0 --rank 3\n"), out);
+    auto const failure = ask("trial describe 20")["runs"][0]["first_failure"];
+    BOOST_TEST(failure["rank"] == 3);
+    BOOST_TEST(failure["exit_code"] == 1);
+    BOOST_TEST(failure["signal"].is_null());
+    BOOST_TEST(failure["last_words"].get<std::string>().ends_with("[2J\n"));
+    BOOST_TEST(ask("trial describe 1")["runs"][0]["first_failure"].is_null());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_somebody_stopped_has_no_failing_rank) {
+    auto const experiment = create_example(root, 20, "preempted");
+    auto life = start_run(experiment, 0, 1);
+    RankEnd const end{minute(2), 3, "n0", 1, 0, ""};
+    must(write_file(RunLayout::ends_beside(experiment.trial(0).run(0).node_log(0)), render_rank_end(end)));
+    must(life.append(run_end(4, Cause::canceled, Follow::stop, 1, "the user canceled it")));
+    BOOST_TEST(run("trial describe 20") == 0);
+    BOOST_TEST(!contains(out, "failed first"), out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

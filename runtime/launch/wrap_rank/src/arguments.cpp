@@ -8,7 +8,8 @@ namespace det::wrap_rank {
 namespace {
 
 constexpr std::string_view usage_hint =
-    "det-wrap-rank RANK CMD...  or  det-wrap-rank --node CMD...  (RANK: a number, or names of variables)";
+    "det-wrap-rank RANK [--] CMD...  or  det-wrap-rank --node [--] CMD...  (RANK: a number, or names of "
+    "variables)";
 
 Error usage(std::string message) { return Error{codes::usage, std::move(message), std::string(usage_hint)}; }
 
@@ -54,8 +55,11 @@ Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environme
     }
     if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
     if (arguments[0] == "--spank") return by_plugin({arguments.begin() + 1, arguments.end()}, environment);
+    // "--" may stand before the command, as launchers' own wrappers have it.
+    auto const skipped = arguments[1] == "--" ? 2 : 1;
+    if (arguments.size() == static_cast<std::size_t>(skipped)) return usage("det-wrap-rank needs a command");
     Job job;
-    job.command.assign(arguments.begin() + 1, arguments.end());
+    job.command.assign(arguments.begin() + skipped, arguments.end());
     if (arguments[0] == "--node") {
         job.level = Launch::node;
         return job;

@@ -2,11 +2,13 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <sys/resource.h>
 
 namespace {
 
@@ -18,7 +20,8 @@ int fail(det::Error const& error) {
 /// Ends as the command did: by the same signal too, so that Slurm reports it.
 int end_as(det::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
-        std::cout.flush();
+        rlimit const no_core{0, 0};  // the command has left its own
+        ::setrlimit(RLIMIT_CORE, &no_core);
         ::signal(end.signal, SIG_DFL);
         sigset_t set;
         ::sigemptyset(&set);
@@ -33,6 +36,12 @@ int end_as(det::wrap_rank::CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = det::Environment::of_this_process();
+    bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
+    if (argc == 2 && !is_wrapped &&
+        (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
+        std::cout << det::wrap_rank::help_text;
+        return 0;
+    }
     auto job = det::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
     if (!job) return fail(job.error());
     det::SystemClock clock;

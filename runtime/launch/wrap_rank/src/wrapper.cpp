@@ -2,11 +2,13 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/protocol/rank_end.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/wrap_rank/node_directory.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
 #include <algorithm>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char work_directory[] = "work";
+constexpr char ranks_log_mark[] = "ranks-log";  // in DET_RUN_DIR: ranks of this node have wrappers that log
 constexpr std::chrono::minutes preparation_timeout{10};  // an archive of 95 MiB from a slow file system
 
 std::string node_name(Environment const& environment) {
@@ -77,6 +80,33 @@ Result<NodeDirectory> take_place(Environment& environment, TaskIdentity const& t
     return directory;
 }
 
+/// On a node with a wrapper around the launcher, lines of ranks are logged once: by the rank's own wrapper.
+void share_the_log(Launch level, fs::path const& run_dir, Labels& labels) {
+    if (!labels.log) return;
+    auto const mark = run_dir / ranks_log_mark;
+    if (level == Launch::rank) {
+        UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    } else {
+        labels.ranks_log_themselves = [mark, seen = false]() mutable {
+            return seen = seen || path_exists(mark);
+        };
+    }
+}
+
+/// For who asks later which rank failed first. It is a help: where it can't be written, nothing else fails.
+void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
+    if (end.exit_code == 0 || !command.labels.log) return;
+    RankEnd const report{end.time,
+                         parse_integer<std::uint32_t>(rank),
+                         node_name(command.environment),
+                         end.exit_code,
+                         end.signal,
+                         end.last_words};
+    UniqueFd const file(::open(RunLayout::ends_beside(*command.labels.log).c_str(),
+                               O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
+}
+
 }  // namespace
 
 Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const& helper, Clock const& clock) {
@@ -111,8 +141,12 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
         if (key) environment.set(variables::wrapped, *key);
     }
     if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
+    if (placed) command.started_by = StartedBy::launcher;
+    if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
-    return relay(command, clock);
+    DET_TRY_ASSIGN(auto const end, relay(command, clock));
+    if (in_run) report_failure(job.rank, end, command);
+    return end;
 }
 
 }  // namespace det::wrap_rank
