@@ -1,17 +1,27 @@
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/task_identity.hpp>
+#include <det/protocol/step_run.hpp>
+#include <det/search/search.hpp>
 #include <det/supervisor/run_environment.hpp>
 
 #include <fmt/format.h>
+#include <numeric>
 
 namespace det::supervisor {
 namespace {
 
-std::string slot_ids(TrialShape const& shape) {
-    std::string text;
-    for (int slot = 0; slot < shape.ranks_per_node(); ++slot)
-        text += fmt::format("{}{}", slot == 0 ? "" : ", ", slot);
-    return "[" + text + "]";
+/// Linux takes no variable of more than 128 KiB: what is too large is in DET_RUN_DIR/info/trial.json alone.
+constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
+
+std::string all_slots(TrialShape const& shape) {
+    std::vector<int> slots(static_cast<std::size_t>(shape.ranks_per_node()));
+    std::iota(slots.begin(), slots.end(), 0);
+    return render_slot_ids(slots);
+}
+
+void set_json(Environment& environment, char const* name, Json const& json) {
+    auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    environment.unset(name);
+    if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
 }  // namespace
@@ -35,6 +45,7 @@ Environment make_run_environment(Assignment const& assignment, ResumePoint const
         {variables::root, spec.root},
         {variables::run_key, fmt::format("{}-{}-{}", to_string(run), slurm::to_string(assignment.job),
                                          assignment.incarnation.restart_count)},
+        {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, assignment.hosts},
         {variables::run_path, run_path},
         {variables::experiment_path, assignment.experiment.path()},
@@ -47,7 +58,7 @@ Environment make_run_environment(Assignment const& assignment, ResumePoint const
         {variables::task_id, to_string(assignment.trial)},
         {variables::allocation_id, to_string(run)},
         {variables::task_type, "TRIAL"},
-        {variables::slot_ids, slot_ids(spec.shape)},
+        {variables::slot_ids, all_slots(spec.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
         {"MASTER_ADDR", chief},
@@ -55,9 +66,14 @@ Environment make_run_environment(Assignment const& assignment, ResumePoint const
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
     // What a run of another trial may have left in the environment that the user submitted from.
-    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
-                             variables::run_dir, variables::rank_log, variables::latest_checkpoint}) {
+    for (auto const* name :
+         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
+          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams}) {
         environment.unset(name);
+    }
+    set_json(environment, variables::experiment_config, spec.config);
+    if (auto const draw = search::draw_trial(spec, assignment.trial.index)) {
+        set_json(environment, variables::hparams, draw->hyperparameters);
     }
     if (!resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, resume.checkpoint);
     // srun reads these as wishes, and they were made for the batch step.

@@ -2,6 +2,7 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/protocol/step_run.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
 #include <csignal>
@@ -33,6 +34,8 @@ int end_as(det::wrap_rank::CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = det::Environment::of_this_process();
+    if (!det::is_put_in_front(argv[0]))
+        environment.unset(det::variables::wrapped_command);  // not meant for us
     auto job = det::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
     if (!job) return fail(job.error());
     det::SystemClock clock;

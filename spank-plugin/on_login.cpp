@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// It includes Slurm's headers, which are GPL-2.0-or-later.
+#include "on_login.hpp"
+
+#include <det/foundation/text.hpp>
+#include <det/protocol/step_run.hpp>
+
+#include <cstdlib>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace det::spank {
+namespace {
+
+constexpr unsigned ports_tried = 64;
+
+/// Whether nobody on this host has the port, on any of its addresses, of either kind.
+bool is_free(std::uint16_t port) {
+    int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int const any = six >= 0 ? six : ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (any < 0) return true;  // nothing can be found out
+    int bound = 0;
+    if (six >= 0) {
+        int const both = 0;
+        ::setsockopt(any, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+        sockaddr_in6 address{};
+        address.sin6_family = AF_INET6;
+        address.sin6_addr = in6addr_any;
+        address.sin6_port = htons(port);
+        bound = ::bind(any, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    } else {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        bound = ::bind(any, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    }
+    ::close(any);
+    return bound == 0;
+}
+
+std::optional<std::string> find_own(char const* name) {
+    char const* const value = ::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::uint16_t choose_port(std::string_view run_key) {
+    for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
+        auto const port = master_port(run_key, attempt);
+        if (is_free(port)) return port;
+    }
+    return master_port(run_key, 0);
+}
+
+}  // namespace
+
+Status on_local_user_init(Host const& host, Settings const&) {
+    DET_TRY_ASSIGN(auto const wishes, host.find_wishes());
+    bool const asked = wishes.act.value_or(find_own(variables::spank) == "auto");
+    bool const in_run = !find_own(variables::run_key).value_or("").empty();
+    if (!asked || in_run || wishes.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
+    if (!find_own("MASTER_PORT").value_or("").empty()) return Ok{};  // somebody has chosen already
+    auto const job = host.job_id();
+    auto const step = host.step_id();
+    if (!job || !step) return Ok{};
+    auto const key = step_run_key(std::to_string(*job), std::to_string(*step),
+                                  find_own("SLURM_RESTART_COUNT").value_or(""));
+    // srun has one thread yet, and hands its environment to the tasks.
+    ::setenv("MASTER_PORT", std::to_string(choose_port(key)).c_str(), 1);
+    return Ok{};
+}
+
+}  // namespace det::spank
