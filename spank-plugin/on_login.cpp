@@ -5,7 +5,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/step_run.hpp>
 
-#include <cstdlib>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,10 +38,7 @@ bool is_free(std::uint16_t port) {
     return bound == 0;
 }
 
-std::optional<std::string> find_own(char const* name) {
-    char const* const value = ::getenv(name);
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
+std::string own(char const* name) { return Host::find_own_variable(name).value_or(""); }
 
 std::uint16_t choose_port(std::string_view run_key) {
     for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
@@ -56,17 +52,15 @@ std::uint16_t choose_port(std::string_view run_key) {
 
 Status on_local_user_init(Host const& host, Settings const&) {
     DET_TRY_ASSIGN(auto const wishes, host.find_wishes());
-    bool const asked = wishes.act.value_or(find_own(variables::spank) == "auto");
-    bool const in_run = !find_own(variables::run_key).value_or("").empty();
+    bool const asked = wishes.act.value_or(own(variables::spank) == "auto");
+    bool const in_run = !own(variables::run_key).empty();
     if (!asked || in_run || wishes.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
-    if (!find_own("MASTER_PORT").value_or("").empty()) return Ok{};  // somebody has chosen already
+    if (!own("MASTER_PORT").empty()) return Ok{};  // somebody has chosen already
     auto const job = host.job_id();
     auto const step = host.step_id();
     if (!job || !step) return Ok{};
-    auto const key = step_run_key(std::to_string(*job), std::to_string(*step),
-                                  find_own("SLURM_RESTART_COUNT").value_or(""));
-    // srun has one thread yet, and hands its environment to the tasks.
-    ::setenv("MASTER_PORT", std::to_string(choose_port(key)).c_str(), 1);
+    auto const key = step_run_key(std::to_string(*job), std::to_string(*step), own("SLURM_RESTART_COUNT"));
+    Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
     return Ok{};
 }
 

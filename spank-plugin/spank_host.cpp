@@ -101,6 +101,13 @@ Status Host::set_variable(std::string const& name, std::string const& value) con
     return Ok{};
 }
 
+std::optional<std::string> Host::find_own_variable(char const* name) {
+    char const* const value = ::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void Host::set_own_variable(char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); }
+
 std::optional<std::uint32_t> Host::job_id() const { return find_item<std::uint32_t>(job_, S_JOB_ID); }
 std::optional<std::uint32_t> Host::step_id() const { return find_item<std::uint32_t>(job_, S_JOB_STEPID); }
 std::optional<int> Host::local_task() const { return find_item<int>(job_, S_TASK_ID); }

@@ -30,6 +30,10 @@ public:
     std::optional<std::string> find_variable(std::string_view name) const;
     Status set_variable(std::string const& name, std::string const& value) const;
 
+    /// srun's own environment, which becomes the tasks': there SPANK has no calls for it.
+    static std::optional<std::string> find_own_variable(char const* name);
+    static void set_own_variable(char const* name, std::string const& value);
+
     std::optional<std::uint32_t> job_id() const;
     std::optional<std::uint32_t> step_id() const;
     /// Of the task whose hook this is: its number on the node.
