@@ -49,10 +49,14 @@ std::string random_piece(std::mt19937& random) {
     static char const* const stems[] = {"n", "gpu", "a-b", "x1y", "node.dom"};
     std::string text = stems[random() % std::size(stems)];
     switch (random() % 4) {
-        case 0: return text + number(random, 200, random() % 2 == 0 ? 4 : 1);
-        case 1: return text + random_bracket(random);
-        case 2: return text + random_bracket(random) + "m" + random_bracket(random);
-        default: return text;
+        case 0:
+            return text + number(random, 200, random() % 2 == 0 ? 4 : 1);
+        case 1:
+            return text + random_bracket(random);
+        case 2:
+            return text + random_bracket(random) + "m" + random_bracket(random);
+        default:
+            return text;
     }
 }
 

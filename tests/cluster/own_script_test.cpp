@@ -45,21 +45,23 @@ constexpr char show[] =
     R"sh( $DET_SLOT_IDS $DET_SLOT_COUNTS $DET_AGENT_ID $(ls $DET_RUN_DIR/info | xargs)"')sh";
 
 std::string const as_asked = fmt::format("srun bash -c {}\n", show);
-std::string const by_hand = fmt::format("export DET_SPANK=auto\nsrun det-wrap-rank SLURM_PROCID bash -c {}\n", show);
+std::string const by_hand =
+    fmt::format("export DET_SPANK=auto\nsrun det-wrap-rank SLURM_PROCID bash -c {}\n", show);
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(own_script)
 
 BOOST_FIXTURE_TEST_CASE(sixteen_ranks_on_four_nodes_know_who_they_are, WithPlugin) {
-    auto const lines = sorted_lines(
-        run_script("#SBATCH --det\n#SBATCH --nodes=4 --ntasks-per-node=4\n" + as_asked));
+    auto const lines =
+        sorted_lines(run_script("#SBATCH --det\n#SBATCH --nodes=4 --ntasks-per-node=4\n" + as_asked));
     BOOST_REQUIRE(lines.size() == 16u);
     std::vector<std::string> expected;
     for (int rank = 0; rank < 16; ++rank) {
-        expected.push_back(fmt::format("[rank={0}] rank {0}/16 local {1}/4 node {2} chief n0 [0, 1, 2, 3] 4(x4) n{2} "
-                                       "cluster.json rendezvous.json resources.json",
-                                       rank, rank % 4, rank / 4));
+        expected.push_back(
+            fmt::format("[rank={0}] rank {0}/16 local {1}/4 node {2} chief n0 [0, 1, 2, 3] 4(x4) n{2} "
+                        "cluster.json rendezvous.json resources.json",
+                        rank, rank % 4, rank / 4));
     }
     std::ranges::sort(expected);
     BOOST_TEST(lines == expected, boost::test_tools::per_element());
@@ -73,8 +75,9 @@ BOOST_AUTO_TEST_CASE(with_the_wrapper_alone_a_script_is_told_the_same) {
     std::string const uneven = "#SBATCH --nodes=2 --ntasks=3\n";
     auto const asked = sorted_lines(with.run_script("#SBATCH --det\n" + uneven + as_asked));
     BOOST_REQUIRE(asked.size() == 3u);
-    BOOST_TEST(asked[2] == "[rank=2] rank 2/3 local 0/1 node 1 chief n0 [0] 2,1 n1 "
-                           "cluster.json rendezvous.json resources.json");
+    BOOST_TEST(asked[2] ==
+               "[rank=2] rank 2/3 local 0/1 node 1 chief n0 [0] 2,1 n1 "
+               "cluster.json rendezvous.json resources.json");
     // The plugin does no harm to a script that brings the wrapper.
     BOOST_TEST(sorted_lines(with.run_script(uneven + by_hand)) == asked, boost::test_tools::per_element());
     BOOST_TEST(sorted_lines(WithPlugin::run_script_on(without, uneven + by_hand)) == asked,
@@ -108,14 +111,16 @@ BOOST_FIXTURE_TEST_CASE(options_say_who_starts_the_ranks_and_where_lines_are_kep
     run_script("#SBATCH --det-log=kept-%j.log --nodes=2 --ntasks-per-node=1\nsrun echo kept");
     BOOST_TEST(shell("cat kept-*-0.log | cut -d' ' -f2-") == "[rank=0] kept");
     BOOST_TEST(shell("cat kept-*-1.log | cut -d' ' -f2-") == "[rank=1] kept");
-    BOOST_TEST(run_script("#SBATCH --det\nsrun --det=off sh -c 'echo ${RANK-none} ${DET_RUN_DIR-none}'") == "none none");
+    BOOST_TEST(run_script("#SBATCH --det\nsrun --det=off sh -c 'echo ${RANK-none} ${DET_RUN_DIR-none}'") ==
+               "none none");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wrong_value_ends_the_submission_with_a_sentence, WithPlugin) {
     must(write_file(home() / "wrong", "#!/bin/bash\n#SBATCH --det-launch=nodes\ntrue\n", 0644));
     auto const refused = login("researcher", {"sbatch", (home() / "wrong").string()});
     BOOST_TEST(refused.exit_code != 0);
-    BOOST_TEST(refused.err.find("--det-launch='nodes': it is node or rank") != std::string::npos, refused.err);
+    BOOST_TEST(refused.err.find("--det-launch='nodes': it is node or rank") != std::string::npos,
+               refused.err);
     BOOST_TEST(login("researcher", {"srun", "--det=maybe", "true"}).exit_code != 0);
 }
 
@@ -138,8 +143,10 @@ BOOST_FIXTURE_TEST_CASE(the_term_that_slurm_sends_reaches_a_scripts_command, Wit
 }
 
 BOOST_FIXTURE_TEST_CASE(programs_of_their_own_per_task_are_told_too, WithPlugin) {
-    // Before Slurm 23.11 nothing can be put in front of them; what they call must not take that for a mistake.
-    must(write_file(home() / "programs", "0 sh -c 'exec det-wrap-rank $RANK echo zero'\n1 printenv RANK\n", 0644));
+    // Before Slurm 23.11 nothing can be put in front of them; what they call must not take that for a
+    // mistake.
+    must(write_file(home() / "programs", "0 sh -c 'exec det-wrap-rank $RANK echo zero'\n1 printenv RANK\n",
+                    0644));
     auto const lines = sorted_lines(run_script("#SBATCH --det --ntasks=2\nsrun --multi-prog programs"));
     BOOST_REQUIRE(lines.size() == 2u);
     BOOST_TEST((lines[0] == "1" || lines[0] == "[rank=0] zero"), lines[0]);

@@ -115,18 +115,21 @@ BOOST_AUTO_TEST_CASE(configured_interfaces_come_before_the_route) {
 }
 
 BOOST_AUTO_TEST_CASE(the_way_to_the_chief_is_found_by_its_name_or_its_address) {
+    auto const environment = Environment::of_this_process();
     for (auto const* chief : {"localhost", "127.0.0.1"}) {
-        auto const network = look_at_network({chief, "n1"}, 1, "");
+        auto const network = look_at_network({chief, "n1"}, 1, environment);
         BOOST_TEST(network.interface == "lo", chief);
         BOOST_TEST((network.chief_address == "127.0.0.1" || network.chief_address == "::1"));
     }
-    BOOST_TEST((look_at_network({"no-such-host.invalid", "n1"}, 1, "") == NodeNetwork{}));
-    BOOST_TEST((look_at_network({"localhost"}, 0, "lo") == NodeNetwork{}));
-    BOOST_TEST(look_at_network({"n0", "localhost"}, 0, "").interface == "lo");  // the chief looks at a peer
+    BOOST_TEST((look_at_network({"no-such-host.invalid", "n1"}, 1, environment) == NodeNetwork{}));
+    BOOST_TEST((look_at_network({"localhost"}, 0, environment) == NodeNetwork{}));
+    BOOST_TEST(look_at_network({"n0", "localhost"}, 0, environment).interface ==
+               "lo");  // the chief looks at a peer
 }
 
 BOOST_AUTO_TEST_CASE(the_way_to_the_chief_may_be_ipv6) {
-    auto const network = look_at_network({"::1", "n1"}, 1, "");
+    auto const environment = Environment::of_this_process();
+    auto const network = look_at_network({"::1", "n1"}, 1, environment);
     if (network.address.empty()) {
         BOOST_TEST_MESSAGE("skipped: this host has no IPv6");
         return;

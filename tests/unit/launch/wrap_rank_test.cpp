@@ -89,8 +89,15 @@ BOOST_AUTO_TEST_CASE(what_was_written_before_a_kill_is_not_lost) {
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_leaves_a_child_behind_is_not_waited_for) {
+    auto const before = std::chrono::steady_clock::now();
     auto const output = wrap_shell("0", "sleep 30 & echo done");
     BOOST_TEST(output.out == "[rank=0] done\n");
+    BOOST_TEST((std::chrono::steady_clock::now() - before < std::chrono::seconds(15)));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_child_that_is_left_behind_says_at_once_is_heard) {
+    BOOST_TEST(wrap_shell("0", "(while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo done").out ==
+               "[rank=0] done\n[rank=0] late\n");
 }
 
 BOOST_AUTO_TEST_CASE(signals_are_passed_on_outside_of_a_run) {
@@ -126,7 +133,7 @@ BOOST_AUTO_TEST_CASE(the_splitter_gives_the_same_lines_however_the_stream_arrive
     auto const lines_of = [&](std::size_t step) {
         std::vector<std::string> lines;
         wrap_rank::LineSplitter splitter;
-        auto const sink = [&](std::string_view line) { lines.emplace_back(line); };
+        auto const sink = [&](std::string_view line, wrap_rank::LineEnd) { lines.emplace_back(line); };
         for (std::size_t at = 0; at < text.size(); at += step)
             splitter.feed(std::string_view(text).substr(at, step), sink);
         splitter.finish(sink);

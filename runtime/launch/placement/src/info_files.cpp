@@ -52,8 +52,7 @@ Result<Variables> write_info_files(std::filesystem::path const& info, int node,
 
     auto const compressed = environment.find(variables::run_hosts).value_or("");
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(compressed));
-    auto const configured = environment.find(variables::inter_node_network_interface).value_or("");
-    auto const network = look_at_network(hosts, node, configured);
+    auto const network = look_at_network(hosts, node, environment);
     auto const counts = slot_counts(environment, cluster.slot_ids.size(), hosts.size());
     DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({compressed, counts, node, network}));
     DET_TRY(write_file(info / info_files::rendezvous, rendezvous));

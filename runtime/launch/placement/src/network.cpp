@@ -1,12 +1,14 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/placement/network.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
@@ -14,17 +16,42 @@
 namespace det::placement {
 namespace {
 
-constexpr char any_port[] = "9";  // "discard": nothing is sent
+constexpr std::uint16_t any_port = 9;  // "discard": nothing is sent
+constexpr std::chrono::seconds lookup_timeout{10};
 
-std::string numeric(sockaddr const* address, socklen_t size) {
-    char text[NI_MAXHOST];
-    if (::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return "";
-    return text;
+/// An IPv4 or IPv6 address, as sockets take it.
+union SocketAddress {
+    sockaddr any;
+    sockaddr_in four;
+    sockaddr_in6 six;
+
+    static std::optional<SocketAddress> parse(std::string const& text) {
+        SocketAddress address{};
+        if (::inet_pton(AF_INET, text.c_str(), &address.four.sin_addr) == 1) {
+            address.four.sin_family = AF_INET;
+            address.four.sin_port = htons(any_port);
+            return address;
+        }
+        if (::inet_pton(AF_INET6, text.c_str(), &address.six.sin6_addr) != 1) return std::nullopt;
+        address.six.sin6_family = AF_INET6;
+        address.six.sin6_port = htons(any_port);
+        return address;
+    }
+    socklen_t size() const { return any.sa_family == AF_INET6 ? sizeof six : sizeof four; }
+};
+
+std::string numeric(sockaddr const* address) {
+    char text[INET6_ADDRSTRLEN] = "";
+    void const* const bytes =
+        address->sa_family == AF_INET6
+            ? static_cast<void const*>(&reinterpret_cast<sockaddr_in6 const*>(address)->sin6_addr)
+            : &reinterpret_cast<sockaddr_in const*>(address)->sin_addr;
+    return ::inet_ntop(address->sa_family, bytes, text, sizeof text) == nullptr ? "" : text;
 }
 
-socklen_t size_of(sockaddr const* address) {
-    return address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
+struct Route {
+    std::string from, to;
+};
 
 bool is_link_local(sockaddr const* address) {
     return address->sa_family == AF_INET6 &&
@@ -41,32 +68,36 @@ std::vector<InterfaceAddress> list_addresses() {
         if (address == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
         if (address->sa_family != AF_INET && address->sa_family != AF_INET6) continue;
         if (is_link_local(address)) continue;
-        addresses.push_back({entry->ifa_name, numeric(address, size_of(address))});
+        addresses.push_back({entry->ifa_name, numeric(address)});
     }
     return addresses;
 }
 
-struct Route {
-    std::string from, to;
-};
+/// The addresses behind a name, in the order in which to try them. getent asks all that nsswitch.conf names;
+/// a program that is linked statically, as wrappers are, can't.
+std::vector<std::string> look_up(std::string const& host, Environment const& environment) {
+    SystemProcessRunner runner;
+    auto const output = runner.run({{"getent", "ahosts", host}, environment, lookup_timeout});
+    std::vector<std::string> addresses;
+    if (!output) return addresses;
+    for (auto const line : split_lines(output->out)) {
+        std::string address(line.substr(0, line.find(' ')));
+        if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(std::move(address));
+    }
+    return addresses;
+}
 
 /// The addresses between which packets to that host would travel, of the first kind (IPv4, IPv6) that has a
 /// way.
-std::optional<Route> find_route(std::string const& host) {
-    addrinfo hints{};
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_DGRAM;
-    addrinfo* head = nullptr;
-    if (::getaddrinfo(host.c_str(), any_port, &hints, &head) != 0) return std::nullopt;
-    std::unique_ptr<addrinfo, void (*)(addrinfo*)> const list(head, ::freeaddrinfo);
-    for (auto const* entry = head; entry != nullptr; entry = entry->ai_next) {
-        UniqueFd const socket(::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-        sockaddr_storage own{};
+std::optional<Route> find_route(std::vector<std::string> const& addresses) {
+    for (auto const& text : addresses) {
+        auto const to = SocketAddress::parse(text);
+        if (!to) continue;
+        UniqueFd const socket(::socket(to->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        SocketAddress own{};
         socklen_t size = sizeof own;
-        auto* const generic = reinterpret_cast<sockaddr*>(&own);
-        if (!socket || ::connect(socket.get(), entry->ai_addr, entry->ai_addrlen) != 0) continue;
-        if (::getsockname(socket.get(), generic, &size) != 0) continue;
-        return Route{numeric(generic, size), numeric(entry->ai_addr, entry->ai_addrlen)};
+        if (!socket || ::connect(socket.get(), &to->any, to->size()) != 0) continue;
+        if (::getsockname(socket.get(), &own.any, &size) == 0) return Route{numeric(&own.any), text};
     }
     return std::nullopt;
 }
@@ -99,9 +130,10 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
     return network;
 }
 
-NodeNetwork look_at_network(std::vector<std::string> const& hosts, int node, std::string_view configured) {
+NodeNetwork look_at_network(std::vector<std::string> const& hosts, int node, Environment const& environment) {
     if (hosts.size() < 2) return {};  // no peers to be reached
-    auto const route = find_route(node == 0 ? hosts[1] : hosts[0]);
+    auto const configured = environment.find(variables::inter_node_network_interface).value_or("");
+    auto const route = find_route(look_up(node == 0 ? hosts[1] : hosts[0], environment));
     auto network =
         choose_network(list_addresses(), configured, route ? route->from : "", route ? route->to : "");
     // A host's own name often means 127.0.1.1 to itself.

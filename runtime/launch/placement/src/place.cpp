@@ -24,13 +24,6 @@ constexpr std::chrono::minutes preparation_timeout{10};  // an archive of 95 MiB
 /// Variables that the first task of a node found out, "NAME=value" lines.
 constexpr char found_out[] = "environment";
 
-std::string node_name(Environment const& environment) {
-    if (auto name = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(name);
-    char name[256] = "localhost";
-    ::gethostname(name, sizeof name - 1);
-    return name;
-}
-
 /// Which node of the run this is. A step of a launcher may use only some of its nodes: there a step's own
 /// node numbers don't tell.
 int node_of_run(Environment const& environment, TaskIdentity const& task, std::string const& name) {
@@ -105,6 +98,13 @@ Status tell_what_was_found_out(Environment& environment, fs::path const& directo
 }
 
 }  // namespace
+
+std::string node_name(Environment const& environment) {
+    if (auto name = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(name);
+    char name[256] = "localhost";
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
 
 Result<NodeDirectory> take_place(Environment& environment, TaskIdentity const& task, Launch launch,
                                  fs::path const& helper) {

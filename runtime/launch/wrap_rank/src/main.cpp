@@ -8,6 +8,7 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <sys/resource.h>
 
 namespace {
 
@@ -19,7 +20,8 @@ int fail(det::Error const& error) {
 /// Ends as the command did: by the same signal too, so that Slurm reports it.
 int end_as(det::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
-        std::cout.flush();
+        rlimit const no_core{0, 0};  // the command has left its own
+        ::setrlimit(RLIMIT_CORE, &no_core);
         ::signal(end.signal, SIG_DFL);
         sigset_t set;
         ::sigemptyset(&set);

@@ -1,93 +1,28 @@
+#include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/wrap_rank/line_splitter.hpp>
 #include <det/wrap_rank/relay.hpp>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
+#include <sstream>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+
+#include "ending.hpp"
+#include "signals.hpp"
+#include "stream.hpp"
 
 namespace det::wrap_rank {
 namespace {
 
-constexpr std::size_t read_size_bytes = std::size_t{64} << 10;
-sigset_t relayed_signals() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}) ::sigaddset(&set, number);
-    return set;
-}
-
-/// One stream of the child: pipe in, stdout or stderr and the node's log out.
-class Stream {
-public:
-    Stream(UniqueFd from, int to, std::string const& prefix, UniqueFd const& log, Clock const& clock)
-        : from_(std::move(from)), to_(to), prefix_(prefix), log_(log), clock_(clock) {
-        ::fcntl(from_.get(), F_SETFL, O_NONBLOCK);
-    }
-
-    int fd() const { return from_.get(); }
-
-    /// Passes on what is there. False when nothing more is there right now, or ever.
-    bool pass_on() {
-        if (!from_) return false;
-        std::array<char, read_size_bytes> buffer;
-        auto const count = ::read(from_.get(), buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) return true;
-        if (count < 0 && errno == EAGAIN) return false;
-        if (count <= 0) {
-            from_.reset();
-            return false;
-        }
-        std::string_view const bytes(buffer.data(), static_cast<std::size_t>(count));
-        begin();
-        splitter_.feed(bytes, [this](std::string_view line) { take(line); });
-        flush(prefix_.empty() ? bytes : std::string_view(labelled_));
-        return true;
-    }
-
-    void finish() {
-        begin();
-        splitter_.finish([this](std::string_view line) { take(line); });
-        flush(labelled_);
-    }
-
-private:
-    void begin() {
-        labelled_.clear();
-        logged_.clear();
-        time_ = log_ ? format_utc(clock_.now()) + " " : "";
-    }
-
-    void take(std::string_view line) {
-        if (!prefix_.empty()) labelled_.append(prefix_).append(line).append("\n");
-        // At the node level a line of a rank passes by that its own wrapper has logged already.
-        bool const logged_by_rank = prefix_.empty() && line.starts_with("[rank=");
-        if (log_ && !logged_by_rank) logged_.append(time_).append(prefix_).append(line).append("\n");
-    }
-
-    void flush(std::string_view bytes) {
-        // Whoever reads may have gone: the command goes on all the same.
-        if (!bytes.empty()) (void)write_all(to_, bytes, "standard output");
-        // One write of whole lines: those of other ranks, who append to the same file, don't get in between.
-        if (!logged_.empty()) (void)write_all(log_.get(), logged_, "log");
-    }
-
-    UniqueFd from_;
-    int to_;
-    std::string const& prefix_;
-    UniqueFd const& log_;
-    Clock const& clock_;
-    LineSplitter splitter_;
-    std::string labelled_, logged_, time_;
-};
+using TimePoint = std::chrono::steady_clock::time_point;
 
 struct Pipe {
     UniqueFd read_end, write_end;
@@ -99,9 +34,15 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+enum class Group { own, ours };
+
 /// What the child does between fork and exec: only calls that are safe there.
-[[noreturn]] void become(RelayedCommand const& command, Pipe const& out, Pipe const& err, char* const* argv,
-                         char* const* variables) {
+[[noreturn]] void become(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out,
+                         Pipe const& err, char* const* argv, char* const* variables) {
+    // A launcher that kills us with KILL means the rank.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(128 + SIGKILL);
+    if (group == Group::own) ::setpgid(0, 0);
     ::dup2(out.write_end.get(), STDOUT_FILENO);
     ::dup2(err.write_end.get(), STDERR_FILENO);
     ::signal(SIGPIPE, SIG_DFL);
@@ -111,55 +52,149 @@ Result<Pipe> make_pipe() {
     if (command.directory && ::chdir(command.directory->c_str()) != 0) ::_exit(127);
     ::execvpe(argv[0], argv, variables);
     int const reason = errno;
-    ::dprintf(STDERR_FILENO, "det-wrap-rank: error: cannot start '%s': %s [no-such-file]\n", argv[0],
-              ::strerror(reason));
+    ::dprintf(STDERR_FILENO, "det-wrap-rank: error: cannot start '%s': %s [%s]\n", argv[0],
+              ::strerror(reason), reason == ENOENT ? "no-such-file" : "permission");
     ::_exit(reason == ENOENT ? 127 : 126);
 }
 
-Result<pid_t> start(RelayedCommand const& command, Pipe const& out, Pipe const& err) {
-    CStrings const argv(command.argv);
-    CStrings const variables(command.environment.to_list());
-    pid_t const child = ::fork();
-    if (child < 0) return os_error("fork", errno);
-    if (child == 0) become(command, out, err, argv.data(), variables.data());
-    return child;
-}
-
-CommandEnd reap(pid_t child) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+/// The command as our child.
+class Child {
+public:
+    static Result<Child> start(RelayedCommand const& command, Pipe const& out, Pipe const& err) {
+        CStrings const argv(command.argv);
+        CStrings const variables(command.environment.to_list());
+        // In the terminal's foreground it stays in our group, so that it may read the terminal too.
+        auto const group = is_in_foreground() ? Group::ours : Group::own;
+        pid_t const parent = ::getpid();
+        pid_t const child = ::fork();
+        if (child < 0) return os_error("fork", errno);
+        if (child == 0) become(command, group, parent, out, err, argv.data(), variables.data());
+        if (group == Group::own) ::setpgid(child, child);
+        return Child(child, group);
     }
-    return WIFSIGNALED(status) ? CommandEnd{128 + WTERMSIG(status), WTERMSIG(status)}
-                               : CommandEnd{WEXITSTATUS(status), 0};
-}
 
-void pass_signals_on(int signal_fd, pid_t child, RelayedCommand const& command) {
-    signalfd_siginfo info{};
-    while (::read(signal_fd, &info, sizeof info) == sizeof info) {
-        auto const number = static_cast<int>(info.ssi_signo);
-        if (number == SIGTERM && command.on_notice) {
-            command.on_notice();
-        } else if (info.ssi_code != SI_KERNEL) {  // from a terminal the child has it already
-            ::kill(child, number);
+    void signal(int number) const { ::kill(group_ == Group::own ? -pid_ : pid_, number); }
+    /// A signal from the terminal's keys: a child in our group has it already.
+    void signal_by_terminal(int number) const {
+        if (group_ == Group::own) signal(number);
+    }
+
+    /// What waitpid says of it; nothing while it runs.
+    std::optional<int> poll_status() const {
+        int status = 0;
+        return ::waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional(status) : std::nullopt;
+    }
+
+private:
+    Child(pid_t pid, Group group) : pid_(pid), group_(group) {}
+    pid_t pid_;
+    Group group_;
+};
+
+/// What is done about signals until the command ends.
+class Watch {
+public:
+    Watch(RelayedCommand const& command, Child const& child, Clock const& clock)
+        : command_(command), child_(child), clock_(clock) {}
+
+    /// Returns what waitpid says.
+    Result<int> until_the_end() {
+        sigset_t const taken = relayed_signals();
+        UniqueFd const signals(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!signals) return os_error("watch a process", errno);
+        for (;;) {
+            if (auto const status = child_.poll_status()) return *status;
+            pollfd polled{signals.get(), POLLIN, 0};
+            if (::poll(&polled, 1, milliseconds_to_kill()) < 0 && errno != EINTR)
+                return os_error("wait", errno);
+            take_signals(signals);
+            if (kill_at_ && clock_.steady_now() >= *kill_at_) {
+                child_.signal(SIGKILL);
+                kill_at_.reset();
+            }
         }
     }
-}
 
-/// Until the child has ended.
-Status watch(pid_t child, RelayedCommand const& command, Stream& out, Stream& err) {
-    sigset_t const taken = relayed_signals();
-    UniqueFd const signals(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-    UniqueFd const ended(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    if (!signals || !ended) return os_error("watch a process", errno);
-    for (;;) {
-        std::array<pollfd, 4> polled{pollfd{out.fd(), POLLIN, 0}, pollfd{err.fd(), POLLIN, 0},
-                                     pollfd{signals.get(), POLLIN, 0}, pollfd{ended.get(), POLLIN, 0}};
-        if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return os_error("wait", errno);
-        if (polled[2].revents != 0) pass_signals_on(signals.get(), child, command);
+private:
+    int milliseconds_to_kill() const {
+        if (!kill_at_) return -1;
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - clock_.steady_now());
+        return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+    }
+
+    void take_signals(UniqueFd const& signals) {
+        signalfd_siginfo info{};
+        while (::read(signals.get(), &info, sizeof info) == sizeof info) {
+            auto const number = static_cast<int>(info.ssi_signo);
+            if (number == SIGCHLD) continue;
+            if (number == SIGTERM && command_.on_notice) {
+                take_term(static_cast<pid_t>(info.ssi_pid));
+            } else if (info.ssi_code == SI_KERNEL) {
+                child_.signal_by_terminal(number);
+            } else {
+                child_.signal(number);
+            }
+        }
+    }
+
+    /// Inside a run TERM is Slurm's notice, except where the launcher that started us sends it.
+    void take_term(pid_t sender) {
+        if (command_.started_by == StartedBy::launcher && started_us(sender)) {
+            child_.signal(SIGTERM);
+            if (!kill_at_) kill_at_ = clock_.steady_now() + order_grace;
+        } else {
+            command_.on_notice();
+        }
+    }
+
+    RelayedCommand const& command_;
+    Child const& child_;
+    Clock const& clock_;
+    std::optional<TimePoint> kill_at_;
+};
+
+/// Until nobody can write any more, or the ending's deadline is over. In the order in which things are said:
+/// one stream is read after the other.
+void pass_on(Stream& out, Stream& err, Ending const& ending, Clock const& clock) {
+    while (out.fd() >= 0 || err.fd() >= 0) {
+        auto const deadline = ending.deadline();
+        int timeout_ms = -1;
+        if (deadline) {
+            auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - clock.steady_now());
+            if (left.count() <= 0) break;
+            timeout_ms = static_cast<int>(left.count());
+        }
+        // A pollfd of -1 is passed over: the ending's, once it is known.
+        pollfd polled[] = {
+            {out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {deadline ? -1 : ending.fd(), POLLIN, 0}};
+        ::poll(polled, std::size(polled), timeout_ms);
         if (polled[0].revents != 0) out.pass_on();
         if (polled[1].revents != 0) err.pass_on();
-        if (polled[3].revents != 0) return Ok{};
     }
+    out.finish();
+    err.finish();
+}
+
+/// On our own standard error, labelled as the command's lines are.
+RankLog::Complain complain_as(std::string const& label) {
+    return [label](Error const& error) {
+        std::ostringstream text;
+        print(text, Diagnostic{Severity::warning, error}, {Colour::never, "det-wrap-rank"});
+        std::string labelled;
+        LineSplitter lines;
+        lines.feed(text.str(), [&](std::string_view line, LineEnd) {
+            labelled.append(label).append(line).push_back('\n');
+        });
+        SharedOutput(STDERR_FILENO).write(labelled);
+    };
+}
+
+CommandEnd describe_end(int status, RankLog const* log) {
+    CommandEnd end;
+    if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+    end.exit_code = exit_code_of_wait_status(status);
+    if (log != nullptr) end.last_words = log->last_words();
+    return end;
 }
 
 }  // namespace
@@ -172,26 +207,29 @@ sigset_t block_relayed_signals() {
 }
 
 Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
-    UniqueFd log;
-    if (command.labels.log) {
-        log = UniqueFd(::open(command.labels.log->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-        if (!log) return os_error(fmt::format("open the log '{}'", command.labels.log->string()), errno);
-    }
+    ::signal(SIGPIPE, SIG_IGN);
+    ::mallopt(M_ARENA_MAX, 1);  // our threads allocate little: an arena for each costs more than it saves
+    auto const& labels = command.labels;
+    std::optional<RankLog> log;
+    if (labels.log) log.emplace(*labels.log, labels.prefix, clock, complain_as(labels.prefix));
+    RankLog* const log_or_null = log ? &*log : nullptr;
+
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
-    ::signal(SIGPIPE, SIG_IGN);
-    DET_TRY_ASSIGN(pid_t const child, start(command, out, err));
+    DET_TRY_ASSIGN(auto const child, Child::start(command, out, err));
     out.write_end.reset();
     err.write_end.reset();
-    Stream standard_output(std::move(out.read_end), STDOUT_FILENO, command.labels.prefix, log, clock);
-    Stream standard_error(std::move(err.read_end), STDERR_FILENO, command.labels.prefix, log, clock);
-    DET_TRY(watch(child, command, standard_output, standard_error));
-    for (auto* stream : {&standard_output, &standard_error}) {
-        while (stream->pass_on()) {
-        }
-        stream->finish();
-    }
-    return reap(child);
+    Stream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
+    Stream standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
+    Ending ending;
+    // A thread of its own: a reader of ours that is stuck must not hold up a notice.
+    std::jthread passing([&] { pass_on(standard_output, standard_error, ending, clock); });
+    auto const status = Watch(command, child, clock).until_the_end();
+    ending.announce(clock.steady_now() + output_grace);
+    passing.join();
+    if (!status) return status.error();
+    if (log) log->finish();
+    return describe_end(*status, log_or_null);
 }
 
 }  // namespace det::wrap_rank

@@ -1,9 +1,14 @@
 #include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
 #include <det/placement/place.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/protocol/rank_end.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
+#include <atomic>
+#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace det::wrap_rank {
@@ -12,6 +17,36 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char work_directory[] = "work";
+constexpr char ranks_log_mark[] = "ranks-log";  // in DET_RUN_DIR: ranks of this node have wrappers that log
+
+/// On a node with a wrapper around the launcher, lines of ranks are logged once: by the rank's own wrapper.
+void share_the_log(Launch level, fs::path const& run_dir, Labels& labels) {
+    if (!labels.log) return;
+    auto const mark = run_dir / ranks_log_mark;
+    if (level == Launch::rank) {
+        UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    } else {
+        labels.ranks_log_themselves = [mark, seen = std::make_shared<std::atomic<bool>>(false)] {
+            if (!*seen && path_exists(mark)) *seen = true;
+            return seen->load();
+        };
+    }
+}
+
+/// For who asks later which rank failed first. It is a help: where it can't be written, nothing else fails.
+void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command,
+                    Clock const& clock) {
+    if (end.exit_code == 0 || !command.labels.log) return;
+    RankEnd const report{clock.now(),
+                         parse_integer<std::uint32_t>(rank),
+                         placement::node_name(command.environment),
+                         end.exit_code,
+                         end.signal,
+                         end.last_words};
+    UniqueFd const file(::open(RunLayout::ends_beside(*command.labels.log).c_str(),
+                               O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
+}
 
 }  // namespace
 
@@ -21,16 +56,14 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     auto const task = identify_task(lookup);
     auto const key = task ? std::optional(task_key(*task)) : std::nullopt;
     bool const in_run = task && find_step_kind(*task, lookup) != StepKind::foreign;
-    // Only a supervisor can take what ranks do on a notice for what it is: a script's commands get TERM
-    // itself.
+    // Only a supervisor knows what to make of ranks that stop on a notice: a script's get TERM itself.
     bool const supervised = in_run && environment.find_non_empty(variables::run_path);
     bool const placed = in_run && environment.find(variables::placed) == key;
     bool const labelled = key && environment.find(variables::wrapped) == key;
     if (job.level == Launch::rank ? labelled : placed) return replace_process(job.command, environment);
 
     RelayedCommand command{std::move(job.command), {}, {}, {}, block_relayed_signals(), {}};
-    std::optional<placement::NodeDirectory>
-        directory;  // this task's share of it, until the command has ended
+    std::optional<placement::NodeDirectory> directory;  // our share of it, until the command has ended
     if (in_run && !placed) {
         DET_TRY_ASSIGN(auto taken, placement::take_place(environment, *task, job.level, helper));
         directory.emplace(std::move(taken));
@@ -52,8 +85,12 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
         if (key) environment.set(variables::wrapped, *key);
     }
     if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
+    if (placed) command.started_by = StartedBy::launcher;
+    if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
-    return relay(command, clock);
+    DET_TRY_ASSIGN(auto const end, relay(command, clock));
+    if (supervised) report_failure(job.rank, end, command, clock);
+    return end;
 }
 
 }  // namespace det::wrap_rank

@@ -34,6 +34,10 @@ public:
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
+    /// How ranks of the node failed, beside its log.
+    static std::filesystem::path ends_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".ends");
+    }
 
 private:
     std::filesystem::path run_;

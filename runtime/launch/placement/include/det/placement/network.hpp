@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/environment.hpp>
 #include <det/protocol/cluster_info.hpp>
 
 #include <string>
@@ -20,7 +21,7 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
                            std::string const& route_address, std::string const& chief_address);
 
 /// What this node can find out by looking up one name: the chief's, or on the chief (node 0) that of its
-/// first peer. What can't be found out is empty.
-NodeNetwork look_at_network(std::vector<std::string> const& hosts, int node, std::string_view configured);
+/// first peer. What can't be found out is empty. DET_INTER_NODE_NETWORK_INTERFACE configures interfaces.
+NodeNetwork look_at_network(std::vector<std::string> const& hosts, int node, Environment const& environment);
 
 }  // namespace det::placement

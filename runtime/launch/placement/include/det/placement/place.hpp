@@ -8,6 +8,9 @@
 
 namespace det::placement {
 
+/// This node, as Slurm calls it.
+std::string node_name(Environment const& environment);
+
 /// Gives a task of a run its place on the node: a share of the run's directory there, which is its own to
 /// keep until its command has ended, and in `environment` what follows from that. Whoever comes first on a
 /// node writes ClusterInfo and makes the notice page; where the run belongs to an experiment, `helper`

@@ -3,6 +3,7 @@
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -16,7 +17,11 @@ namespace det::wrap_rank {
 struct Labels {
     std::string prefix;                        // before every line; empty: bytes pass as they are
     std::optional<std::filesystem::path> log;  // lines are appended there too, with their time
+    /// At the node level: whether lines that begin with a rank's label are in the log already.
+    std::function<bool()> ranks_log_themselves = {};
 };
+
+enum class StartedBy { slurm, launcher };
 
 struct RelayedCommand {
     std::vector<std::string> argv;
@@ -24,19 +29,28 @@ struct RelayedCommand {
     std::optional<std::filesystem::path> directory;
     Labels labels;
     sigset_t signal_mask;  // of the command
-    /// Called when TERM comes; where it is set, the command itself never sees TERM.
+    /// Called when TERM comes as a notice; where it is set, the command has TERM blocked and is not sent it.
     std::function<void()> on_notice;
+    /// A launcher that has started us may order us to end, by TERM. Then the command's group gets TERM, and
+    /// KILL order_grace later.
+    StartedBy started_by = StartedBy::slurm;
 };
+
+inline constexpr std::chrono::seconds order_grace{3};
+/// How long what a command has left behind may hold its output open.
+inline constexpr std::chrono::seconds output_grace{1};
 
 /// How a command ended.
 struct CommandEnd {
     int exit_code = 0;
-    int signal = 0;  // 0, or what ended it
+    int signal = 0;          // 0, or what ended it
+    std::string last_words;  // its last lines; empty where there is no log
 };
 
-/// Runs a command as a child, passes on its output, and passes signals on to it. Memory is bounded. Returns
-/// when the child has ended and all that it wrote is passed on; what grandchildren write later is not waited
-/// for.
+/// Runs a command as a child in a process group of its own, passes on its output, and passes every signal on
+/// to its group. Memory is bounded. Returns when the child has ended and all that it wrote is passed on. What
+/// grandchildren write later is waited for no longer than output_grace. The child does not outlive us,
+/// however we end.
 Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock);
 
 /// Blocks the signals that relay() takes over, so that none is lost before it runs. Returns the mask before.

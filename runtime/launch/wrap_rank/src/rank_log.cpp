@@ -1,0 +1,118 @@
+#include <det/foundation/text.hpp>
+#include <det/wrap_rank/rank_log.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::wrap_rank {
+namespace {
+
+constexpr std::chrono::seconds look_every{1};
+constexpr std::size_t time_size = 27;
+
+std::string quoted(std::filesystem::path const& path) { return fmt::format("the log '{}'", path.string()); }
+
+}  // namespace
+
+RankLog::RankLog(std::filesystem::path path, std::string label, Clock const& clock, Complain complain)
+    : path_(std::move(path)), label_(std::move(label)), clock_(clock), complain_(std::move(complain)) {
+    open();
+}
+
+void RankLog::append(std::string_view lines) {
+    std::lock_guard const guard(mutex_);
+    remember(lines);
+    if (is_open()) write(lines);
+    if (!file_) missing_lines_ += static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
+}
+
+std::string RankLog::last_words() const {
+    std::lock_guard const guard(mutex_);
+    std::string_view words(last_words_);
+    if (words.size() > last_words_size_max) {  // from the first line that begins within what is kept
+        words.remove_prefix(words.size() - last_words_size_max - 1);
+        words.remove_prefix(std::min(words.find('\n') + 1, words.size()));
+    }
+    std::string texts;
+    for (auto const line : split_lines(words))
+        texts.append(line.substr(std::min(line.size(), time_size + 1 + label_.size()))).push_back('\n');
+    return texts;
+}
+
+void RankLog::finish() {
+    std::lock_guard const guard(mutex_);
+    if (file_) check_that_it_is_there();
+}
+
+bool RankLog::is_open() {
+    if (clock_.steady_now() - looked_at_ < look_every) return static_cast<bool>(file_);
+    if (file_) check_that_it_is_there();
+    if (!file_) open();
+    return static_cast<bool>(file_);
+}
+
+void RankLog::open() {
+    looked_at_ = clock_.steady_now();
+    // O_NONBLOCK: a named pipe that nobody reads is an error, not a wait.
+    file_ = UniqueFd(
+        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
+    if (!file_) fail(os_error("open " + quoted(path_), errno));
+}
+
+void RankLog::check_that_it_is_there() {
+    looked_at_ = clock_.steady_now();
+    struct stat info {};
+    if (::fstat(file_.get(), &info) != 0) {
+        fail(os_error("look at " + quoted(path_), errno));
+    } else if (info.st_nlink == 0) {
+        fail(Error{codes::no_such_file, quoted(path_) + " was removed"});
+    }
+}
+
+void RankLog::write(std::string_view lines) {
+    if (is_torn_ || missing_lines_ != 0) {
+        auto const remark =
+            fmt::format("{}{} {}det-wrap-rank: {} lines are missing here\n{}", is_torn_ ? "\n" : "",
+                        format_utc(clock_.now()), label_, missing_lines_, lines);
+        is_torn_ = false;
+        missing_lines_ = 0;
+        write(remark);
+        return;
+    }
+    auto rest = lines;
+    while (!rest.empty()) {
+        auto const count = ::write(file_.get(), rest.data(), rest.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) {
+            is_torn_ = rest.size() < lines.size() && lines[lines.size() - rest.size() - 1] != '\n';
+            fail(os_error("append to " + quoted(path_), errno));
+            return;
+        }
+        rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+void RankLog::fail(Error error) {
+    file_.reset();
+    if (has_complained_) return;
+    has_complained_ = true;
+    error.hint =
+        "the command goes on; what it prints is on its standard output only until the log can be written";
+    complain_(error);
+}
+
+void RankLog::remember(std::string_view lines) {
+    constexpr std::size_t kept = 2 * last_words_size_max;
+    if (lines.size() >= kept) {
+        last_words_ = lines.substr(lines.size() - kept);
+        return;
+    }
+    if (last_words_.size() + lines.size() > 2 * kept) last_words_.erase(0, last_words_.size() - kept);
+    last_words_ += lines;
+}
+
+}  // namespace det::wrap_rank

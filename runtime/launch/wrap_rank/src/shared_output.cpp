@@ -1,0 +1,43 @@
+#include "shared_output.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::wrap_rank {
+namespace {
+
+void write_what_goes(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        auto const count = ::write(fd, bytes.data(), bytes.size());
+        if (count >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(count));
+        } else if (errno == EAGAIN) {  // whoever shares it with us has made it so
+            pollfd polled{fd, POLLOUT, 0};
+            ::poll(&polled, 1, -1);
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+}  // namespace
+
+SharedOutput::SharedOutput(int fd) : fd_(fd) {
+    struct stat info {};
+    if (::fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
+    // O_NONBLOCK: a named pipe whose reader has gone must not hold us up here.
+    gate_ = UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+void SharedOutput::write(std::string_view lines) const {
+    if (gate_) ::flock(gate_.get(), LOCK_EX);
+    write_what_goes(fd_, lines);
+    if (gate_) ::flock(gate_.get(), LOCK_UN);
+}
+
+}  // namespace det::wrap_rank

@@ -1,0 +1,22 @@
+#pragma once
+#include <det/foundation/files.hpp>
+
+#include <string_view>
+
+namespace det::wrap_rank {
+
+/// Standard output or error, which may be a pipe that the wrappers of other ranks write to as well: a
+/// launcher gives all its ranks its own. One batch of whole lines at a time goes into such a pipe, however
+/// full it is.
+class SharedOutput {
+public:
+    explicit SharedOutput(int fd);
+    /// Whoever reads may have gone: that is no error, the command goes on all the same.
+    void write(std::string_view lines) const;
+
+private:
+    int fd_;
+    UniqueFd gate_;  // the same pipe, opened for us alone: what flock(2) tells apart
+};
+
+}  // namespace det::wrap_rank

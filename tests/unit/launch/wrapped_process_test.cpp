@@ -1,0 +1,219 @@
+// The program itself: signals, ends by force, and what is left then.
+#include <det/foundation/clock.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+#include <det/preemption/notice_page.hpp>
+#include <det/protocol/rank_end.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+
+namespace {
+
+std::string const wrapper = std::string(DET_BINARY_DIR) + "/bin/det-wrap-rank";
+
+/// What a shell does in a directory of its own, with WRAP for the wrapper.
+struct Fixture {
+    TemporaryDirectory directory;
+    Environment environment = Environment::of_this_process();
+
+    Fixture() {
+        environment.set("WRAP", wrapper);
+        environment.set("DIR", directory.path().string());
+    }
+
+    ProcessOutput shell(std::string const& script) const {
+        SystemProcessRunner runner;
+        return must(runner.run(
+            {{"/bin/bash", "-c", "cd \"$DIR\"\n" + script}, environment, std::chrono::seconds(30)}));
+    }
+
+    /// The environment of a rank that a launcher starts in a run of ours.
+    void be_in_a_run() {
+        auto const page = directory / "preempt";
+        must(preemption::NoticePage::create(page));
+        for (auto const& [name, value] : std::vector<std::pair<std::string, std::string>>{
+                 {"SLURM_JOB_ID", "12"},
+                 {"SLURM_STEP_ID", "0"},
+                 {"SLURM_PROCID", "0"},
+                 {"SLURM_NTASKS", "1"},
+                 {"SLURM_LOCALID", "0"},
+                 {"SLURM_NODEID", "0"},
+                 {"SLURM_NNODES", "1"},
+                 {"SLURM_STEP_NUM_TASKS", "1"},
+                 {"SLURM_STEP_NUM_NODES", "1"},
+                 {"SLURM_STEP_NODELIST", "n1"},
+                 {"SLURM_STEP_TASKS_PER_NODE", "1"},
+                 {"SLURM_JOB_NODELIST", "n1"},
+                 {"SLURM_TASKS_PER_NODE", "1"},
+                 {"SLURMD_NODENAME", "n1"},
+                 {"DET_RUN_KEY", "7.0.0"},
+                 {"DET_RUN_JOB", "12"},
+                 {"DET_RUN_PATH", directory.path().string()},
+                 {"DET_PLACED", "12.0.0"},
+                 {"DET_RUN_DIR", directory.path().string()},
+                 {"DET_RANK_LOG", (directory / "node-0.log").string()}}) {
+            environment.set(name, value);
+        }
+    }
+    bool notice_came() const { return must(preemption::NoticePage::open(directory / "preempt")).is_raised(); }
+};
+
+// Until a file is there; the runner's timeout ends a test that waits in vain.
+constexpr char until[] = "until_there() { until [ -e \"$1\" ]; do sleep 0.01; done; }\n";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(wrapped_process_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(outside_of_a_run_a_signal_goes_to_all_that_the_command_has_started) {
+    for (std::string const signal : {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "ALRM"}) {
+        // Shells ignore INT and QUIT in what they start in the background.
+        auto const output = shell(until + fmt::format(R"sh(rm -f ready one two
+            env --default-signal=INT --default-signal=QUIT "$WRAP" 0 bash -c '
+              trap "exit 3" {0}
+              python3 -c "
+import signal, sys
+signal.signal(signal.SIG{0}, lambda *_: (open(\"two\", \"w\"), sys.exit(0)))
+open(\"ready\", \"w\")
+while True: signal.pause()" &
+              wait; wait; exit 9' &
+            until_there ready
+            kill -{0} $!
+            wait $!
+            code=$?
+            until_there two
+            exit $code)sh",
+                                                      signal));
+        BOOST_TEST(output.exit_code == 3, signal << ": " << output.out << output.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_a_wrapper_that_is_killed) {
+    auto const output = shell(until + std::string(R"sh(
+        "$WRAP" 0 bash -c 'echo $$ >new; mv new pid; exec sleep 60' &
+        until_there pid
+        kill -KILL $!
+        wait $!
+        code=$?
+        while kill -0 "$(cat pid)" 2>/dev/null && ! grep -q '^State:.*Z' "/proc/$(cat pid)/status"; do sleep 0.01; done
+        exit $code)sh"));
+    BOOST_TEST(output.exit_code == 128 + SIGKILL, output.err);
+}
+
+BOOST_AUTO_TEST_CASE(in_a_run_term_is_a_notice_that_the_command_does_not_see) {
+    be_in_a_run();
+    auto const output = shell(until + std::string(R"sh(
+        "$WRAP" 0 bash -c 'trap "exit 3" TERM; touch ready; while ! [ -e stop ]; do sleep 0.01; done; exit 4' &
+        wrapper=$!
+        until_there ready
+        setsid bash -c "kill -TERM $wrapper; exec sleep 0" &  # as slurmstepd: nobody who started it
+        wait $!
+        while ! od -An -tx8 -j16 -N8 preempt | grep -q '[1-9a-f]'; do sleep 0.01; done
+        touch stop
+        wait $wrapper)sh"));
+    BOOST_TEST(output.exit_code == 4, output.err);
+    BOOST_TEST(notice_came());
+}
+
+BOOST_AUTO_TEST_CASE(a_launcher_that_orders_its_rank_to_end_is_obeyed_though_term_is_blocked) {
+    be_in_a_run();
+    auto const output = shell(until + std::string(R"sh(
+        "$WRAP" 0 bash -c 'touch ready; while :; do sleep 0.01; done' &
+        until_there ready
+        kill -TERM $!
+        wait $!)sh"));
+    BOOST_TEST(output.exit_code == 128 + SIGKILL, output.err);
+    BOOST_TEST(!notice_came());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_fails_leaves_word_of_its_end) {
+    be_in_a_run();
+    BOOST_TEST(shell("\"$WRAP\" 3 bash -c 'echo trying; echo no luck >&2; exit 5'").exit_code == 5);
+    BOOST_TEST(shell("\"$WRAP\" 4 bash -c 'kill -SEGV $$'").exit_code == 128 + SIGSEGV);
+    BOOST_TEST(shell("\"$WRAP\" 5 true").exit_code == 0);
+    auto const ends = parse_rank_ends(must(read_file(directory / "node-0.ends")));
+    BOOST_REQUIRE(ends.size() == 2u);
+    BOOST_TEST(ends[0].rank.value() == 3u);
+    BOOST_TEST(ends[0].host == "n1");
+    BOOST_TEST(ends[0].exit_code == 5);
+    BOOST_TEST(ends[0].last_words == "trying\nno luck\n");
+    BOOST_TEST(ends[1].signal == SIGSEGV);
+    BOOST_TEST(first_to_fail(ends).value().rank.value() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_does_not_stop_a_command) {
+    for (auto const* log : {"/dev/full", "/no/such/directory/log", "."}) {
+        environment.set("DET_RANK_LOG", log);
+        auto const output = shell("\"$WRAP\" 2 bash -c 'echo one; sleep 0.01; echo two; exit 6'");
+        BOOST_TEST(output.exit_code == 6);
+        BOOST_TEST(output.out == "[rank=2] one\n[rank=2] two\n");
+        auto const lines = split_lines(output.err);
+        BOOST_REQUIRE(lines.size() == 2u);
+        BOOST_TEST(lines[0].starts_with("[rank=2] det-wrap-rank: warning: cannot "), lines[0]);
+        BOOST_TEST(lines[1].starts_with("[rank=2]   hint: "), lines[1]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_vanishes_is_told_and_the_command_goes_on) {
+    must(make_directory(directory / "run"));
+    environment.set("DET_RANK_LOG", (directory / "run/node-0.log").string());
+    auto const output = shell("\"$WRAP\" 2 bash -c 'echo one; rm -r run; echo two'");
+    BOOST_TEST(output.exit_code == 0);
+    BOOST_TEST(output.out == "[rank=2] one\n[rank=2] two\n");
+    BOOST_TEST(output.err.find("was removed") != std::string::npos, output.err);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_share_a_pipe_tear_no_line_of_each_other) {
+    auto const output = shell(R"sh(
+        print() { python3 -c "
+import sys
+for i in range(400): sys.stdout.write('$1' * 8000 + '\n')"; }
+        export -f print
+        for letter in a b c; do "$WRAP" 0 bash -c "print $letter" & done | { sleep 0.2; cat; })sh");
+    auto const lines = split_lines(output.out);
+    BOOST_TEST(lines.size() == 1200u);
+    std::size_t torn = 0;
+    for (auto const line : lines) {
+        auto const text = line.substr(std::min<std::size_t>(line.size(), 9));
+        bool const whole = line.starts_with("[rank=0] ") && text.size() == 8000u &&
+                           text.find_first_not_of(text[0]) == std::string_view::npos;
+        if (!whole) ++torn;
+    }
+    BOOST_TEST(torn == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_bounded_however_long_a_line_is) {
+    environment.set("DET_RANK_LOG", (directory / "log").string());
+    auto const output = shell(R"sh(
+        "$WRAP" 0 bash -c 'head -c 100000000 /dev/zero; head -c 300000 /dev/zero | tr "\0" "\n"
+          head -c 3000000 /dev/zero | tr "\0" "\r"; grep VmHWM /proc/$PPID/status >&2' >/dev/null)sh");
+    auto const fields = split(trim(output.err), ' ');
+    BOOST_REQUIRE(fields.size() > 2);
+    BOOST_TEST(parse_integer<int>(fields[fields.size() - 2]).value() < 32 << 10, output.err);  // KiB
+}
+
+BOOST_AUTO_TEST_CASE(every_byte_passes) {
+    auto const output = shell(R"sh(
+        python3 -c "
+import os
+open('bytes', 'wb').write(os.urandom(1 << 20).replace(b'\r', b'.'))"
+        "$WRAP" 0 cat bytes >labelled
+        python3 -c "
+import re, sys
+want = []
+for line in open('bytes', 'rb').read().split(b'\n'): want += [line[i:i+8191] for i in range(0, len(line), 8191)] or [line]
+if not want[-1]: want.pop()
+sys.exit(b''.join(b'[rank=0] ' + line + b'\n' for line in want) != open('labelled', 'rb').read())")sh");
+    BOOST_TEST(output.exit_code == 0, output.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,63 @@
+#include <det/protocol/rank_end.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace det;
+
+namespace {
+
+RankEnd end_of(std::optional<std::uint32_t> rank, std::int64_t at_us) {
+    return {{at_us}, rank, "n2", 1, 0, "Traceback\nValueError: x\n"};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(rank_end_test)
+
+BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_was_said_last) {
+    auto end = end_of(3, 42);
+    end.last_words = "a\nb\"\x1b[0m\n";
+    auto const line = render_rank_end(end);
+    BOOST_TEST(line.find('\n') == line.size() - 1);
+    BOOST_TEST((parse_rank_ends(line) == std::vector{end}));
+    BOOST_TEST(
+        (parse_rank_ends(render_rank_end(end_of(std::nullopt, 7))) == std::vector{end_of(std::nullopt, 7)}));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_replaced) {
+    auto end = end_of(3, 42);
+    end.last_words = "\xff!";
+    BOOST_TEST(parse_rank_ends(render_rank_end(end)).at(0).last_words == "\xef\xbf\xbd!");
+}
+
+BOOST_AUTO_TEST_CASE(lines_that_nobody_understands_are_left_out) {
+    auto const good = render_rank_end(end_of(1, 1));
+    auto newer = good;
+    newer.replace(newer.find("\"rank_end\":1"), 12, "\"rank_end\":2");
+    auto no_time = good;
+    no_time.replace(no_time.find("1970"), 4, "197x");
+    auto const text = "nonsense\n[]\n{}\n\n" + newer + no_time + good + good.substr(0, good.size() / 2);
+    BOOST_TEST(parse_rank_ends(text).size() == 1u);
+    BOOST_TEST(parse_rank_ends("").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_earliest_rank_failed_first) {
+    std::vector<RankEnd> const ends{end_of(std::nullopt, 1), end_of(7, 30), end_of(2, 20), end_of(1, 20)};
+    BOOST_TEST(first_to_fail(ends).value().rank.value() == 1u);
+    BOOST_TEST(!first_to_fail(std::vector{end_of(std::nullopt, 1)}).value().rank.has_value());
+    BOOST_TEST(!first_to_fail({}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_end_is_told_in_a_sentence) {
+    auto end = end_of(3, 42);
+    BOOST_TEST(describe(end) == "rank 3 on n2 failed first: exit code 1");
+    end.exit_code = 137;
+    end.signal = 9;
+    BOOST_TEST(describe(end) == "rank 3 on n2 failed first: killed by signal 9 (KILL)");
+    end.rank.reset();
+    end.signal = 0;
+    end.host = "n\x1b[2J";
+    BOOST_TEST(describe(end) == "the launcher on n\\x1b[2J failed first: exit code 137");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
