@@ -10,6 +10,7 @@
 
 #include "check_result.hpp"
 #include "gpus.hpp"
+#include "host_names.hpp"
 #include "temporary_directory.hpp"
 #include "well_known_place.hpp"
 
@@ -136,6 +137,26 @@ BOOST_AUTO_TEST_CASE(the_way_to_the_chief_may_be_ipv6) {
     }
     BOOST_TEST(network.interface == "lo");
     BOOST_TEST(network.chief_address == "::1");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_found_as_slurms_own_nodes_find_them) {
+    std::string const hosts =
+        "# a comment n0\n127.0.0.1 localhost\n\n10.0.0.5\tn0 N0.cluster # n1\nfd00::5 n0\n10.0.0.6 n1";
+    using Addresses = std::vector<std::string>;
+    BOOST_TEST(find_in_hosts_file(hosts, "n0") == (Addresses{"10.0.0.5", "fd00::5"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "n0.CLUSTER") == (Addresses{"10.0.0.5"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "n1") == (Addresses{"10.0.0.6"}), boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "10.0.0.5").empty());
+    BOOST_TEST(hosts_file_comes_first("passwd: files\nhosts:  files dns\n"));
+    BOOST_TEST(!hosts_file_comes_first("hosts: dns files\n"));
+    BOOST_TEST(!hosts_file_comes_first(""));
+    auto const environment = Environment::of_this_process();
+    BOOST_TEST(look_up_host("fd00::7", environment) == (Addresses{"fd00::7"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(!look_up_host("localhost", environment).empty());
+    BOOST_TEST(look_up_host("no-such-host.invalid", environment).empty());
 }
 
 BOOST_AUTO_TEST_CASE(gpus_are_named_by_what_the_driver_says) {

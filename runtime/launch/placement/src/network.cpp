@@ -1,5 +1,4 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/placement/network.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -13,11 +12,12 @@
 #include <optional>
 #include <sys/socket.h>
 
+#include "host_names.hpp"
+
 namespace det::placement {
 namespace {
 
 constexpr std::uint16_t any_port = 9;  // "discard": nothing is sent
-constexpr std::chrono::seconds lookup_timeout{10};
 
 /// An IPv4 or IPv6 address, as sockets take it.
 union SocketAddress {
@@ -73,20 +73,6 @@ std::vector<InterfaceAddress> list_addresses() {
     return addresses;
 }
 
-/// The addresses behind a name, in the order in which to try them. getent asks all that nsswitch.conf names;
-/// a program that is linked statically, as wrappers are, can't.
-std::vector<std::string> look_up(std::string const& host, Environment const& environment) {
-    SystemProcessRunner runner;
-    auto const output = runner.run({{"getent", "ahosts", host}, environment, lookup_timeout});
-    std::vector<std::string> addresses;
-    if (!output) return addresses;
-    for (auto const line : split_lines(output->out)) {
-        std::string address(line.substr(0, line.find(' ')));
-        if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(std::move(address));
-    }
-    return addresses;
-}
-
 /// The addresses between which packets to that host would travel, of the first kind (IPv4, IPv6) that has a
 /// way.
 std::optional<Route> find_route(std::vector<std::string> const& addresses) {
@@ -133,7 +119,7 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
 NodeNetwork look_at_network(std::vector<std::string> const& hosts, int node, Environment const& environment) {
     if (hosts.size() < 2) return {};  // no peers to be reached
     auto const configured = environment.find(variables::inter_node_network_interface).value_or("");
-    auto const route = find_route(look_up(node == 0 ? hosts[1] : hosts[0], environment));
+    auto const route = find_route(look_up_host(node == 0 ? hosts[1] : hosts[0], environment));
     auto network =
         choose_network(list_addresses(), configured, route ? route->from : "", route ? route->to : "");
     // A host's own name often means 127.0.1.1 to itself.
