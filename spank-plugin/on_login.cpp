@@ -14,28 +14,38 @@ namespace {
 
 constexpr unsigned ports_tried = 64;
 
-/// Whether nobody on this host has the port, on any of its addresses, of either kind.
+template <class Address>
+bool can_bind(int socket, Address const& address) {
+    return ::bind(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+}
+
+bool can_bind_ipv6(int socket, std::uint16_t port) {
+    int const both_kinds = 0;
+    ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &both_kinds, sizeof both_kinds);
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    return can_bind(socket, address);
+}
+
+bool can_bind_ipv4(int socket, std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    return can_bind(socket, address);
+}
+
+/// Whether nobody on this host has the port, on any of its addresses. Where that can't be found out: yes.
 bool is_free(std::uint16_t port) {
-    int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int const any = six >= 0 ? six : ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (any < 0) return true;  // nothing can be found out
-    int bound = 0;
-    if (six >= 0) {
-        int const both = 0;
-        ::setsockopt(any, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
-        sockaddr_in6 address{};
-        address.sin6_family = AF_INET6;
-        address.sin6_addr = in6addr_any;
-        address.sin6_port = htons(port);
-        bound = ::bind(any, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    } else {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        bound = ::bind(any, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    bool free = true;
+    if (int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); six >= 0) {
+        free = can_bind_ipv6(six, port);
+        ::close(six);
+    } else if (int const four = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); four >= 0) {
+        free = can_bind_ipv4(four, port);
+        ::close(four);
     }
-    ::close(any);
-    return bound == 0;
+    return free;
 }
 
 std::string own(char const* name) { return Host::find_own_variable(name).value_or(""); }

@@ -43,7 +43,7 @@ Variables rank_variables(TaskIdentity const& task);
 /// Names of the variables by which the stations of the road talk to each other.
 namespace variables {
 inline constexpr char root[] = "DET_ROOT";
-/// "auto": the plugin acts on this job; anything else: it does not.
+/// "auto": plugin and wrapper act on the steps of this job; anything else: they do not.
 inline constexpr char spank[] = "DET_SPANK";
 /// Launch: node | rank.
 inline constexpr char launch[] = "DET_LAUNCH";
