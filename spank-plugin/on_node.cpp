@@ -10,11 +10,6 @@ namespace {
 /// Slurm numbers its own steps (batch, extern, interactive) from here on.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
 
-struct Plan {
-    Variables variables;
-    Wrap wrap = Wrap::rank;
-};
-
 /// In a step that belongs to a run already, everything but the ranks' variables is known.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
     return lookup(variables::launch) == "rank" ? rank_variables(task) : Variables{};
@@ -46,7 +41,13 @@ Status on_task_init(Host const& host, Settings const& settings) {
     }
     DET_TRY_ASSIGN(auto const task, identify_task(lookup));
     auto const kind = find_step_kind(task, lookup);
-    if (kind == StepKind::foreign && !wishes.act) return Ok{};  // DET_SPANK came from another job
+    if (kind == StepKind::foreign) {
+        if (!wishes.act) return Ok{};  // DET_SPANK came from another job
+        bool const inherited = !lookup(variables::run_key).value_or("").empty();
+        for (auto const* name : inherited_variables) {
+            if (inherited) DET_TRY(host.unset_variable(name));
+        }
+    }
     auto const told = kind == StepKind::part_of_run ? variables_in_run(task, lookup)
                                                     : variables_of_script(task, wishes, lookup);
     for (auto const& [name, value] : told) DET_TRY(host.set_variable(name, value));

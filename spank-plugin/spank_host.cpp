@@ -101,6 +101,12 @@ Status Host::set_variable(std::string const& name, std::string const& value) con
     return Ok{};
 }
 
+Status Host::unset_variable(char const* name) const {
+    int const code = spank_unsetenv(job_, name);
+    if (code != ESPANK_SUCCESS && code != ESPANK_ENV_NOEXIST) return refused("spank_unsetenv", code);
+    return Ok{};
+}
+
 std::optional<std::string> Host::find_own_variable(char const* name) {
     char const* const value = ::getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

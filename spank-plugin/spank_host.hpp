@@ -29,6 +29,7 @@ public:
     /// A variable of the task, whatever its length (up to 1 MiB).
     std::optional<std::string> find_variable(std::string_view name) const;
     Status set_variable(std::string const& name, std::string const& value) const;
+    Status unset_variable(char const* name) const;
 
     /// srun's own environment, which becomes the tasks': there SPANK has no calls for it.
     static std::optional<std::string> find_own_variable(char const* name);

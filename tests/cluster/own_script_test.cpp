@@ -131,6 +131,9 @@ BOOST_FIXTURE_TEST_CASE(batch_steps_and_jobs_that_do_not_ask_see_nothing_of_us, 
     // A script that was submitted from within a run has that run's variables, and is no part of it.
     BOOST_TEST(run_script("export DET_SPANK=auto DET_RUN_KEY=7.0.0-1_0-0 DET_RUN_JOB=1 DET_RUN_PATH=/x\n"
                           "srun sh -c 'echo ${RANK-none}'") == "none");
+    BOOST_TEST(
+        run_script("export DET_RUN_KEY=7.0.0-1_0-0 DET_RUN_JOB=1 DET_RUN_PATH=/x DET_EXPERIMENT_PATH=/x\n"
+                   "srun --det sh -c 'echo ${RANK-none} ${DET_RUN_PATH-none}'") == "[rank=0] 0 none");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_term_that_slurm_sends_reaches_a_scripts_command, WithPlugin) {

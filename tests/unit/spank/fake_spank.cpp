@@ -62,6 +62,11 @@ spank_err_t spank_setenv(spank_t, char const* name, char const* value, int) {
     return error(ESPANK_SUCCESS);
 }
 
+spank_err_t spank_unsetenv(spank_t, char const* name) {
+    if (fake_spank().next_call_fails()) return error(ESPANK_ERROR);
+    return error(fake_spank().environment.erase(name) == 1 ? ESPANK_SUCCESS : ESPANK_ENV_NOEXIST);
+}
+
 spank_err_t spank_get_item(spank_t, spank_item_t item, ...) {
     if (fake_spank().next_call_fails()) return error(ESPANK_ERROR);
     va_list arguments;

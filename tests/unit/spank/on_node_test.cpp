@@ -106,10 +106,12 @@ BOOST_AUTO_TEST_CASE(garbage_in_the_environment_is_an_error_not_a_crash) {
 BOOST_AUTO_TEST_CASE(an_option_asks_and_an_option_refuses) {
     slurm.environment.erase("DET_SPANK");
     slurm.environment.erase("DET_LAUNCH");
+    slurm.environment["MASTER_PORT"] = "4242";
     slurm.options = {{"det", std::nullopt}};
     must(task_init());
     BOOST_TEST(slurm.environment["RANK"] == "5");
     BOOST_TEST(slurm.environment["DET_SPANK"] == "auto");
+    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // as srun chose it
     BOOST_TEST(first_word() == wrapper_as_called);
 
     slurm.environment.erase("RANK");
@@ -171,11 +173,17 @@ BOOST_AUTO_TEST_CASE(only_partitions_that_are_named_have_it) {
 BOOST_AUTO_TEST_CASE(what_was_inherited_from_a_run_in_another_job_does_not_ask) {
     slurm.environment["DET_RUN_KEY"] = "7.0.0-99_0-0";
     slurm.environment["DET_RUN_JOB"] = "99";
+    slurm.environment["DET_RUN_PATH"] = "/root/experiments/7/trials/0/runs/0";
+    slurm.environment["DET_RANK_LOG"] = "/root/experiments/7/trials/0/runs/0/node-0.log";
+    slurm.environment["MASTER_PORT"] = "4242";
     must(task_init());
     BOOST_TEST(!slurm.environment.contains("RANK"));
     slurm.options = {{"det", "on"}};
     must(task_init());
     BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "123.0-0");
+    BOOST_TEST(!slurm.environment.contains("DET_RUN_PATH"));  // nothing is written into that run
+    BOOST_TEST(!slurm.environment.contains("DET_RANK_LOG"));
+    BOOST_TEST(slurm.environment["MASTER_PORT"] != "4242");
 }
 
 BOOST_AUTO_TEST_CASE(in_a_supervisors_run_only_ranks_are_told_and_its_port_stays) {

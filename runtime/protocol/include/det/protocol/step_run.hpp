@@ -18,6 +18,17 @@ enum class StepKind {
 
 StepKind find_step_kind(TaskIdentity const& task, VariableLookup const& lookup);
 
+/// What a run leaves in the environment of jobs that are submitted from within it, and what would lead a step
+/// that asks for a run of its own back to that one.
+inline constexpr char const* inherited_variables[] = {
+    variables::run_key,  variables::run_job,           variables::run_dir,
+    variables::run_path, variables::experiment_path,   variables::rank_log,
+    variables::placed,   variables::wrapped,           variables::experiment_id,
+    variables::trial_id, variables::trial_run_id,      variables::trial_seed,
+    variables::hparams,  variables::experiment_config, variables::steps_completed,
+    variables::launch,   variables::latest_checkpoint, variables::unique_port_offset,
+    "MASTER_PORT"};
+
 /// What makes a step of a script a run: DET_RUN_KEY ..., and Determined's names for where it runs. Everything
 /// that a supervisor tells its tasks and that is known here; peers are told compressed, nobody is asked.
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup);
