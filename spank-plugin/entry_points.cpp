@@ -4,6 +4,7 @@
 // The only file that Slurm sees: C names in, C++ out. Nothing thrown leaves it.
 #include <exception>
 
+#include "on_login.hpp"
 #include "on_node.hpp"
 
 // SPANK_PLUGIN() is C: in C++ its constants would have internal linkage, and Slurm would find no plugin.
@@ -13,33 +14,77 @@ DET_EXPORTED extern char const plugin_name[] = "det";
 DET_EXPORTED extern char const plugin_type[] = "spank";
 DET_EXPORTED extern unsigned int const plugin_version = SLURM_VERSION_NUMBER;
 DET_EXPORTED extern unsigned int const spank_plugin_version = 1;
+DET_EXPORTED int slurm_spank_init(spank_t job, int argc, char** argv);
+DET_EXPORTED int slurm_spank_local_user_init(spank_t job, int argc, char** argv);
 DET_EXPORTED int slurm_spank_task_init(spank_t job, int argc, char** argv);
 }
 
 namespace {
 
-/// A failing hook is told in the task's output and does no harm: what the plugin adds, the wrapper of a
-/// generated job does as well. (An error in user_init or task_post_fork would drain the node, so that there
-/// is none there; and before 24.11 Slurm ignores positive codes.)
+constexpr int failed = -1;  // before 25.05 Slurm takes positive codes for success
+
+enum class Telling { yes, no };
+
+/// Whatever a hook does becomes a line for the user and a code for Slurm.
 template <class Hook>
-int guarded(char const* name, Hook hook) noexcept {
+int guarded(Hook hook, Telling telling = Telling::yes) noexcept {
     try {
-        if (auto const status = hook(); !status) {
-            slurm_error("det: %s: %s", name, status.error().message.c_str());
-        }
+        auto const status = hook();
+        if (status) return ESPANK_SUCCESS;
+        auto const& error = status.error();
+        if (telling == Telling::yes)
+            slurm_error("det: %s%s%s", error.message.c_str(), error.hint.empty() ? "" : "; ",
+                        error.hint.c_str());
     } catch (std::exception const& surprise) {
-        slurm_error("det: %s: internal error: %s", name, surprise.what());
+        slurm_error("det: internal error: %s", surprise.what());
     } catch (...) {
-        slurm_error("det: %s: internal error", name);
+        slurm_error("det: internal error");
     }
-    return ESPANK_SUCCESS;
+    return failed;
+}
+
+det::Result<det::spank::Settings> settings_of(int argc, char** argv) {
+    std::vector<std::string_view> arguments;
+    for (int i = 0; i < argc && argv != nullptr && argv[i] != nullptr; ++i) arguments.emplace_back(argv[i]);
+    return det::spank::parse_settings(arguments);
+}
+
+/// As each option is read: in srun and sbatch, where a wrong one ends the command, and again on each node,
+/// where nothing is said before task_init, which reads them all: an error earlier than that would drain the
+/// node.
+int on_option(int option, char const* value, int remote) {
+    if (remote != 0) return ESPANK_SUCCESS;
+    return guarded([&] {
+        return det::spank::check_option(static_cast<det::spank::Option>(option),
+                                        value == nullptr ? "" : value);
+    });
 }
 
 }  // namespace
 
-extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
-    return guarded("task_init", [&]() -> det::Status {
-        DET_TRY_ASSIGN(auto const settings, det::spank::parse_settings({argv, argv + argc}));
-        return det::spank::on_task_init(det::spank::Host(job), settings);
+extern "C" int slurm_spank_init(spank_t job, int, char**) {
+    guarded([&]() -> det::Status {
+        if (!det::spank::Host::has_options()) return det::Ok{};
+        return det::spank::Host(job).register_options(on_option);
     });
+    return ESPANK_SUCCESS;  // the job can do without us, and a failure here would drain the node
+}
+
+extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
+    return guarded([&]() -> det::Status {
+        DET_TRY_ASSIGN(auto const settings, settings_of(argc, argv));
+        return det::spank::on_local_user_init(det::spank::Host(job), settings);
+    });
+}
+
+extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
+    det::spank::Host const host(job);
+    // What is wrong is wrong for all tasks alike: one of each node says it.
+    auto const telling = host.local_task().value_or(0) == 0 ? Telling::yes : Telling::no;
+    return guarded(
+        [&]() -> det::Status {
+            DET_TRY_ASSIGN(auto const settings, settings_of(argc, argv));
+            return det::spank::on_task_init(host, settings);
+        },
+        telling);
 }

@@ -2,16 +2,9 @@
 // It includes Slurm's headers, which are GPL-2.0-or-later.
 #pragma once
 #include "spank_host.hpp"
+#include "wishes.hpp"
 
 namespace det::spank {
-
-/// What plugstack.conf says behind the plugin's path.
-struct Settings {
-    std::string wrapper;  // det-wrap-rank; empty: lines are not labelled by the plugin
-};
-
-/// wrapper=/absolute/path
-Result<Settings> parse_settings(std::vector<std::string_view> const& arguments);
 
 /// In the child that becomes a task, as its user: gives it its place among its peers and puts the wrapper in
 /// front of it. Does nothing in jobs that don't ask for us, and in steps that are no tasks of srun.

@@ -2,8 +2,10 @@
 // It includes Slurm's headers, which are GPL-2.0-or-later.
 #include "spank_host.hpp"
 
-#include <det/protocol/task_identity.hpp>
+#include <det/protocol/step_run.hpp>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace det::spank {
@@ -16,7 +18,69 @@ Error refused(char const* call, int code) {
                  std::string(call) + " failed: " + spank_strerror(static_cast<spank_err_t>(code))};
 }
 
+template <class T>
+std::optional<T> find_item(spank_t job, spank_item_t item) {
+    T value{};
+    if (spank_get_item(job, item, &value) != ESPANK_SUCCESS) return std::nullopt;
+    return value;
+}
+
+// SPANK wants writable text, and writes none. The number of a row is its Option.
+struct OptionTexts {
+    char name[16], argument[12], usage[96];
+    int has_argument;  // as getopt_long has it: 2 is "may have"
+};
+
+constexpr std::array<OptionTexts, option_count> option_texts{{
+    {"det", "on|off", "[det] tell the tasks who they are, label their lines; --det is --det=on", 2},
+    {"det-wrap", "rank|off", "[det] put det-wrap-rank in front of each task, or don't", 1},
+    {"det-log", "PATH", "[det] keep the lines there too; %j job, %s step, %n node, %N its name", 1},
+    {"det-launch", "node|rank", "[det] who starts the ranks: a launcher, once per node, or srun (default)",
+     1},
+}};
+
+/// The description of one option, for the time of a call: SPANK keeps a copy of its own.
+class OptionDescription {
+public:
+    OptionDescription(std::size_t option, spank_opt_cb_f on_option)
+        : texts_(option_texts[option]),
+          described_{texts_.name,         texts_.argument,          texts_.usage,
+                     texts_.has_argument, static_cast<int>(option), on_option} {}
+    OptionDescription(OptionDescription const&) = delete;
+    OptionDescription& operator=(OptionDescription const&) = delete;
+
+    spank_option* get() { return &described_; }
+
+private:
+    OptionTexts texts_;
+    spank_option described_;
+};
+
 }  // namespace
+
+bool Host::has_options() {
+    auto const context = spank_context();
+    return context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR || context == S_CTX_REMOTE;
+}
+
+Status Host::register_options(spank_opt_cb_f on_option) const {
+    for (std::size_t option = 0; option < option_count; ++option) {
+        int const code = spank_option_register(job_, OptionDescription(option, on_option).get());
+        if (code != ESPANK_SUCCESS) return refused("spank_option_register", code);
+    }
+    return Ok{};
+}
+
+Result<Wishes> Host::find_wishes() const {
+    OptionValues values;
+    for (std::size_t option = 0; option < option_count; ++option) {
+        char* value = nullptr;
+        OptionDescription description(option, nullptr);
+        if (spank_option_getopt(job_, description.get(), &value) != ESPANK_SUCCESS) continue;  // not given
+        values[option] = value == nullptr ? "" : value;
+    }
+    return parse_wishes(values);
+}
 
 std::optional<std::string> Host::find_variable(std::string_view name) const {
     std::string const terminated(name);
@@ -37,11 +101,22 @@ Status Host::set_variable(std::string const& name, std::string const& value) con
     return Ok{};
 }
 
-std::optional<std::uint32_t> Host::step_id() const {
-    std::uint32_t step = 0;
-    if (spank_get_item(job_, S_JOB_STEPID, &step) != ESPANK_SUCCESS) return std::nullopt;
-    return step;
+Status Host::unset_variable(char const* name) const {
+    int const code = spank_unsetenv(job_, name);
+    if (code != ESPANK_SUCCESS && code != ESPANK_ENV_NOEXIST) return refused("spank_unsetenv", code);
+    return Ok{};
 }
+
+std::optional<std::string> Host::find_own_variable(char const* name) {
+    char const* const value = ::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void Host::set_own_variable(char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); }
+
+std::optional<std::uint32_t> Host::job_id() const { return find_item<std::uint32_t>(job_, S_JOB_ID); }
+std::optional<std::uint32_t> Host::step_id() const { return find_item<std::uint32_t>(job_, S_JOB_STEPID); }
+std::optional<int> Host::local_task() const { return find_item<int>(job_, S_TASK_ID); }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
@@ -55,18 +130,23 @@ Status Host::put_in_front(std::string const& program) const {
 #else
 
 // Before 23.11 there is no call for it. The vector has no room for more words, but this is the task's own
-// copy, in the child that will exec it: its first word can be exchanged.
+// copy, in the child that will exec it: its first word can be exchanged. With --multi-prog nobody looks at
+// it.
 Status Host::put_in_front(std::string const& program) const {
     int count = 0;
     char** words = nullptr;
     int const code = spank_get_item(job_, S_JOB_ARGV, &count, &words);
     if (code != ESPANK_SUCCESS) return refused("spank_get_item(S_JOB_ARGV)", code);
     if (count < 1 || words == nullptr || words[0] == nullptr) return Ok{};
-    char* const copy = ::strdup(program.c_str());
+    char* const copy = ::strdup(spell_as_put_in_front(program).c_str());
     if (copy == nullptr) return Error{codes::internal, "out of memory"};
-    DET_TRY(set_variable(variables::wrapped_command, words[0]));
-    words[0] = copy;
-    return Ok{};
+    auto const kept = set_variable(variables::wrapped_command, words[0]);
+    if (kept) {
+        words[0] = copy;  // Slurm's from now on
+    } else {
+        ::free(copy);
+    }
+    return kept;
 }
 
 #endif

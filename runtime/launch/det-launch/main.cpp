@@ -57,10 +57,8 @@ Result<int> trial(Arguments const& arguments) {
 }
 
 Result<int> prepare_node(Arguments const& arguments) {
-    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--run-dir", "--node"}));
-    auto const node = parse_integer<int>(options["--node"]);
-    if (!node) return Error{codes::usage, "'" + options["--node"] + "' is not the number of a node"};
-    DET_TRY(supervisor::prepare_node(options["--run-dir"], *node, Environment::of_this_process()));
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--run-dir"}));
+    DET_TRY(supervisor::prepare_node(options["--run-dir"], Environment::of_this_process()));
     return 0;
 }
 
@@ -94,7 +92,7 @@ struct Subcommand {
 constexpr Subcommand subcommands[] = {
     {"trial",
      "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
-    {"prepare-node", "fill DET_RUN_DIR: --run-dir DIR --node INDEX, called by det-wrap-rank", prepare_node},
+    {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"mpi", "[MPIRUN_OPTION... --] CMD...: start a rank per slot by Open MPI's mpirun", mpi},
 };

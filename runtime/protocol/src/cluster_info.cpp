@@ -91,12 +91,18 @@ Result<std::string> render_rendezvous_info(RendezvousInfo const& info) {
                    {"container_slot_counts", counts},
                    {"container_rank", info.container_rank},
                    {"hosts", info.hosts},
-                   {"slot_counts", info.slot_counts}});
+                   {"slot_counts", info.slot_counts},
+                   {"chief_addr", info.network.chief_address},
+                   {"container_addr", info.network.address},
+                   {"network_interface", info.network.interface}});
 }
 
 Result<RendezvousInfo> parse_rendezvous_info(std::string_view text) {
     return parse(info_files::rendezvous, text, [](Json const& json) {
-        return RendezvousInfo{json.at("hosts"), json.at("slot_counts"), json.at("container_rank")};
+        NodeNetwork network{json.value("chief_addr", ""), json.value("container_addr", ""),
+                            json.value("network_interface", "")};
+        return RendezvousInfo{json.at("hosts"), json.at("slot_counts"), json.at("container_rank"),
+                              std::move(network)};
     });
 }
 

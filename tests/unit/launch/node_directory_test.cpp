@@ -1,4 +1,4 @@
-#include <det/wrap_rank/node_directory.hpp>
+#include <det/placement/node_directory.hpp>
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -11,7 +11,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::wrap_rank;
+using namespace det::placement;
 
 namespace {
 
@@ -30,10 +30,10 @@ BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(its_name_is_the_same_on_every_node_unless_the_nodes_share_the_place) {
     BOOST_TEST(run_directory_key(base.path(), "7.3.0", "n1") == "7.3.0");
-    BOOST_TEST(is_shared_by_nodes(0x6969));      // NFS
-    BOOST_TEST(is_shared_by_nodes(0x0BD00BD0));  // Lustre
-    BOOST_TEST(!is_shared_by_nodes(0xEF53));     // ext4
-    BOOST_TEST(!is_shared_by_nodes(0x01021994)); // tmpfs
+    BOOST_TEST(is_shared_by_nodes(0x6969));       // NFS
+    BOOST_TEST(is_shared_by_nodes(0x0BD00BD0));   // Lustre
+    BOOST_TEST(!is_shared_by_nodes(0xEF53));      // ext4
+    BOOST_TEST(!is_shared_by_nodes(0x01021994));  // tmpfs
 }
 
 BOOST_AUTO_TEST_CASE(the_first_prepares_it_and_the_last_removes_it) {

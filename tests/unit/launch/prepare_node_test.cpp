@@ -4,7 +4,6 @@
 #include <det/foundation/text.hpp>
 #include <det/launchers/mpi.hpp>
 #include <det/pack/pack.hpp>
-#include <det/preemption/notice_page.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>
@@ -100,9 +99,9 @@ BOOST_AUTO_TEST_CASE(a_member_that_would_leave_the_directory_is_refused) {
     BOOST_TEST(!path_exists(directory / "escaped"));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) {
+BOOST_AUTO_TEST_CASE(a_node_is_given_the_trial_and_the_code) {
     shell(
-        "mkdir -p tree root/contexts root/experiments/7 run; echo 'print(1)' > tree/train.py\n"
+        "mkdir -p tree root/contexts root/experiments/7 run/info; echo 'print(1)' > tree/train.py\n"
         "tar -cf a.tar -C tree .");
     auto const hash = pack();
     shell("cp a.tar.zst root/contexts/" + hash + ".tar.zst");
@@ -119,24 +118,16 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_cluster_info_the_notice_page_and_the_code) 
                                    {"DET_TRIAL_ID", "7000000"},
                                    {"DET_TRIAL_RUN_ID", "2"},
                                    {"DET_STEPS_COMPLETED", "500"},
-                                   {"DET_RUN_HOSTS", "n[0-1]"},
-                                   {"DET_SLOT_IDS", "[0, 1, 2, 3]"},
-                                   {"SLURMD_NODENAME", "n1"}});
-    must(supervisor::prepare_node(directory / "run", 1, environment));
+                                   {"DET_INTER_NODE_NETWORK_INTERFACE", "hsn0"}});
+    must(supervisor::prepare_node(directory / "run", environment));
 
     auto const trial = must(parse_trial_info(must(read_file(directory / "run/info/trial.json"))));
     BOOST_TEST((trial.trial == TrialId{{7}, 0}));
     BOOST_TEST(trial.steps_completed == 500u);
     BOOST_TEST((trial.hparams == Json{{"lr", 0.1}}));
     BOOST_TEST(trial.debug);
-    auto const rendezvous =
-        must(parse_rendezvous_info(must(read_file(directory / "run/info/rendezvous.json"))));
-    BOOST_TEST(rendezvous.slot_counts == "4(x2)");
-    BOOST_TEST(rendezvous.container_rank == 1);
-    auto const cluster = must(parse_cluster_info(must(read_file(directory / "run/info/cluster.json"))));
-    BOOST_TEST(!cluster.latest_checkpoint.has_value());
+    BOOST_TEST(trial.inter_node_network_interface.value() == "hsn0");
     BOOST_TEST(must(read_file(directory / "run" / "work" / "train.py")) == "print(1)\n");
-    BOOST_TEST(!must(preemption::NoticePage::open(directory / "run/preempt")).is_raised());
 }
 
 BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
@@ -151,25 +142,15 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
     must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
     for (std::uint32_t const index : {0U, 5U}) {
         auto const run = directory / ("run" + std::to_string(index));
-        must(make_directory(run));
+        must(make_directories(run / "info"));
         Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
-                                       {"DET_TRIAL_ID", std::to_string(7'000'000 + index)},
-                                       {"DET_RUN_HOSTS", "n0"},
-                                       {"SLURMD_NODENAME", "n0"}});
-        must(supervisor::prepare_node(run, 0, environment));
+                                       {"DET_TRIAL_ID", std::to_string(7'000'000 + index)}});
+        must(supervisor::prepare_node(run, environment));
         auto const trial = must(parse_trial_info(must(read_file(run / "info/trial.json"))));
         auto const draw = must(search::draw_trial(spec, index));
         BOOST_TEST((trial.hparams == draw.hyperparameters));
         BOOST_TEST(trial.trial_seed == draw.seed);
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_script_of_the_users_own_gets_cluster_info_without_a_trial) {
-    must(make_directory(directory / "run"));
-    must(supervisor::prepare_node(
-        directory / "run", 0, Environment({{"SLURM_STEP_NODELIST", "n[0-1]"}, {"SLURMD_NODENAME", "n0"}})));
-    BOOST_TEST(path_exists(directory / "run/info/rendezvous.json"));
-    BOOST_TEST(!path_exists(directory / "run/info/trial.json"));
 }
 
 BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {

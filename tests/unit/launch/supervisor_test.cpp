@@ -336,8 +336,11 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
 }
 
 BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
-    Environment const job(
-        {{"PATH", "/bin"}, {"MINE", "old"}, {"SLURM_NTASKS", "2"}, {"DET_WRAPPED", "1.0.0"}});
+    Environment const job({{"PATH", "/bin"},
+                           {"SLURM_JOB_ID", "125"},
+                           {"MINE", "old"},
+                           {"SLURM_NTASKS", "2"},
+                           {"DET_WRAPPED", "1.0.0"}});
     RunPlan const run{{{7}, 0}, {2, 1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     auto const environment = make_run_environment(assignment(), run, job);
     std::string shown;

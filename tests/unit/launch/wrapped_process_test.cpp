@@ -56,6 +56,8 @@ struct Fixture {
                  {"SLURM_TASKS_PER_NODE", "1"},
                  {"SLURMD_NODENAME", "n1"},
                  {"DET_RUN_KEY", "7.0.0"},
+                 {"DET_RUN_JOB", "12"},
+                 {"DET_RUN_PATH", directory.path().string()},
                  {"DET_PLACED", "12.0.0"},
                  {"DET_RUN_DIR", directory.path().string()},
                  {"DET_RANK_LOG", (directory / "node-0.log").string()}}) {

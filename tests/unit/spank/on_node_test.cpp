@@ -12,6 +12,7 @@ using namespace det::spank;
 namespace {
 
 constexpr char wrapper[] = "/opt/det/bin/det-wrap-rank";
+constexpr char wrapper_as_called[] = "/opt/det/bin/./det-wrap-rank";
 
 struct Fixture {
     FakeSpank& slurm = fake_spank();
@@ -49,15 +50,17 @@ BOOST_AUTO_TEST_CASE(a_task_is_told_who_it_is_and_gets_the_wrapper_in_front) {
     BOOST_TEST(slurm.environment["WORLD_SIZE"] == "8");
     BOOST_TEST(slurm.environment["MASTER_ADDR"] == "n0");
     BOOST_TEST(slurm.environment["DET_SPANK_COMMAND"] == "./train");
-    BOOST_TEST(first_word() == wrapper);
+    BOOST_TEST(first_word() == wrapper_as_called);
     BOOST_TEST(std::string(slurm.argv_pointers[1]) == "--lr");
+    BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "123.0-0");
+    BOOST_TEST(slurm.environment["DET_SLOT_COUNTS"] == "4(x2)");
 }
 
 BOOST_AUTO_TEST_CASE(a_launcher_gives_its_ranks_their_variables_itself) {
     slurm.environment["DET_LAUNCH"] = "node";
     must(task_init());
     BOOST_TEST(!slurm.environment.contains("RANK"));
-    BOOST_TEST(first_word() == wrapper);
+    BOOST_TEST(first_word() == wrapper_as_called);
 }
 
 BOOST_AUTO_TEST_CASE(jobs_that_do_not_ask_are_not_touched) {
@@ -98,15 +101,124 @@ BOOST_AUTO_TEST_CASE(garbage_in_the_environment_is_an_error_not_a_crash) {
         BOOST_TEST(!task_init().has_value(), name);
         slurm.environment[name] = before;
     }
-    slurm.fails = true;
-    BOOST_TEST(task_init().has_value());  // SPANK says nothing at all: not ours
+}
+
+BOOST_AUTO_TEST_CASE(an_option_asks_and_an_option_refuses) {
+    slurm.environment.erase("DET_SPANK");
+    slurm.environment.erase("DET_LAUNCH");
+    slurm.environment["MASTER_PORT"] = "4242";
+    slurm.options = {{"det", std::nullopt}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "5");
+    BOOST_TEST(slurm.environment["DET_SPANK"] == "auto");
+    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // as srun chose it
+    BOOST_TEST(first_word() == wrapper_as_called);
+
+    slurm.environment.erase("RANK");
+    slurm.options = {{"det", "off"}, {"det-log", "x"}};
+    must(task_init());
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+}
+
+BOOST_AUTO_TEST_CASE(with_det_launch_node_a_launcher_is_told_where_it_is) {
+    slurm.environment.erase("DET_LAUNCH");
+    slurm.environment["CUDA_VISIBLE_DEVICES"] = "2,3";
+    slurm.options = {{"det-launch", "node"}};
+    must(task_init());
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+    BOOST_TEST(!slurm.environment.contains("MASTER_PORT"));
+    BOOST_TEST(slurm.environment["DET_LAUNCH"] == "node");
+    BOOST_TEST(slurm.environment["DET_SLOT_IDS"] == "[2, 3]");
+    BOOST_TEST(slurm.environment["DET_SLOT_TYPE"] == "cuda");
+}
+
+BOOST_AUTO_TEST_CASE(without_the_wrapper_the_command_stays_as_it_is) {
+    slurm.options = {{"det", "on"}, {"det-wrap", "off"}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "5");
+    BOOST_TEST(first_word() == "");
+    slurm.options.erase("det-wrap");
+    must(on_task_init(Host(nullptr), Settings{wrapper, Wrap::off, {}}));
+    BOOST_TEST(first_word() == "");
+    must(on_task_init(Host(nullptr), Settings{}));
+    BOOST_TEST(first_word() == "");
+    slurm.options["det-wrap"] = "rank";  // which this site can't do
+    BOOST_TEST(!on_task_init(Host(nullptr), Settings{}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_log_is_named_by_job_and_node) {
+    slurm.options = {{"det-log", "logs/%j.%s.log"}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["DET_RANK_LOG"] == "logs/123.0-1.log");
+    auto const task =
+        must(identify_task([&](std::string_view name) { return Host(nullptr).find_variable(name); }));
+    BOOST_TEST(expand_log_path("a%N.%%x", task, "n7") == "an7.%x");
+    BOOST_TEST(expand_log_path("a.b/%q", task, "n7") == "a.b/%q-1");
+    BOOST_TEST(expand_log_path("/x/%n%", task, "n7") == "/x/1%");
+}
+
+BOOST_AUTO_TEST_CASE(only_partitions_that_are_named_have_it) {
+    Settings const settings{wrapper, Wrap::rank, {"gpu", "long"}};
+    slurm.environment["SLURM_JOB_PARTITION"] = "gpu";
+    must(on_task_init(Host(nullptr), settings));
+    BOOST_TEST(slurm.environment.contains("RANK"));
+    slurm.environment.erase("RANK");
+    slurm.environment["SLURM_JOB_PARTITION"] = "debug";
+    must(on_task_init(Host(nullptr), settings));
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+    slurm.options = {{"det", "on"}};  // a user who asks is told
+    BOOST_TEST(must_fail(on_task_init(Host(nullptr), settings)).message.find("'debug'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_inherited_from_a_run_in_another_job_does_not_ask) {
+    slurm.environment["DET_RUN_KEY"] = "7.0.0-99_0-0";
+    slurm.environment["DET_RUN_JOB"] = "99";
+    slurm.environment["DET_RUN_PATH"] = "/root/experiments/7/trials/0/runs/0";
+    slurm.environment["DET_RANK_LOG"] = "/root/experiments/7/trials/0/runs/0/node-0.log";
+    slurm.environment["MASTER_PORT"] = "4242";
+    must(task_init());
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+    slurm.options = {{"det", "on"}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "123.0-0");
+    BOOST_TEST(!slurm.environment.contains("DET_RUN_PATH"));  // nothing is written into that run
+    BOOST_TEST(!slurm.environment.contains("DET_RANK_LOG"));
+    BOOST_TEST(slurm.environment["MASTER_PORT"] != "4242");
+}
+
+BOOST_AUTO_TEST_CASE(in_a_supervisors_run_only_ranks_are_told_and_its_port_stays) {
+    slurm.environment["DET_RUN_KEY"] = "7.0.0-123_0-0";
+    slurm.environment["DET_RUN_JOB"] = "123";
+    slurm.environment["MASTER_PORT"] = "4242";
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "5");
+    BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "7.0.0-123_0-0");
+    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");
+    BOOST_TEST(!slurm.environment.contains("DET_TASK_TYPE"));
 }
 
 BOOST_AUTO_TEST_CASE(plugstack_arguments_are_checked) {
     BOOST_TEST(must(parse_settings({"wrapper=/x/y"})).wrapper == "/x/y");
     BOOST_TEST(must(parse_settings({})).wrapper == "");
-    BOOST_TEST(!parse_settings({"wrapper=relative"}).has_value());
-    BOOST_TEST(!parse_settings({"wraper=/x"}).has_value());
+    auto const all = must(parse_settings({"wrapper=/x", "wrap=off", "partitions=a,b"}));
+    BOOST_TEST((all.wrap == Wrap::off));
+    BOOST_TEST(all.is_active_in("b"));
+    BOOST_TEST(!all.is_active_in("c"));
+    for (auto const* wrong :
+         {"wrapper=relative", "wraper=/x", "wrap=on", "wrap", "partitions=a,,b", "=", ""}) {
+        BOOST_TEST(!parse_settings({wrong}).has_value(), wrong);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(values_of_options_are_checked_alone_and_together) {
+    for (auto const* value : {"", "on", "off", "(null)"})
+        BOOST_TEST(check_option(Option::det, value).has_value());
+    for (auto const* value : {"yes", "ON", "1"}) BOOST_TEST(!check_option(Option::det, value).has_value());
+    BOOST_TEST(!check_option(Option::wrap, "node").has_value());
+    BOOST_TEST(!check_option(Option::launch, "").has_value());
+    BOOST_TEST(!check_option(Option::log, "dir/").has_value());
+    BOOST_TEST(!parse_wishes({std::nullopt, "off", "x.log", std::nullopt}).has_value());
+    BOOST_TEST(!parse_wishes({}).value_or(Wishes{true, {}, {}, {}}).act.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

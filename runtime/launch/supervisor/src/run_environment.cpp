@@ -1,19 +1,29 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/task_identity.hpp>
+#include <det/protocol/step_run.hpp>
+#include <det/search/search.hpp>
 #include <det/supervisor/run_environment.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace det::supervisor {
 namespace {
 
-std::string slot_ids(TrialShape const& shape) {
-    std::string text;
-    for (int slot = 0; slot < shape.ranks_per_node(); ++slot)
-        text += fmt::format("{}{}", slot == 0 ? "" : ", ", slot);
-    return "[" + text + "]";
+/// Linux takes no variable of more than 128 KiB: what is too large is in DET_RUN_DIR/info/trial.json alone.
+constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
+
+std::string all_slots(TrialShape const& shape) {
+    std::vector<int> slots(static_cast<std::size_t>(shape.ranks_per_node()));
+    std::iota(slots.begin(), slots.end(), 0);
+    return render_slot_ids(slots);
+}
+
+void set_json(Environment& environment, char const* name, Json const& json) {
+    auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    environment.unset(name);
+    if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
 }  // namespace
@@ -34,6 +44,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {variables::root, spec.root},
         {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id()), slurm::to_string(assignment.job),
                                          assignment.incarnation.restart_count)},
+        {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
         {variables::experiment_path, assignment.experiment.path()},
@@ -46,7 +57,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {variables::task_id, to_string(run.trial)},
         {variables::allocation_id, to_string(run.id())},
         {variables::task_type, "TRIAL"},
-        {variables::slot_ids, slot_ids(spec.shape)},
+        {variables::slot_ids, all_slots(spec.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
         {"MASTER_ADDR", chief},
@@ -56,8 +67,13 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     // What a run of another trial may have left in the environment that the user submitted from.
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
-          variables::rank_log, variables::latest_checkpoint, variables::forward_signals}) {
+          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
+          variables::forward_signals}) {
         environment.unset(name);
+    }
+    set_json(environment, variables::experiment_config, spec.config);
+    if (auto const draw = search::draw_trial(spec, run.trial.index)) {
+        set_json(environment, variables::hparams, draw->hyperparameters);
     }
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
     if (!spec.forward_signals.empty())

@@ -2,6 +2,7 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
@@ -36,6 +37,8 @@ int end_as(det::wrap_rank::CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = det::Environment::of_this_process();
+    if (!det::is_put_in_front(argv[0]))
+        environment.unset(det::variables::wrapped_command);  // not meant for us
     bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {

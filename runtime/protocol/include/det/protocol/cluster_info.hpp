@@ -39,12 +39,21 @@ struct TrialInfo {
     friend bool operator==(TrialInfo const&, TrialInfo const&) = default;
 };
 
+/// How this node reaches the others. Empty where there are none, or where it could not be found out.
+struct NodeNetwork {
+    std::string chief_address;  // of the first node, IPv4 or IPv6, as this one reaches it
+    std::string address;        // of this node
+    std::string interface;      // "eth0"; several that were configured: "hsn0,hsn1"
+    friend bool operator==(NodeNetwork const&, NodeNetwork const&) = default;
+};
+
 /// info/rendezvous.json: nodes of the run in rank order. Kept compressed; the file also has Determined's
 /// container_addrs (host names) and container_slot_counts, spelled out.
 struct RendezvousInfo {
     std::string hosts;        // "n[0-3]"
     std::string slot_counts;  // "4(x2),3"
     int container_rank = 0;   // which of the nodes this is
+    NodeNetwork network = {};
     friend bool operator==(RendezvousInfo const&, RendezvousInfo const&) = default;
 };
 

@@ -43,7 +43,7 @@ Variables rank_variables(TaskIdentity const& task);
 /// Names of the variables by which the stations of the road talk to each other.
 namespace variables {
 inline constexpr char root[] = "DET_ROOT";
-/// "auto": the plugin acts on this job; anything else: it does not.
+/// "auto": plugin and wrapper act on the steps of this job; anything else: they do not.
 inline constexpr char spank[] = "DET_SPANK";
 /// Launch: node | rank.
 inline constexpr char launch[] = "DET_LAUNCH";
@@ -57,6 +57,8 @@ inline constexpr char wrapped_command[] = "DET_SPANK_COMMAND";
 inline constexpr char run_dir[] = "DET_RUN_DIR";
 /// Names the run, the same in every step of it. Where it is set, a task belongs to a run of ours.
 inline constexpr char run_key[] = "DET_RUN_KEY";
+/// SLURM_JOB_ID of the job that the run is in: in another job its variables were inherited, and mean nothing.
+inline constexpr char run_job[] = "DET_RUN_JOB";
 /// Where directories of a node go; else TMPDIR, else /tmp.
 inline constexpr char local_dir[] = "DET_LOCAL_DIR";
 /// The nodes of the run, compressed, in rank order.
@@ -67,6 +69,8 @@ inline constexpr char run_path[] = "DET_RUN_PATH";
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
 /// Signals that ranks get as well, "TERM,USR1"; others stop at the wrapper.
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
+/// Slots of each node of the run, "4(x2),3"; absent: as many as this one has.
+inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 
@@ -84,6 +88,12 @@ inline constexpr char task_type[] = "DET_TASK_TYPE";
 inline constexpr char slot_ids[] = "DET_SLOT_IDS";
 inline constexpr char slot_type[] = "DET_SLOT_TYPE";
 inline constexpr char chief_ip[] = "DET_CHIEF_IP";
+inline constexpr char agent_id[] = "DET_AGENT_ID";
+inline constexpr char user[] = "DET_USER";
+inline constexpr char hparams[] = "DET_HPARAMS";
+inline constexpr char experiment_config[] = "DET_EXPERIMENT_CONFIG";
+inline constexpr char unique_port_offset[] = "DET_UNIQUE_PORT_OFFSET";
+inline constexpr char inter_node_network_interface[] = "DET_INTER_NODE_NETWORK_INTERFACE";
 }  // namespace variables
 
 }  // namespace det

@@ -6,8 +6,8 @@
 
 namespace det::supervisor {
 
-/// Fills DET_RUN_DIR of this node, once per run: ClusterInfo, the notice page, and, where the run belongs to
-/// an experiment, its spec and its code. The shared file system is read once per node, not once per rank.
-Status prepare_node(std::filesystem::path const& run_dir, int node, Environment const& environment);
+/// Adds to DET_RUN_DIR of this node what its experiment has: the trial's info, the spec and the code. Once per run
+/// and node, by whoever prepares the directory: the shared file system is read once per node, not once per rank.
+Status prepare_node(std::filesystem::path const& run_dir, Environment const& environment);
 
 }  // namespace det::supervisor

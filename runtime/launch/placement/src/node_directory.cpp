@@ -1,4 +1,4 @@
-#include <det/wrap_rank/node_directory.hpp>
+#include <det/placement/node_directory.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::placement {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,9 +60,14 @@ Result<std::optional<UniqueFd>> pass_gate(fs::path const& gate, IfHeld if_held) 
     }
 }
 
+/// With the gate passed: nobody else is inside.
+bool is_unused(UniqueFd const& users) { return ::flock(users.get(), LOCK_EX | LOCK_NB) == 0; }
+
 /// With the gate passed: removes everything if nobody is inside. Never fails; what can't be removed stays.
-void remove_if_unused(fs::path const& path, UniqueFd const& users) {
-    if (::flock(users.get(), LOCK_EX | LOCK_NB) != 0) return;
+void remove_if_unused(fs::path const& path, UniqueFd const& users,
+                      NodeDirectory::Leave const& on_leave = {}) {
+    if (!is_unused(users)) return;
+    if (on_leave) on_leave(path);
     auto const removed = remove_tree(path);
     if (!removed) return;
     ::unlink(users_of(path).c_str());
@@ -102,7 +107,7 @@ std::string run_directory_key(fs::path const& base, std::string const& run_key, 
 }
 
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
-                                           Prepare const& prepare) {
+                                           Prepare const& prepare, Leave on_leave) {
     if (key.empty() || key.front() == '.' || key.find('/') != std::string::npos) {
         return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", key)};
     }
@@ -110,21 +115,23 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
     auto const path = parent / key;
     DET_TRY_ASSIGN(auto const gate, pass_gate(gate_of(path), IfHeld::wait));
     DET_TRY_ASSIGN(auto users, open_lock(users_of(path)));
+    // Where nobody is inside, what is there was left by processes that were killed.
+    bool const first = is_unused(users);
     ::flock(users.get(), LOCK_SH);
-    if (!path_exists(path / ready_name)) {
+    if (first || !path_exists(path / ready_name)) {
         remove_left_behind(parent, path);
         DET_TRY(remove_tree(path));
         DET_TRY(make_directory(path, 0700));
         DET_TRY(prepare(path));
         DET_TRY(write_file(path / ready_name, ""));
     }
-    return NodeDirectory(path, std::move(users));
+    return NodeDirectory(path, std::move(users), std::move(on_leave));
 }
 
 NodeDirectory::~NodeDirectory() {
     if (!users_) return;
     auto const gate = pass_gate(gate_of(path_), IfHeld::wait);
-    if (gate) remove_if_unused(path_, users_);
+    if (gate) remove_if_unused(path_, users_, on_leave_);
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::placement

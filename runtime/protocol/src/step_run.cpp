@@ -1,0 +1,136 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/step_run.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace det {
+namespace {
+
+constexpr std::uint16_t master_port_first = 20'000;
+constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; launchers' own begin at 29,400
+constexpr std::size_t slots_max = 4096;  // of a node: whatever an environment says, memory stays bounded
+
+std::string text_of(VariableLookup const& lookup, std::string_view name) { return lookup(name).value_or(""); }
+
+/// FNV-1a: the same on every node and in every release.
+std::uint64_t hash(std::string_view text) {
+    std::uint64_t value = 0xcbf29ce484222325;
+    for (char const c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return value;
+}
+
+std::string key_of(TaskIdentity const& task, VariableLookup const& lookup) {
+    return step_run_key(task.job_id, task.step_id, text_of(lookup, "SLURM_RESTART_COUNT"));
+}
+
+struct Visible {
+    SlotType type = SlotType::cpu;
+    std::string devices;
+};
+
+Visible find_visible(VariableLookup const& lookup) {
+    // Slurm says NoDevFiles where it gave none.
+    for (auto const& [type, name] : {std::pair(SlotType::cuda, "CUDA_VISIBLE_DEVICES"),
+                                     std::pair(SlotType::rocm, "ROCR_VISIBLE_DEVICES")}) {
+        auto devices = text_of(lookup, name);
+        if (!devices.empty() && devices != "NoDevFiles") return {type, std::move(devices)};
+    }
+    return {};
+}
+
+std::vector<int> counted(std::size_t count) {
+    std::vector<int> slots(std::min(count, slots_max));
+    std::iota(slots.begin(), slots.end(), 0);
+    return slots;
+}
+
+}  // namespace
+
+StepKind find_step_kind(TaskIdentity const& task, VariableLookup const& lookup) {
+    auto const key = text_of(lookup, variables::run_key);
+    if (key.empty()) {
+        return text_of(lookup, variables::spank) == "auto" ? StepKind::own_run : StepKind::foreign;
+    }
+    if (text_of(lookup, variables::run_job) != task.job_id) return StepKind::foreign;
+    return key == key_of(task, lookup) ? StepKind::own_run : StepKind::part_of_run;
+}
+
+std::string step_run_key(std::string_view job_id, std::string_view step_id, std::string_view restart_count) {
+    return fmt::format("{}.{}-{}", job_id, step_id, restart_count.empty() ? "0" : restart_count);
+}
+
+std::string spell_as_put_in_front(std::string const& program) {
+    auto const slash = program.rfind('/');
+    return slash == std::string::npos ? program
+                                      : program.substr(0, slash) + "/./" + program.substr(slash + 1);
+}
+
+bool is_put_in_front(std::string_view argv0) {
+    auto const slash = argv0.rfind('/');
+    return slash != std::string_view::npos && argv0.substr(0, slash).ends_with("/.");
+}
+
+std::uint16_t master_port(std::string_view run_key, unsigned attempt) {
+    constexpr unsigned stride = 1013;  // no divisor of the count: all ports come up
+    return static_cast<std::uint16_t>(master_port_first +
+                                      (hash(run_key) + std::uint64_t{attempt} * stride) % master_port_count);
+}
+
+std::uint16_t master_port(TaskIdentity const& task, VariableLookup const& lookup, unsigned attempt) {
+    return master_port(key_of(task, lookup), attempt);
+}
+
+std::vector<int> local_slots(VariableLookup const& lookup, int count) {
+    auto const visible = find_visible(lookup);
+    if (visible.type == SlotType::cpu) return counted(static_cast<std::size_t>(std::max(count, 1)));
+    auto const devices = split(visible.devices, ',');
+    std::vector<int> slots;
+    for (auto const device : devices) {
+        if (auto const index = parse_integer<int>(device); index && *index >= 0) slots.push_back(*index);
+    }
+    auto const seen = std::min(devices.size(), slots_max);
+    auto const meant = count == 0 ? seen : static_cast<std::size_t>(count);
+    // Names like GPU-5ba4... number nothing, and with one device per task each task sees its own alone.
+    return slots.size() == meant ? slots : counted(meant);
+}
+
+std::string render_slot_ids(std::vector<int> const& slots) {
+    return fmt::format("[{}]", fmt::join(slots, ", "));
+}
+
+Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup) {
+    auto const slots = local_slots(lookup, launch == Launch::rank ? task.local_size : 0);
+    // Of other nodes' slots nothing is known where launchers start the ranks: they are taken to be like this
+    // one.
+    auto const counts =
+        launch == Launch::rank ? task.tasks_per_node : fmt::format("{}(x{})", slots.size(), task.cross_size);
+    Variables told{
+        {variables::spank, "auto"},
+        {variables::launch, std::string(to_string(launch))},
+        {variables::run_key, key_of(task, lookup)},
+        {variables::run_job, task.job_id},
+        {variables::run_hosts, task.hosts},
+        {variables::cluster_id, text_of(lookup, "SLURM_CLUSTER_NAME")},
+        {variables::task_id, task.job_id},
+        {variables::allocation_id, fmt::format("{}.{}", task.job_id, task.step_id)},
+        {variables::task_type, "COMMAND"},
+        {variables::agent_id, text_of(lookup, "SLURMD_NODENAME")},
+        {variables::slot_ids, render_slot_ids(slots)},
+        {variables::slot_type, std::string(to_string(find_visible(lookup).type))},
+        {variables::slot_counts, counts},
+        {variables::chief_ip, task.chief_host},
+        {variables::user, text_of(lookup, "SLURM_JOB_USER")},
+    };
+    if (launch == Launch::rank) {
+        auto ranks = rank_variables(task);
+        told.insert(told.end(), std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end()));
+        if (text_of(lookup, "MASTER_PORT").empty()) {
+            told.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
+        }
+    }
+    return told;
+}
+
+}  // namespace det

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// It includes Slurm's headers, which are GPL-2.0-or-later.
+#include "on_login.hpp"
+
+#include <det/foundation/text.hpp>
+#include <det/protocol/step_run.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace det::spank {
+namespace {
+
+constexpr unsigned ports_tried = 64;
+
+template <class Address>
+bool can_bind(int socket, Address const& address) {
+    return ::bind(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+}
+
+bool can_bind_ipv6(int socket, std::uint16_t port) {
+    int const both_kinds = 0;
+    ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &both_kinds, sizeof both_kinds);
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    return can_bind(socket, address);
+}
+
+bool can_bind_ipv4(int socket, std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    return can_bind(socket, address);
+}
+
+/// Whether nobody on this host has the port, on any of its addresses. Where that can't be found out: yes.
+bool is_free(std::uint16_t port) {
+    bool free = true;
+    if (int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); six >= 0) {
+        free = can_bind_ipv6(six, port);
+        ::close(six);
+    } else if (int const four = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); four >= 0) {
+        free = can_bind_ipv4(four, port);
+        ::close(four);
+    }
+    return free;
+}
+
+std::string own(char const* name) { return Host::find_own_variable(name).value_or(""); }
+
+std::uint16_t choose_port(std::string_view run_key) {
+    for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
+        auto const port = master_port(run_key, attempt);
+        if (is_free(port)) return port;
+    }
+    return master_port(run_key, 0);
+}
+
+}  // namespace
+
+Status on_local_user_init(Host const& host, Settings const&) {
+    DET_TRY_ASSIGN(auto const wishes, host.find_wishes());
+    bool const asked = wishes.act.value_or(own(variables::spank) == "auto");
+    bool const in_run = !own(variables::run_key).empty();
+    if (!asked || in_run || wishes.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
+    if (!own("MASTER_PORT").empty()) return Ok{};  // somebody has chosen already
+    auto const job = host.job_id();
+    auto const step = host.step_id();
+    if (!job || !step) return Ok{};
+    auto const key = step_run_key(std::to_string(*job), std::to_string(*step), own("SLURM_RESTART_COUNT"));
+    Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
+    return Ok{};
+}
+
+}  // namespace det::spank

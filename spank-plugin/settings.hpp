@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// It includes Slurm's headers, which are GPL-2.0-or-later.
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::spank {
+
+/// Whether det-wrap-rank is put in front of a task's command.
+enum class Wrap { off, rank };
+
+std::optional<Wrap> parse_wrap(std::string_view text);
+
+/// What plugstack.conf says behind the plugin's path.
+struct Settings {
+    std::string wrapper = {};                  // det-wrap-rank; empty: there is none to put in front
+    Wrap wrap = Wrap::rank;                    // where a job doesn't say
+    std::vector<std::string> partitions = {};  // where the plugin acts; empty: everywhere
+
+    bool is_active_in(std::string_view partition) const;
+};
+
+/// wrapper=/absolute/path wrap=rank|off partitions=a,b
+Result<Settings> parse_settings(std::vector<std::string_view> const& arguments);
+
+}  // namespace det::spank

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// It includes Slurm's headers, which are GPL-2.0-or-later.
+#include "wishes.hpp"
+
+namespace det::spank {
+namespace {
+
+constexpr std::size_t path_max_bytes = 4096;
+
+std::optional<std::string> const& value_of(OptionValues const& values, Option option) {
+    return values[static_cast<std::size_t>(option)];
+}
+
+Error wrong(std::string message) { return Error{codes::usage, std::move(message)}; }
+
+/// An option without its value comes as "(null)" where it went through the environment of a batch script.
+std::optional<bool> parse_switch(std::string_view text) {
+    if (text.empty() || text == "(null)" || text == "on") return true;
+    if (text == "off") return false;
+    return std::nullopt;
+}
+
+bool is_log_path(std::string_view text) {
+    return !text.empty() && text.size() < path_max_bytes && !text.ends_with('/') &&
+           text.find('\0') == std::string_view::npos;
+}
+
+std::string number_before_extension(std::string path, int node) {
+    auto const slash = path.rfind('/');
+    auto const name = slash == std::string::npos ? 0 : slash + 1;
+    auto const dot = path.rfind('.');
+    bool const has_extension = dot != std::string::npos && dot > name;
+    path.insert(has_extension ? dot : path.size(), "-" + std::to_string(node));
+    return path;
+}
+
+}  // namespace
+
+Status check_option(Option option, std::string_view value) {
+    std::string const quoted = "'" + std::string(value.substr(0, 200)) + "'";
+    switch (option) {
+        case Option::det:
+            if (!parse_switch(value))
+                return wrong("--det=" + quoted + ": it is --det, --det=on or --det=off");
+            return Ok{};
+        case Option::wrap:
+            if (!parse_wrap(value)) return wrong("--det-wrap=" + quoted + ": it is rank or off");
+            return Ok{};
+        case Option::log:
+            if (!is_log_path(value)) return wrong("--det-log=" + quoted + ": it is the path of a file");
+            return Ok{};
+        case Option::launch:
+            if (!parse_launch(value)) return wrong("--det-launch=" + quoted + ": it is node or rank");
+            return Ok{};
+    }
+    return wrong("unknown option");
+}
+
+Result<Wishes> parse_wishes(OptionValues const& values) {
+    Wishes wishes;
+    for (std::size_t i = 0; i < option_count; ++i) {
+        if (!values[i]) continue;
+        DET_TRY(check_option(static_cast<Option>(i), *values[i]));
+        wishes.act = true;
+    }
+    if (auto const& value = value_of(values, Option::det)) wishes.act = parse_switch(*value);
+    if (auto const& value = value_of(values, Option::launch)) wishes.launch = parse_launch(*value);
+    if (auto const& value = value_of(values, Option::wrap)) wishes.wrap = parse_wrap(*value);
+    if (auto const& value = value_of(values, Option::log)) wishes.log = *value;
+    if (wishes.wrap == Wrap::off && !wishes.log.empty()) {
+        return wrong("--det-log needs the wrapper that --det-wrap=off leaves out");
+    }
+    return wishes;
+}
+
+std::string expand_log_path(std::string_view pattern, TaskIdentity const& task, std::string_view node_name) {
+    std::string path;
+    bool tells_nodes_apart = task.cross_size == 1;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        char const next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        switch (next) {
+            case 'j':
+                path += task.job_id;
+                break;
+            case 's':
+                path += task.step_id;
+                break;
+            case 'n':
+                path += std::to_string(task.cross_rank);
+                break;
+            case 'N':
+                path += node_name;
+                break;
+            case '%':
+                path += '%';
+                break;
+            default:
+                path += pattern[i];
+                continue;
+        }
+        tells_nodes_apart = tells_nodes_apart || next == 'n' || next == 'N';
+        ++i;
+    }
+    return tells_nodes_apart ? path : number_before_extension(std::move(path), task.cross_rank);
+}
+
+}  // namespace det::spank

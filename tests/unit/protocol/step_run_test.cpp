@@ -1,0 +1,125 @@
+#include <det/protocol/step_run.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <set>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+
+using namespace det;
+
+namespace {
+
+using Map = std::map<std::string, std::string, std::less<>>;
+
+Map task_five() {
+    return {{"SLURM_JOB_ID", "123"},
+            {"SLURM_STEP_ID", "0"},
+            {"SLURM_PROCID", "5"},
+            {"SLURM_LOCALID", "1"},
+            {"SLURM_NODEID", "1"},
+            {"SLURM_STEP_NUM_TASKS", "7"},
+            {"SLURM_STEP_NUM_NODES", "2"},
+            {"SLURM_STEP_NODELIST", "n[0-1]"},
+            {"SLURM_STEP_TASKS_PER_NODE", "4,3"},
+            {"SLURM_CLUSTER_NAME", "loopback"},
+            {"SLURMD_NODENAME", "n1"},
+            {"SLURM_JOB_USER", "researcher"}};
+}
+
+VariableLookup look_in(Map const& variables) {
+    return [&variables](std::string_view name) -> std::optional<std::string> {
+        auto const found = variables.find(name);
+        if (found == variables.end()) return std::nullopt;
+        return found->second;
+    };
+}
+
+Map told(Map const& variables, Launch launch) {
+    Map all;
+    for (auto const& [name, value] :
+         step_run_variables(must(identify_task(look_in(variables))), launch, look_in(variables)))
+        all[name] = value;
+    return all;
+}
+
+std::string shown(Map const& variables) {
+    std::string text;
+    for (auto const& [name, value] : variables) text += name + "=" + value + "\n";
+    return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(step_run_test)
+
+BOOST_AUTO_TEST_CASE(a_scripts_step_is_told_what_a_run_is_told) {
+    check_golden("step_variables.txt", shown(told(task_five(), Launch::rank)));
+    auto node = task_five();
+    node["CUDA_VISIBLE_DEVICES"] = "4,5";
+    auto const launcher = told(node, Launch::node);
+    BOOST_TEST(!launcher.contains("RANK"));
+    BOOST_TEST(!launcher.contains("MASTER_PORT"));
+    BOOST_TEST(launcher.at("DET_SLOT_IDS") == "[4, 5]");
+    BOOST_TEST(launcher.at("DET_SLOT_COUNTS") == "2(x2)");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_belongs_to_who_started_it) {
+    auto variables = task_five();
+    auto const task = must(identify_task(look_in(variables)));
+    auto const kind = [&] { return find_step_kind(task, look_in(variables)); };
+    BOOST_TEST((kind() == StepKind::foreign));
+    variables["DET_SPANK"] = "auto";
+    BOOST_TEST((kind() == StepKind::own_run));
+    for (auto const& [name, value] : told(variables, Launch::rank)) variables[name] = value;
+    BOOST_TEST((kind() == StepKind::own_run));  // who asks again finds the same
+    variables["DET_RUN_KEY"] = "7.0.0-123_0-0";
+    BOOST_TEST((kind() == StepKind::part_of_run));
+    variables["DET_RUN_JOB"] = "99";
+    BOOST_TEST((kind() == StepKind::foreign));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_told_twice_is_told_the_same) {
+    auto variables = task_five();
+    auto const once = told(variables, Launch::rank);
+    for (auto const& [name, value] : once) variables[name] = value;
+    auto twice = told(variables, Launch::rank);
+    twice["MASTER_PORT"] = variables["MASTER_PORT"];  // which stays as it is
+    BOOST_TEST(shown(twice) == shown(once));
+}
+
+BOOST_AUTO_TEST_CASE(slots_are_numbered_as_they_are_seen) {
+    auto const slots = [](std::string const& visible, int count) {
+        Map const variables{{"CUDA_VISIBLE_DEVICES", visible}};
+        return render_slot_ids(local_slots(look_in(variables), count));
+    };
+    BOOST_TEST(slots("2,3", 2) == "[2, 3]");
+    BOOST_TEST(slots("2,3", 0) == "[2, 3]");
+    BOOST_TEST(slots("3", 4) == "[0, 1, 2, 3]");  // each task sees its own
+    BOOST_TEST(slots("GPU-1,GPU-2", 0) == "[0, 1]");
+    BOOST_TEST(slots("NoDevFiles", 0) == "[0]");
+    BOOST_TEST(slots("", 3) == "[0, 1, 2]");
+    BOOST_TEST(render_slot_ids(local_slots(look_in({}), 0)) == "[0]");
+}
+
+BOOST_AUTO_TEST_CASE(ports_differ_between_steps_and_attempts_and_stay_in_their_range) {
+    std::set<std::uint16_t> of_attempts, of_steps;
+    for (unsigned i = 0; i < 9000; ++i) of_attempts.insert(master_port("123.0-0", i));
+    BOOST_TEST(of_attempts.size() == 9000u);
+    BOOST_TEST(*of_attempts.begin() == 20'000);
+    BOOST_TEST(*of_attempts.rbegin() == 28'999);
+    for (int step = 0; step < 100; ++step)
+        of_steps.insert(master_port(step_run_key("123", std::to_string(step), ""), 0));
+    BOOST_TEST(of_steps.size() > 90u);
+    BOOST_TEST(step_run_key("1", "2", "") == "1.2-0");
+}
+
+BOOST_AUTO_TEST_CASE(a_program_knows_that_it_was_put_in_front) {
+    BOOST_TEST(spell_as_put_in_front("/opt/det/bin/det-wrap-rank") == "/opt/det/bin/./det-wrap-rank");
+    BOOST_TEST(is_put_in_front("/opt/det/bin/./det-wrap-rank"));
+    for (auto const* name : {"/opt/det/bin/det-wrap-rank", "det-wrap-rank", "", "/x"})
+        BOOST_TEST(!is_put_in_front(name));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,91 @@
+#include "on_login.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/protocol/step_run.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "check_result.hpp"
+#include "fake_spank.hpp"
+
+using namespace det;
+using namespace det::spank;
+
+namespace {
+
+/// srun's own environment, and nothing of the job yet.
+struct Fixture {
+    FakeSpank& slurm = fake_spank();
+    Fixture() {
+        slurm = {};
+        slurm.context = 1;
+        slurm.options = {{"det", std::nullopt}};
+        forget();
+    }
+    ~Fixture() { forget(); }
+    Fixture(Fixture const&) = delete;
+    Fixture& operator=(Fixture const&) = delete;
+
+    static void forget() {
+        for (auto const* name : {"MASTER_PORT", "DET_RUN_KEY", "DET_SPANK", "SLURM_RESTART_COUNT"})
+            ::unsetenv(name);
+    }
+    static std::string chosen_port() {
+        must(on_local_user_init(Host(nullptr), {}));
+        auto const* port = ::getenv("MASTER_PORT");
+        return port == nullptr ? "" : port;
+    }
+};
+
+/// Somebody who listens on a port of this host's loopback.
+UniqueFd take_port(std::uint16_t port) {
+    UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bool const taken = ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                       ::listen(socket.get(), 1) == 0;
+    return taken ? std::move(socket) : UniqueFd();
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(on_login_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(srun_chooses_a_port_that_is_free) {
+    auto const first = master_port("123.0-0", 0);
+    auto const taken = take_port(first);
+    auto const port = chosen_port();
+    BOOST_TEST(port != "");
+    BOOST_TEST(port != std::to_string(first));
+}
+
+BOOST_AUTO_TEST_CASE(a_port_that_somebody_chose_stays) {
+    ::setenv("MASTER_PORT", "4242", 1);
+    BOOST_TEST(chosen_port() == "4242");
+}
+
+BOOST_AUTO_TEST_CASE(launchers_supervised_runs_and_steps_that_do_not_ask_get_no_port) {
+    slurm.options["det-launch"] = "node";
+    BOOST_TEST(chosen_port() == "");
+    slurm.options = {{"det", "off"}};
+    ::setenv("DET_SPANK", "auto", 1);
+    BOOST_TEST(chosen_port() == "");
+    slurm.options.clear();
+    ::setenv("DET_RUN_KEY", "7.0.0", 1);
+    BOOST_TEST(chosen_port() == "");
+    ::unsetenv("DET_RUN_KEY");
+    BOOST_TEST(chosen_port() != "");
+}
+
+BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_told_before_anything_starts) {
+    slurm.options = {{"det-wrap", "off"}, {"det-log", "x"}};
+    auto const error = must_fail(on_local_user_init(Host(nullptr), {}));
+    BOOST_TEST(error.message == "--det-log needs the wrapper that --det-wrap=off leaves out");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
