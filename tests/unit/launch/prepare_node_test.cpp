@@ -2,9 +2,9 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launchers/mpi.hpp>
 #include <det/pack/pack.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>
@@ -170,16 +170,6 @@ BOOST_AUTO_TEST_CASE(a_script_of_the_users_own_gets_cluster_info_without_a_trial
         directory / "run", 0, Environment({{"SLURM_STEP_NODELIST", "n[0-1]"}, {"SLURMD_NODENAME", "n0"}})));
     BOOST_TEST(path_exists(directory / "run/info/rendezvous.json"));
     BOOST_TEST(!path_exists(directory / "run/info/trial.json"));
-}
-
-BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
-    using launchers::plan_mpi;
-    auto const plan =
-        must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, {"n[0-1]", "4(x2)", 0}, {}, "/opt/w"));
-    check_golden("mpirun.txt", join(plan.argv, "\n") + "\n");
-    BOOST_TEST(plan.environment.find("SLURM_TASKS_PER_NODE").value() == "4(x2)");
-    BOOST_TEST(must(plan_mpi({"./train"}, {"n[0-1]", "4(x2)", 1}, {}, "/opt/w")).argv.empty());
-    BOOST_TEST((must_fail(plan_mpi({"--mca", "--"}, {"n0", "4", 0}, {}, "/w")).code == codes::usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,9 +2,9 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/foundation/process.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
-#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -19,12 +19,7 @@ int fail(det::Error const& error) {
 int end_as(det::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
         std::cout.flush();
-        ::signal(end.signal, SIG_DFL);
-        sigset_t set;
-        ::sigemptyset(&set);
-        ::sigaddset(&set, end.signal);
-        ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-        ::raise(end.signal);
+        det::end_by_signal(end.signal);
     }
     return end.exit_code;
 }

@@ -100,7 +100,11 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
         }
     }
     std::optional<preemption::NoticePage> notice;
-    if (in_run) {
+    if (in_run && placed) {
+        // The notice is for whoever placed the task. A TERM here may be a launcher's, that ends its ranks otherwise
+        // too: it must not look like the notice.
+        command.on_notice = [] {};
+    } else if (in_run) {
         fs::path const run_dir = environment.find(variables::run_dir).value_or("");
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
         notice.emplace(std::move(page));
