@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/remote_shell/run_remotely.hpp>
 #include <det/workers/watch_launch.hpp>
@@ -49,8 +50,8 @@ Status read_trial(fs::path const& info, Ground& ground) {
     return Ok{};
 }
 
-/// Nodes that take part in a launch without starting anything know its end by a file. Launches are numbered, for an
-/// entrypoint may make several.
+/// Nodes that take part in a launch without starting anything know its end by a file. Launches are numbered,
+/// for an entrypoint may make several.
 class Waiting {
 public:
     static Result<Waiting> begin(fs::path const& run_dir) {
@@ -86,6 +87,13 @@ private:
     fs::path run_dir_;
     std::string file_;
 };
+
+/// For the supervisor. Slurm tells it the highest exit code of all nodes: that of those which were killed for
+/// this one.
+void record_failure(int exit_code, Environment const& environment) {
+    auto const run = environment.find_non_empty(variables::run_path);
+    if (run) (void)write_new_file(RunLayout(*run).first_failure(), fmt::format("{}\n", exit_code));
+}
 
 /// A folder with our `ssh`.
 Status make_remote_shell(fs::path const& folder, fs::path const& program) {
@@ -132,9 +140,12 @@ Result<int> carry_out(launchers::LaunchPlan const& plan, Ground const& ground, O
     if (plan.remote_shell) DET_TRY(make_remote_shell(*plan.remote_shell, programs.remote_shell));
     workers::WatchOptions options;
     options.say = say;
+    options.on_failure = [&](workers::Verdict const& verdict) {
+        record_failure(verdict.exit_code, ground.environment);
+    };
     DET_TRY_ASSIGN(int const exit_code, workers::watch_launch(plan, ground.run_dir, SystemClock(), options));
-    // After a failure Slurm ends the others.
-    if (exit_code == 0) DET_TRY(waiting.tell(plan.waiting_nodes, ground.environment, programs.wrap_rank));
+    auto const told = waiting.tell(plan.waiting_nodes, ground.environment, programs.wrap_rank);
+    if (!told && exit_code == 0) return told.error();  // else Slurm ends them
     return exit_code;
 }
 

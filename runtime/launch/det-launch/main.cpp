@@ -16,6 +16,7 @@
 #include <iostream>
 #include <map>
 
+#include "contain.hpp"
 #include "launch.hpp"
 #include "pages.hpp"
 
@@ -84,7 +85,8 @@ using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::G
 
 Result<int> launch(Planner planner, Arguments const& arguments) {
     bool const asks_torch = planner == launchers::plan_torch_distributed;
-    DET_TRY_ASSIGN(auto const ground, read_ground(Environment::of_this_process(), own_programs(), asks_torch));
+    DET_TRY_ASSIGN(auto const ground,
+                   read_ground(Environment::of_this_process(), own_programs(), asks_torch));
     DET_TRY_ASSIGN(auto const plan, planner(arguments, ground));
     return carry_out(plan, ground, own_programs(), say);
 }
@@ -97,6 +99,13 @@ Result<int> worker(Arguments const& arguments) {
     return end.exit_code;
 }
 
+Result<int> contain(Arguments const& arguments) {
+    if (arguments.empty()) return Error{codes::usage, "det-launch contain needs a command"};
+    DET_TRY_ASSIGN(auto const process, prepare_container(arguments, Environment::of_this_process(),
+                                                         own_executable().parent_path()));
+    return replace_process(process.argv, process.environment);
+}
+
 struct Subcommand {
     std::string_view name, help;
     Result<int> (*run)(Arguments const&);
@@ -106,6 +115,7 @@ constexpr Subcommand subcommands[] = {
     {"trial", "supervise a trial: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "fill DET_RUN_DIR: --run-dir DIR --node INDEX, called by det-wrap-rank", prepare_node},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
+    {"contain", "CMD...: run it in the experiment's container", contain},
     {"worker", "CMD...: a rank below a launcher, which is told how it ends", worker},
 };
 

@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_class
 }
 
 BOOST_AUTO_TEST_CASE(old_torch_on_new_python_needs_redirects) {
-    for (auto const* pair : {"3 11 1.13.1\n", "3 12 1.13.0a0+gitunknown\n"}) BOOST_TEST(needs_redirects(pair));
+    for (auto const* pair : {"3 11 1.13.1\n", "3 12 1.13.0a0+gitunknown\n"})
+        BOOST_TEST(needs_redirects(pair));
     for (auto const* pair : {"3 10 1.13.1\n", "3 11 2.0.1\n", "3 11 2.10.0\n", "", "3 11\n", "x y 1.0"}) {
         BOOST_TEST(!needs_redirects(pair));
     }
@@ -136,10 +137,15 @@ BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
     BOOST_REQUIRE(plan.processes.size() == 4u);
     auto const& last = plan.processes[3];
     BOOST_TEST(join(last.argv, "|") == "/opt/det-wrap-rank|RANK|/opt/det-launch|worker|./train|a b");
-    for (auto const& [name, value] :
-         std::map<std::string, std::string>{{"RANK", "7"},        {"LOCAL_RANK", "3"},       {"CROSS_RANK", "1"},
-                                            {"WORLD_SIZE", "8"},  {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "n0"},
-                                            {"MASTER_PORT", "31000"}, {"GROUP_RANK", "1"},   {"DET_CHIEF_IP", "n0"}}) {
+    for (auto const& [name, value] : std::map<std::string, std::string>{{"RANK", "7"},
+                                                                        {"LOCAL_RANK", "3"},
+                                                                        {"CROSS_RANK", "1"},
+                                                                        {"WORLD_SIZE", "8"},
+                                                                        {"LOCAL_WORLD_SIZE", "4"},
+                                                                        {"MASTER_ADDR", "n0"},
+                                                                        {"MASTER_PORT", "31000"},
+                                                                        {"GROUP_RANK", "1"},
+                                                                        {"DET_CHIEF_IP", "n0"}}) {
         BOOST_TEST(last.environment.find(name).value_or("(none)") == value, name);
     }
 }
@@ -170,8 +176,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_command_is_refused_with_what_would_be_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_rendezvous_is_an_error) {
-    for (RendezvousInfo const& bad : {RendezvousInfo{"n[0-1]", "4", 0}, RendezvousInfo{"n0", "4", 1},
-                                      RendezvousInfo{"n0", "4", -1}}) {
+    for (RendezvousInfo const& bad :
+         {RendezvousInfo{"n[0-1]", "4", 0}, RendezvousInfo{"n0", "4", 1}, RendezvousInfo{"n0", "4", -1}}) {
         auto place = ground();
         place.rendezvous = bad;
         BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::damaged));

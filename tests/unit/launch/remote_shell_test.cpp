@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(it_is_called_as_programs_call_ssh) {
         {{"n1", "hostname"}, {"n1", "hostname"}},
         {{"n1", "echo", "a  b", "$HOME"}, {"n1", "echo a  b $HOME"}},
         // horovodrun
-        {{"-o", "PasswordAuthentication=no", "-o", "StrictHostKeyChecking=no", "n1", "-p", "12350", "-i", "key", "-o",
-          "ConnectTimeout=3", "bash -c \"cd /x; true\""},
+        {{"-o", "PasswordAuthentication=no", "-o", "StrictHostKeyChecking=no", "n1", "-p", "12350", "-i",
+          "key", "-o", "ConnectTimeout=3", "bash -c \"cd /x; true\""},
          {"n1", "bash -c \"cd /x; true\""}},
         // pdsh
         {{"-2", "-a", "-x", "-lresearcher", "n1", "cd /x;", "python3", "-u", "train.py"},

@@ -81,8 +81,9 @@ BOOST_FIXTURE_TEST_CASE(a_worker_that_vanishes_without_a_goodbye_has_failed, Lau
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launcher_that_ends_before_its_workers_has_failed, Launched) {
-    BOOST_TEST(exit_code({"!$W sh -c 'touch $D/begun; sleep 1000' & while ! [ -e $D/begun ]; do sleep 0.01; done"}) ==
-               1);
+    BOOST_TEST(
+        exit_code(
+            {"!$W sh -c 'touch $D/begun; sleep 1000' & while ! [ -e $D/begun ]; do sleep 0.01; done"}) == 1);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launcher_that_hides_a_failure_does_not_hide_it_from_us, Launched) {
@@ -135,6 +136,9 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     facts.remote_failure = 4;  // a probe, tried again by the launcher
     BOOST_TEST(judge_launch(facts).exit_code == 0);
     facts.launcher_exit = 1;
+    BOOST_TEST(judge_launch(facts).exit_code == 4);
+    facts.launcher_exit = 0;  // as pdsh says where its commands were killed
+    facts.is_share_remote = true;
     BOOST_TEST(judge_launch(facts).exit_code == 4);
     facts.first_failure = 6;
     BOOST_TEST(judge_launch(facts).exit_code == 6);

@@ -23,6 +23,7 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Gro
     if (!nodes.is_chief()) return wait_for_chief();
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
+    plan.fails_with_remote_commands = true;
 
     auto& environment = ground.environment;
     std::vector<std::string> argv{"deepspeed"};
@@ -34,9 +35,9 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Gro
         argv.insert(argv.end(), {"-H", hostfile});
         environment.set("DET_DEEPSPEED_HOSTFILE_PATH", hostfile);
     }
-    argv.insert(argv.end(), {"--master_addr", nodes.is_single() ? "localhost" : nodes.hosts.front(),
-                             "--master_port", std::to_string(port), "--no_python", "--no_local_rank",
-                             "--no_ssh_check"});
+    argv.insert(argv.end(),
+                {"--master_addr", nodes.is_single() ? "localhost" : nodes.hosts.front(), "--master_port",
+                 std::to_string(port), "--no_python", "--no_local_rank", "--no_ssh_check"});
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     argv.push_back("--");
     auto const rank = watched_rank(ground, "RANK", parts.command);

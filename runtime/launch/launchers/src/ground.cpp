@@ -32,9 +32,9 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous) {
     bool const fits = nodes.hosts.size() == nodes.slots.size() && nodes.own >= 0 &&
                       static_cast<std::size_t>(nodes.own) < nodes.hosts.size();
     if (fits) return nodes;
-    return Error{codes::damaged, fmt::format("{}: node {} of '{}' with '{}' slots can't be",
-                                             info_files::rendezvous, nodes.own, rendezvous.hosts,
-                                             rendezvous.slot_counts)};
+    return Error{codes::damaged,
+                 fmt::format("{}: node {} of '{}' with '{}' slots can't be", info_files::rendezvous,
+                             nodes.own, rendezvous.hosts, rendezvous.slot_counts)};
 }
 
 LaunchPlan wait_for_chief() {

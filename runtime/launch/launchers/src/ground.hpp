@@ -21,8 +21,9 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 /// The plan of a node whose ranks the chief starts.
 LaunchPlan wait_for_chief();
 
-/// Where the ranks meet. C10D_PORT is the user's word; MASTER_PORT is the run's own, found free when the run began;
-/// without either Determined's number, moved by the first slot, which differs between trials on one node.
+/// Where the ranks meet. C10D_PORT is the user's word; MASTER_PORT is the run's own, found free when the run
+/// began; without either Determined's number, moved by the first slot, which differs between trials on one
+/// node.
 Result<std::uint16_t> meeting_port(Environment const& environment);
 
 /// Puts the folder with our `ssh` in front of PATH.

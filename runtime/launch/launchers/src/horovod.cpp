@@ -10,8 +10,8 @@ namespace {
 std::string host_slots(Nodes const& nodes) {
     std::string text;
     for (std::size_t i = 0; i < nodes.hosts.size(); ++i) {
-        text += fmt::format("{}{}:{}", i == 0 ? "" : ",", i == 0 ? "localhost" : nodes.hosts[i],
-                            nodes.slots[i]);
+        text +=
+            fmt::format("{}{}:{}", i == 0 ? "" : ",", i == 0 ? "localhost" : nodes.hosts[i], nodes.slots[i]);
     }
     return text;
 }
@@ -47,7 +47,8 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Groun
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
 
-    std::vector<std::string> argv{"horovodrun", "-np", std::to_string(nodes.ranks()), "-H", host_slots(nodes)};
+    std::vector<std::string> argv{"horovodrun", "-np", std::to_string(nodes.ranks()), "-H",
+                                  host_slots(nodes)};
     auto const add = [&](std::vector<std::string> const& more) {
         argv.insert(argv.end(), more.begin(), more.end());
     };

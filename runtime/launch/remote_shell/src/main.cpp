@@ -25,8 +25,8 @@ det::Result<int> run(std::vector<std::string> const& arguments) {
         return 0;
     }
     auto const environment = det::Environment::of_this_process();
-    DET_TRY_ASSIGN(auto const step, det::remote_shell::plan_step(command, environment,
-                                                                 det::sibling_program("det-wrap-rank")));
+    DET_TRY_ASSIGN(auto const step,
+                   det::remote_shell::plan_step(command, environment, det::sibling_program("det-wrap-rank")));
     return det::remote_shell::run_remotely(step, environment, det::SystemClock());
 }
 

@@ -87,7 +87,8 @@ Result<int> run_remotely(slurm::CommandOnNodes const& request, Environment const
     UniqueFd const parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)));
     auto const path = environment.find_non_empty(workers::socket_variable);
     auto const watch = path ? workers::connect_to(*path) : std::nullopt;
-    if (watch) workers::send_message(*watch, workers::Hello{workers::Hello::Kind::remote, join(request.nodes, ",")});
+    if (watch)
+        workers::send_message(*watch, workers::Hello{workers::Hello::Kind::remote, join(request.nodes, ",")});
     auto const signals = watch_signals();
     DET_TRY_ASSIGN(auto step, slurm::StepProcess::start_tied(slurm::render_srun(request),
                                                              without_step_variables(environment)));

@@ -1,3 +1,5 @@
+#include <det/containers/container_call.hpp>
+#include <det/foundation/executable.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/supervisor/run_environment.hpp>
@@ -12,6 +14,19 @@ std::string slot_ids(TrialShape const& shape) {
     for (int slot = 0; slot < shape.ranks_per_node(); ++slot)
         text += fmt::format("{}{}", slot == 0 ? "" : ", ", slot);
     return "[" + text + "]";
+}
+
+/// pyxis begins the container before anything of ours is run: srun is told.
+std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
+    containers::ContainerCall call;
+    call.container = *spec.container;
+    call.directories = {spec.root, spec.checkpoint_path};
+    call.programs = programs;
+    call.libraries = own_libraries();
+    for (auto const& variable : spec.environment_variables) {
+        call.user_variables.push_back(variable.substr(0, variable.find('=')));
+    }
+    return containers::render_pyxis_options(call, "/tmp");
 }
 
 }  // namespace
@@ -72,6 +87,11 @@ slurm::StepRequest make_step_request(Assignment const& assignment, std::filesyst
     auto const& spec = assignment.spec;
     slurm::StepRequest request{spec.shape, spec.launch, spec.mpi, assignment.cpus_per_node, {wrap_rank}};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
+    if (spec.container && spec.container->runtime == ContainerRuntime::pyxis) {
+        request.options = pyxis_options(spec, wrap_rank.parent_path());
+    } else if (spec.container) {
+        request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
+    }
     request.command.insert(request.command.end(), spec.entrypoint.begin(), spec.entrypoint.end());
     return request;
 }

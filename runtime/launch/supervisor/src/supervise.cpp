@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
@@ -73,6 +74,12 @@ public:
                std::any_of(journal->records.begin(), journal->records.end(), [](auto const& record) {
                    return std::holds_alternative<PreemptionAcknowledged>(record);
                });
+    }
+
+    /// What a launcher saw, if one did.
+    std::optional<int> first_failure() const {
+        auto const text = read_file(layout_.first_failure());
+        return text ? parse_integer<int>(trim(*text)) : std::nullopt;
     }
 
     bool has_successor() const {
@@ -192,7 +199,8 @@ Result<lifecycle::RunVerdict> run_once(Assignment const& assignment, Notices& no
         return verdict;
     }
 
-    auto const end = watch(*step, notices, around.clock);
+    auto end = watch(*step, notices, around.clock);
+    if (end.exit_code != 0) end.exit_code = run.first_failure().value_or(end.exit_code);
     auto const facts = gather_facts(assignment, resume, run, end, around);
     auto verdict = lifecycle::judge_run_end(facts);
     if (verdict.cause == Cause::superseded) {  // another incarnation owns the trial now: not a word more

@@ -22,8 +22,8 @@ Result<Child> Child::start(std::vector<std::string> const& argv, Environment con
     ::posix_spawnattr_setsigmask(&attributes, &mask);
     ::posix_spawnattr_setsigdefault(&attributes, &defaults);
     ::posix_spawnattr_setpgroup(&attributes, 0);
-    int const flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                      (group == Group::own ? POSIX_SPAWN_SETPGROUP : 0);
+    int const flags =
+        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (group == Group::own ? POSIX_SPAWN_SETPGROUP : 0);
     ::posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
 
     CStrings const arguments(argv);
@@ -39,7 +39,10 @@ Result<Child> Child::start(std::vector<std::string> const& argv, Environment con
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), group_(other.group_), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      group_(other.group_),
+      status_(other.status_) {}
 
 Child::~Child() {
     if (pid_ <= 0 || status_) return;

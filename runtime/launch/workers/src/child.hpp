@@ -35,8 +35,8 @@ private:
     std::optional<int> status_;
 };
 
-/// Signals that are passed on: taken from the process as a descriptor, but for those that were blocked before, as
-/// Slurm's notice is below det-wrap-rank.
+/// Signals that are passed on: taken from the process as a descriptor, but for those that were blocked
+/// before, as Slurm's notice is below det-wrap-rank.
 class TakenSignals {
 public:
     static Result<TakenSignals> take();

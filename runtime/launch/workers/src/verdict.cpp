@@ -11,9 +11,10 @@ Verdict judge_launch(LaunchFacts const& facts) {
     }
     if (facts.vanished) return {launcher_or_one, fmt::format("{} vanished", *facts.vanished)};
     if (facts.unfinished > 0) {
-        return {launcher_or_one, fmt::format("the launcher ended before {} of its workers", facts.unfinished)};
+        return {launcher_or_one,
+                fmt::format("the launcher ended before {} of its workers", facts.unfinished)};
     }
-    if (facts.launcher_exit == 0) return {};
+    if (facts.launcher_exit == 0 && !(facts.is_share_remote && facts.remote_failure)) return {};
     if (facts.remote_failure) {
         return {*facts.remote_failure,
                 fmt::format("a command on another node ended with {}", *facts.remote_failure)};

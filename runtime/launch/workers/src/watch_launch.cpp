@@ -23,10 +23,12 @@ public:
         : roll_(std::move(roll)), signals_(std::move(signals)), clock_(clock), options_(options) {}
 
     Status start(launchers::LaunchPlan const& plan) {
+        facts_.is_share_remote = plan.fails_with_remote_commands;
         for (auto const& process : plan.processes) {
             auto environment = process.environment;
             environment.set(socket_variable, roll_.path());
-            DET_TRY_ASSIGN(auto child, Child::start(process.argv, environment, signals_.mask_before(), Group::own));
+            DET_TRY_ASSIGN(auto child,
+                           Child::start(process.argv, environment, signals_.mask_before(), Group::own));
             children_.push_back(std::move(child));
         }
         return Ok{};
@@ -45,6 +47,7 @@ public:
             act();
         }
         auto const verdict = judge_launch(facts_);
+        if (verdict.exit_code != 0) options_.on_failure(verdict);
         if (!verdict.reason.empty()) options_.say(verdict.reason);
         return verdict.exit_code;
     }
@@ -52,9 +55,7 @@ public:
 private:
     enum class Stage { running, grace, ending, over };
 
-    bool is_going_on() const {
-        return stage_ != Stage::over && (!children_.empty() || roll_.present() > 0);
-    }
+    bool is_going_on() const { return stage_ != Stage::over && (!children_.empty() || roll_.present() > 0); }
 
     Status wait() {
         std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
@@ -85,9 +86,13 @@ private:
 
     /// One step nearer to the end, where something failed or time has run out.
     void act() {
-        bool const has_failed = facts_.first_failure || facts_.vanished || facts_.launcher_exit != 0;
+        bool const has_failed = facts_.first_failure || facts_.vanished || facts_.launcher_exit != 0 ||
+                                (facts_.remote_failure && facts_.is_share_remote);
         bool const is_headless = children_.empty() && roll_.present() > 0;
-        if (stage_ == Stage::running && (has_failed || is_headless)) go_to(Stage::grace, options_.grace);
+        if (stage_ == Stage::running && (has_failed || is_headless)) {
+            go_to(Stage::grace, options_.grace);
+            if (facts_.first_failure) options_.on_failure(judge_launch(facts_));
+        }
         if (stage_ == Stage::ending) roll_.dismiss();  // those that came late
         if (!deadline_ || clock_.steady_now() < *deadline_) return;
         if (stage_ == Stage::grace) {

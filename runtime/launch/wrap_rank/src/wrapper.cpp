@@ -62,8 +62,7 @@ Result<NodeDirectory> take_place(Environment& environment, TaskIdentity const& t
     auto const base = local_base(environment);
     auto const key =
         run_directory_key(base, environment.find(variables::run_key).value_or(""), node_name(environment));
-    DET_TRY_ASSIGN(auto directory,
-                   NodeDirectory::enter(base, key, [&](fs::path const& path) {
+    DET_TRY_ASSIGN(auto directory, NodeDirectory::enter(base, key, [&](fs::path const& path) {
                        return prepare_node(path, node, environment, helper);
                    }));
     environment.set(variables::run_dir, directory.path());
@@ -101,8 +100,8 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     }
     std::optional<preemption::NoticePage> notice;
     if (in_run && placed) {
-        // The notice is for whoever placed the task. A TERM here may be a launcher's, that ends its ranks otherwise
-        // too: it must not look like the notice.
+        // The notice is for whoever placed the task. A TERM here may be a launcher's, that ends its ranks
+        // otherwise too: it must not look like the notice.
         command.on_notice = [] {};
     } else if (in_run) {
         fs::path const run_dir = environment.find(variables::run_dir).value_or("");

@@ -31,6 +31,9 @@ public:
     std::filesystem::path const& path() const { return run_; }
     std::filesystem::path life() const { return run_ / "life"; }
     std::filesystem::path journal() const { return run_ / "journal"; }
+    /// How the first of its ranks failed, by whoever saw it first: Slurm knows only the highest exit code of
+    /// all nodes.
+    std::filesystem::path first_failure() const { return run_ / "first_failure"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }

@@ -14,6 +14,7 @@ struct StepRequest {
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
+    std::vector<std::string> options = {};  // of other plugins
 };
 
 /// The srun command line.

@@ -11,14 +11,15 @@ namespace det::plan {
 
 /// An experiment as jobs of a site: what will be asked of Slurm, before anything is.
 struct SubmissionPlan {
-    site::Pool pool;         // its slots_per_node are those of the nodes that are asked for
-    std::string gpu_type;    // empty: any
-    std::string exclude;     // nodes of other kinds, a host list
-    int nodes_up = 0;        // of those that it may get
-    std::string wckey;       // empty: none
-    std::string time_limit;  // empty: as the user or Slurm says
-    Diagnostics warnings;    // what can't run now, but will
-    TrialShape shape;        // of each trial
+    site::Pool pool;                         // its slots_per_node are those of the nodes that are asked for
+    std::string gpu_type;                    // empty: any
+    std::string exclude;                     // nodes of other kinds, a host list
+    int nodes_up = 0;                        // of those that it may get
+    std::string wckey;                       // empty: none
+    std::string time_limit;                  // empty: as the user or Slurm says
+    Diagnostics warnings;                    // what can't run now, but will; what has no effect
+    TrialShape shape;                        // of each trial
+    std::optional<ContainerSpec> container;  // that they run in
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     std::vector<std::string> sbatch_args;  // the user's own, behind ours

@@ -39,11 +39,14 @@ struct PlannedFile {
 /// What to do on this node.
 struct LaunchPlan {
     std::vector<LaunchedProcess> processes;
-    /// No processes: the chief's node starts this node's ranks too. We stay until it has ended, and with us what the run
-    /// has on this node.
+    /// No processes: the chief's node starts this node's ranks too. We stay until it has ended, and with us
+    /// what the run has on this node.
     bool waits_for_chief = false;
     std::vector<std::string> waiting_nodes;  // those that do, for the chief to tell
-    std::vector<PlannedFile> files;          // to be written before
+    /// Each command that det-rsh runs on another node is a share of the launch, and none a probe: if one
+    /// fails, it has failed. Its launcher would wait for the others.
+    bool fails_with_remote_commands = false;
+    std::vector<PlannedFile> files;  // to be written before
     /// Where programs that look for `ssh` shall find det-rsh: a folder of the run, the first in their PATH.
     std::optional<std::filesystem::path> remote_shell;
     std::optional<std::uint16_t> port;  // that the ranks will meet at, and that must be free here
@@ -66,8 +69,8 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, Ground gr
 /// `det-launch CMD...`: a process of CMD per slot of this node, started by ourselves.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, Ground ground);
 
-/// A Python program that prints the versions of Python and torch, and whether what it printed is a pair that needs
-/// Ground::torch_needs_redirects.
+/// A Python program that prints the versions of Python and torch, and whether what it printed is a pair that
+/// needs Ground::torch_needs_redirects.
 inline constexpr std::string_view torch_question =
     "import sys; from importlib.metadata import version; print(*sys.version_info[:2], version('torch'))";
 bool needs_redirects(std::string_view versions);

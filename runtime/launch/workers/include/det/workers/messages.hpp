@@ -8,8 +8,8 @@
 #include <variant>
 
 // What workers and their launcher's watch say to each other on one node: a socket in DET_RUN_DIR, a packet a
-// message. A connection is held for as long as the worker lives; its end without `exit` is a worker that vanished. The
-// watch says nothing: when it closes a connection, the worker is to end what it started.
+// message. A connection is held for as long as the worker lives; its end without `exit` is a worker that
+// vanished. The watch says nothing: when it closes a connection, the worker is to end what it started.
 namespace det::workers {
 
 /// Path of the socket, in the environment of everything that a launcher starts.
@@ -34,8 +34,8 @@ std::string render_message(Message const& message);
 std::optional<Message> parse_message(std::string_view text);
 inline constexpr std::size_t message_size_max = 256;
 
-/// A socket that listens at a path, however long that is; who connects is of this user, for nobody else may enter
-/// the folder.
+/// A socket that listens at a path, however long that is; who connects is of this user, for nobody else may
+/// enter the folder.
 Result<UniqueFd> listen_at(std::filesystem::path const& path);
 /// Nothing where nobody listens there: a worker on a node that its launcher does not run on.
 std::optional<UniqueFd> connect_to(std::filesystem::path const& path);

@@ -10,7 +10,8 @@ struct LaunchFacts {
     std::optional<int> first_failure;     // exit code of the first worker that failed
     std::optional<std::string> vanished;  // the first that went without a goodbye
     std::optional<int> remote_failure;    // the first non-zero exit code of a command on another node
-    int unfinished = 0;                   // workers that were still there when the launcher had ended
+    bool is_share_remote = false;  // such a command is a share of the launch: its failure is the launch's
+    int unfinished = 0;            // workers that were still there when the launcher had ended
 };
 
 struct Verdict {
@@ -18,8 +19,8 @@ struct Verdict {
     std::string reason;  // empty where all went well
 };
 
-/// The launcher contract: the code of the worker that failed first; zero only after all are zero; a worker that
-/// vanishes has failed. Pure.
+/// The launcher contract: the code of the worker that failed first; zero only after all are zero; a worker
+/// that vanishes has failed. Pure.
 Verdict judge_launch(LaunchFacts const& facts);
 
 }  // namespace det::workers

@@ -13,8 +13,8 @@ struct WorkerEnd {
     int signal = 0;
 };
 
-/// Runs a rank's command, which shares a process group of its own with us. The group is killed when the launcher's watch
-/// or our parent has gone, and by the watch when we have. Tells the watch how it ended.
+/// Runs a rank's command, which shares a process group of its own with us. The group is killed when the
+/// launcher's watch or our parent has gone, and by the watch when we have. Tells the watch how it ended.
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment);
 
 }  // namespace det::workers
