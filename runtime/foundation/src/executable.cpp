@@ -1,5 +1,8 @@
 #include <det/foundation/executable.hpp>
 
+#include <algorithm>
+#include <link.h>
+
 namespace det {
 
 std::filesystem::path own_executable() {
@@ -8,6 +11,24 @@ std::filesystem::path own_executable() {
 }
 
 std::filesystem::path sibling_program(std::string_view name) { return own_executable().parent_path() / name; }
+
+std::vector<std::filesystem::path> own_libraries() {
+    std::vector<std::filesystem::path> libraries;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* list) {
+            std::filesystem::path const path = info->dlpi_name;
+            auto const name = path.filename().string();
+            constexpr std::string_view c_library[] = {"libc.so", "libm.so", "ld-linux", "linux-vdso"};
+            bool const is_c_library = std::ranges::any_of(
+                c_library, [&](std::string_view start) { return name.starts_with(start); });
+            if (path.is_absolute() && !is_c_library) {
+                static_cast<std::vector<std::filesystem::path>*>(list)->push_back(path);
+            }
+            return 0;
+        },
+        &libraries);
+    return libraries;
+}
 
 std::filesystem::path shared_data() { return own_executable().parent_path().parent_path() / "share" / "det"; }
 

@@ -191,6 +191,15 @@ Error replace_process(std::vector<std::string> const& argv, Environment const& e
     return os_error(fmt::format("start '{}'", argv.front()), errno);
 }
 
+void end_by_signal(int number) {
+    ::signal(number, SIG_DFL);
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, number);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::raise(number);
+}
+
 int exit_code_of_wait_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }

@@ -1,19 +1,24 @@
 // det-launch: what jobs run. `trial` is the last line of a batch script, `prepare-node` is called by
-// det-wrap-rank, the others are launchers for entrypoints.
+// det-wrap-rank, launchers are for entrypoints.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
-#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launchers/mpi.hpp>
+#include <det/launchers/launchers.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
 #include <det/supervisor/archive.hpp>
 #include <det/supervisor/prepare_node.hpp>
 #include <det/supervisor/supervise.hpp>
+#include <det/workers/worker.hpp>
 
 #include <exception>
 #include <iostream>
 #include <map>
+
+#include "contain.hpp"
+#include "launch.hpp"
+#include "pages.hpp"
 
 namespace {
 
@@ -68,20 +73,35 @@ Result<int> unpack_context(Arguments const& arguments) {
     return 0;
 }
 
-Result<int> mpi(Arguments const& arguments) {
-    auto environment = Environment::of_this_process();
-    auto const run_dir = environment.find_non_empty(variables::run_dir);
-    if (!run_dir) {
-        return Error{codes::not_in_slurm, "DET_RUN_DIR is not set: this is no run of an experiment",
-                     "use it as the entrypoint of an experiment with 'slurm: {launch: node}'"};
-    }
-    auto const path = std::filesystem::path(*run_dir) / info_files::directory / info_files::rendezvous;
-    DET_TRY_ASSIGN(auto const text, read_file(path));
-    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous_info(text));
-    DET_TRY_ASSIGN(auto plan, launchers::plan_mpi(arguments, rendezvous, std::move(environment),
-                                                  sibling_program("det-wrap-rank")));
-    if (plan.argv.empty()) return 0;
-    return replace_process(plan.argv, plan.environment);
+OwnPrograms own_programs() {
+    return {sibling_program("det-launch"), sibling_program("det-wrap-rank"), sibling_program("det-rsh")};
+}
+
+void say(std::string const& line) { std::cerr << "det-launch: " << escape_control(line) << std::endl; }
+
+using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::Ground);
+
+Result<int> launch(Planner planner, Arguments const& arguments) {
+    bool const asks_torch = planner == launchers::plan_torch_distributed;
+    DET_TRY_ASSIGN(auto const ground,
+                   read_ground(Environment::of_this_process(), own_programs(), asks_torch));
+    DET_TRY_ASSIGN(auto const plan, planner(arguments, ground));
+    return carry_out(plan, ground, own_programs(), say);
+}
+
+/// A rank below a launcher.
+Result<int> worker(Arguments const& arguments) {
+    if (arguments.empty()) return Error{codes::usage, "det-launch worker needs a command"};
+    DET_TRY_ASSIGN(auto const end, workers::run_worker(arguments, Environment::of_this_process()));
+    if (end.signal != 0) end_by_signal(end.signal);
+    return end.exit_code;
+}
+
+Result<int> contain(Arguments const& arguments) {
+    if (arguments.empty()) return Error{codes::usage, "det-launch contain needs a command"};
+    DET_TRY_ASSIGN(auto const process, prepare_container(arguments, Environment::of_this_process(),
+                                                         own_executable().parent_path()));
+    return replace_process(process.argv, process.environment);
 }
 
 struct Subcommand {
@@ -94,14 +114,37 @@ constexpr Subcommand subcommands[] = {
      "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
-    {"mpi", "[MPIRUN_OPTION... --] CMD...: start a rank per slot by Open MPI's mpirun", mpi},
+    {"contain", "CMD...: run it in the experiment's container", contain},
+    {"worker", "CMD...: a rank below a launcher, which is told how it ends", worker},
 };
 
 int print_usage(std::ostream& out) {
-    out << "usage: det-launch SUBCOMMAND ...\n";
+    out << "usage: det-launch SUBCOMMAND ...\n\nEntrypoints (det-launch LAUNCHER --help):\n";
+    for (auto const& launcher : launchers::all_launchers()) {
+        out << "  " << launcher.name << "  " << launcher.help << '\n';
+    }
+    out << "  CMD...  start CMD once per slot (det-launch processes --help)\n\nFor jobs:\n";
     for (auto const& subcommand : subcommands)
         out << "  " << subcommand.name << "  " << subcommand.help << '\n';
     return &out == &std::cout ? 0 : to_int(ExitCode::usage);
+}
+
+bool asks_for_help(Arguments const& arguments) {
+    return !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+}
+
+Result<int> run(std::string const& name, Arguments const& arguments) {
+    for (auto const& subcommand : subcommands) {
+        if (name == subcommand.name) return subcommand.run(arguments);
+    }
+    if (auto const page = launchers::find_page(name); asks_for_help(arguments) && !page.empty()) {
+        std::cout << page;
+        return 0;
+    }
+    if (auto const* launcher = launchers::find_launcher(name)) return launch(launcher->plan, arguments);
+    Arguments command{name};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return launch(launchers::plan_processes, command);
 }
 
 }  // namespace
@@ -109,13 +152,10 @@ int print_usage(std::ostream& out) {
 int main(int argc, char** argv) try {
     Arguments const arguments(argv + 1, argv + argc);
     if (arguments.empty()) return print_usage(std::cerr);
-    if (arguments[0] == "--help" || arguments[0] == "help") return print_usage(std::cout);
-    for (auto const& subcommand : subcommands) {
-        if (arguments[0] != subcommand.name) continue;
-        auto const result = subcommand.run({arguments.begin() + 1, arguments.end()});
-        return result ? *result : fail(result.error());
-    }
-    return print_usage(std::cerr);
+    if (asks_for_help(arguments) || arguments[0] == "help") return print_usage(std::cout);
+    if (arguments[0].starts_with('-')) return print_usage(std::cerr);
+    auto const result = run(arguments[0], {arguments.begin() + 1, arguments.end()});
+    return result ? *result : fail(result.error());
 } catch (std::exception const& surprise) {
     return fail(Error{codes::internal, surprise.what(), "please report this"});
 }

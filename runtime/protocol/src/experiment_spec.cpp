@@ -52,36 +52,37 @@ std::vector<LogPolicySpec> log_policies_from(Json const& json) {
 }  // namespace
 
 std::string render_spec(ExperimentSpec const& spec) {
-    return render_document(documents::spec,
-                           Json{{"id", spec.id.value},
-                                {"name", spec.name},
-                                {"owner", spec.owner},
-                                {"parent", spec.parent ? Json(spec.parent->value) : Json(nullptr)},
-                                {"created", format_utc(spec.created)},
-                                {"root", spec.root},
-                                {"pool", spec.pool},
-                                {"shape", to_json(spec.shape)},
-                                {"lanes", spec.lanes},
-                                {"spare_nodes", spec.spare_nodes},
-                                {"excluded_nodes", spec.excluded_nodes},
-                                {"launch", to_string(spec.launch)},
-                                {"mpi", to_string(spec.mpi)},
-                                {"entrypoint", spec.entrypoint},
-                                {"environment_variables", spec.environment_variables},
-                                {"context", context_to_json(spec.context)},
-                                {"searcher", Json{{"name", spec.searcher.name},
-                                                  {"metric", spec.searcher.metric},
-                                                  {"smaller_is_better", spec.searcher.smaller_is_better},
-                                                  {"options", spec.searcher.options}}},
-                                {"hyperparameters", spec.hyperparameters},
-                                {"experiment_seed", spec.experiment_seed},
-                                {"trial_count", spec.trial_count},
-                                {"max_restarts", spec.max_restarts},
-                                {"preemption_timeout_s", spec.preemption_timeout_s},
-                                {"log_policies", to_json(spec.log_policies)},
-                                {"forward_signals", spec.forward_signals},
-                                {"checkpoint_path", spec.checkpoint_path},
-                                {"config", spec.config}});
+    Json body{{"id", spec.id.value},
+              {"name", spec.name},
+              {"owner", spec.owner},
+              {"parent", spec.parent ? Json(spec.parent->value) : Json(nullptr)},
+              {"created", format_utc(spec.created)},
+              {"root", spec.root},
+              {"pool", spec.pool},
+              {"shape", to_json(spec.shape)},
+              {"lanes", spec.lanes},
+              {"spare_nodes", spec.spare_nodes},
+              {"excluded_nodes", spec.excluded_nodes},
+              {"launch", to_string(spec.launch)},
+              {"mpi", to_string(spec.mpi)},
+              {"entrypoint", spec.entrypoint},
+              {"environment_variables", spec.environment_variables},
+              {"context", context_to_json(spec.context)},
+              {"searcher", Json{{"name", spec.searcher.name},
+                                {"metric", spec.searcher.metric},
+                                {"smaller_is_better", spec.searcher.smaller_is_better},
+                                {"options", spec.searcher.options}}},
+              {"hyperparameters", spec.hyperparameters},
+              {"experiment_seed", spec.experiment_seed},
+              {"trial_count", spec.trial_count},
+              {"max_restarts", spec.max_restarts},
+              {"preemption_timeout_s", spec.preemption_timeout_s},
+              {"log_policies", to_json(spec.log_policies)},
+              {"forward_signals", spec.forward_signals},
+              {"checkpoint_path", spec.checkpoint_path},
+              {"config", spec.config}};
+    if (spec.container) body["container"] = container_to_json(*spec.container);
+    return render_document(documents::spec, body);
 }
 
 Result<ExperimentSpec> parse_spec(std::string_view text) {
@@ -106,6 +107,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();
         spec.environment_variables = body.at("environment_variables").get<std::vector<std::string>>();
         spec.context = context_from(body.at("context"));
+        spec.container = container_from_json(body.value("container", Json()));
         auto const& searcher = body.at("searcher");
         spec.searcher = {searcher.at("name"), searcher.at("metric"), searcher.at("smaller_is_better"),
                          searcher.at("options")};

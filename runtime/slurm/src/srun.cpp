@@ -1,3 +1,4 @@
+#include <det/protocol/host_list.hpp>
 #include <det/slurm/srun.hpp>
 
 #include <algorithm>
@@ -31,6 +32,26 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     if (request.shape.slot_type != SlotType::cpu) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
         // Ranks of a node see all its GPUs: peer to peer copies need that.
+        argv.push_back("--gpu-bind=none");
+    }
+    argv.insert(argv.end(), request.options.begin(), request.options.end());
+    argv.push_back("--");
+    argv.insert(argv.end(), request.command.begin(), request.command.end());
+    return argv;
+}
+
+std::vector<std::string> render_srun(CommandOnNodes const& request) {
+    std::vector<std::string> argv{"srun", "--overlap", fmt::format("--nodes={}", request.nodes.size()),
+                                  fmt::format("--ntasks={}", request.nodes.size()), "--ntasks-per-node=1",
+                                  fmt::format("--nodelist={}", compress_host_list(request.nodes)),
+                                  fmt::format("--cpus-per-task={}", request.cpus), "--mpi=none",
+                                  "--export=ALL",
+                                  // One INT ends it: what else should end a step of a single command?
+                                  "--quit-on-interrupt"};
+    if (!request.directory.empty()) argv.push_back("--chdir=" + request.directory);
+    if (!request.has_input) argv.push_back("--input=none");
+    if (request.gpus > 0) {
+        argv.push_back(fmt::format("--gres=gpu:{}", request.gpus));
         argv.push_back("--gpu-bind=none");
     }
     argv.push_back("--");

@@ -3,8 +3,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +30,42 @@ Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Env
         ::posix_spawnp(&pid, argv.at(0).c_str(), nullptr, &attributes, arguments.data(), variables.data());
     ::posix_spawnattr_destroy(&attributes);
     if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
-    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    StepProcess step(pid, std::move(pidfd));
+    return watch(pid);
+}
+
+Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv,
+                                            Environment const& environment) {
+    CStrings const arguments(argv);
+    CStrings const variables(environment.to_list());
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
+    UniqueFd const reason(ends[0]);
+    UniqueFd told(ends[1]);
+    pid_t const parent = ::getpid();
+    pid_t const pid = ::fork();
+    if (pid < 0) return os_error("fork", errno);
+    if (pid == 0) {
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::prctl(PR_SET_PDEATHSIG, SIGINT);
+        if (::getppid() != parent) ::_exit(1);  // it has ended meanwhile
+        ::execvpe(arguments.data()[0], arguments.data(), variables.data());
+        int const failed = errno;
+        (void)!::write(told.get(), &failed, sizeof failed);
+        ::_exit(127);
+    }
+    DET_TRY_ASSIGN(auto step, watch(pid));
+    told.reset();
+    int failed = 0;  // nothing to read: it was replaced
+    if (::read(reason.get(), &failed, sizeof failed) == sizeof failed) {
+        return os_error(fmt::format("start '{}'", argv.at(0)), failed);
+    }
+    return step;
+}
+
+Result<StepProcess> StepProcess::watch(pid_t pid) {
+    StepProcess step(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
     if (!step.pidfd_) return os_error("watch a step", errno);
     return step;
 }

@@ -1,6 +1,7 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
+#include <det/launchers/launchers.hpp>
 #include <det/plan/search.hpp>
 #include <det/yaml/render.hpp>
 
@@ -9,8 +10,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint) {
-    if (auto const* command = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *command};
+/// A trial class alone is Determined's oldest form of an entrypoint.
+std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
+    if (auto const* command = std::get_if<std::string>(&entrypoint)) {
+        if (!launchers::is_trial_class(*command)) return {"sh", "-c", *command};
+        return {det_launch, "torch_distributed", "--trial", *command};
+    }
     return std::get<std::vector<std::string>>(entrypoint);
 }
 
@@ -63,9 +68,10 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optiona
     spec.excluded_nodes = creation.plan.excluded_nodes();
     spec.launch = config.slurm.launch;
     spec.mpi = config.slurm.mpi;
-    spec.entrypoint = entrypoint_argv(config.entrypoint);
+    spec.entrypoint = entrypoint_argv(config.entrypoint, creation.det_launch);
     spec.environment_variables = environment_variables(config, creation.plan.shape.slot_type);
     spec.context = context;
+    spec.container = creation.plan.container;
     auto search = plan::search_input(config);
     spec.searcher = std::move(search.searcher);
     spec.hyperparameters = std::move(search.hyperparameters);

@@ -76,15 +76,11 @@ void add_part(std::vector<Layer>& layers, Node const& part) {
 }
 
 constexpr std::string_view scheduler_names[] = {"priority", "fair_share"};
-constexpr std::string_view runtime_names[] = {"none", "apptainer", "singularity", "podman", "enroot"};
 
 }  // namespace
 
 std::string_view to_string(Scheduler scheduler) {
     return scheduler_names[static_cast<std::size_t>(scheduler)];
-}
-std::string_view to_string(ContainerRuntime runtime) {
-    return runtime_names[static_cast<std::size_t>(runtime)];
 }
 
 PoolEntry const* SiteFile::find_pool(std::string_view wanted) const {

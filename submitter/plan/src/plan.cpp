@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "container.hpp"
 #include "fit.hpp"
 #include "limits.hpp"
 #include "project.hpp"
@@ -121,12 +122,16 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
         found.report(fit.error());
     }
     found.append(check_limits(config, plan));
+    Diagnostics of_container;
+    plan.container = plan_container(config, site, plan, of_container);
+    if (of_container.has_errors()) found.append(of_container);
     if (found.has_errors()) return found;
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
     if (auto const taken = take_lanes(plan, config); !taken) return Diagnostics(taken.error());
     plan.warnings = check_now(config, plan);
+    plan.warnings.append(of_container);
     return plan;
 }
 

@@ -2,7 +2,6 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launchers/mpi.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
@@ -151,16 +150,6 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
         BOOST_TEST((trial.hparams == draw.hyperparameters));
         BOOST_TEST(trial.trial_seed == draw.seed);
     }
-}
-
-BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
-    using launchers::plan_mpi;
-    auto const plan =
-        must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, {"n[0-1]", "4(x2)", 0}, {}, "/opt/w"));
-    check_golden("mpirun.txt", join(plan.argv, "\n") + "\n");
-    BOOST_TEST(plan.environment.find("SLURM_TASKS_PER_NODE").value() == "4(x2)");
-    BOOST_TEST(must(plan_mpi({"./train"}, {"n[0-1]", "4(x2)", 1}, {}, "/opt/w")).argv.empty());
-    BOOST_TEST((must_fail(plan_mpi({"--mca", "--"}, {"n0", "4", 0}, {}, "/w")).code == codes::usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

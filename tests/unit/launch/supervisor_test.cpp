@@ -1,5 +1,6 @@
 // The supervisor with a Slurm that we play, and steps that are real processes.
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
@@ -396,6 +397,23 @@ BOOST_AUTO_TEST_CASE(the_assignment_is_what_slurm_says_of_a_batch_job) {
     BOOST_TEST(slurm::to_string(a.job) == "123_0");
     BOOST_TEST(a.incarnation.restart_count == 3u);
     BOOST_TEST(a.cpus_per_node == 6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_container_is_begun_below_the_wrapper_and_by_srun_where_pyxis_makes_it, Fixture) {
+    auto a = assignment();
+    a.spec.launch = Launch::node;
+    a.spec.container = ContainerSpec{};
+    a.spec.container->runtime = ContainerRuntime::podman;
+    auto const podman = make_step_request(a, "/opt/bin/det-wrap-rank");
+    BOOST_TEST(join(podman.command, " ") ==
+               "/opt/bin/det-wrap-rank --node /opt/bin/det-launch contain sh -c ./train 'a b'");
+    a.spec.container->runtime = ContainerRuntime::pyxis;
+    a.spec.container->image = "ubuntu";
+    auto const line = join(slurm::render_srun(make_step_request(a, "/opt/bin/det-wrap-rank")), " ");
+    BOOST_TEST(line.find(" --container-image=ubuntu --container-mounts=/tmp:/tmp,/opt/bin:/opt/bin:ro,") !=
+                   std::string::npos,
+               line);
+    BOOST_TEST(line.find("contain sh") == std::string::npos, line);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -118,6 +118,19 @@ BOOST_AUTO_TEST_CASE(a_document_with_a_hole_is_damaged_not_a_crash) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_spec_may_have_a_container) {
+    auto spec = example_spec();
+    spec.container = ContainerSpec{ContainerRuntime::podman,
+                                   "ubuntu",
+                                   {{"/a", "/b", true, "rshared"}},
+                                   {{"/dev/x", "/dev/y", "r"}},
+                                   4096,
+                                   true,
+                                   {"SYS_PTRACE"},
+                                   {"CHOWN"}};
+    BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
+}
+
 BOOST_AUTO_TEST_CASE(event_names_carry_number_and_kind) {
     BOOST_TEST(to_string(EventName{12, "created"}) == "12-created.json");
     BOOST_TEST((parse_event_name("12-created.json") == EventName{12, "created"}));

@@ -108,7 +108,7 @@ void Lane::clear_step() {
 }
 
 Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
-    run_->exit_code = exit_code;
+    run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     auto facts = gather_facts();
     facts.job = job;
     facts.slurm_answered = slurm_answered;

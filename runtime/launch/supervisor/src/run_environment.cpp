@@ -1,3 +1,5 @@
+#include <det/containers/container_call.hpp>
+#include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/step_run.hpp>
@@ -24,6 +26,19 @@ void set_json(Environment& environment, char const* name, Json const& json) {
     auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     environment.unset(name);
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
+}
+
+/// pyxis begins the container before anything of ours is run: srun is told.
+std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
+    containers::ContainerCall call;
+    call.container = *spec.container;
+    call.directories = {spec.root, spec.checkpoint_path};
+    call.programs = programs;
+    call.libraries = own_libraries();
+    for (auto const& variable : spec.environment_variables) {
+        call.user_variables.push_back(variable.substr(0, variable.find('=')));
+    }
+    return containers::render_pyxis_options(call, "/tmp");
 }
 
 }  // namespace
@@ -99,6 +114,11 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     if (spec.spare_nodes > 0) request.hosts = run.hosts;
     request.command = {wrap_rank};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
+    if (spec.container && spec.container->runtime == ContainerRuntime::pyxis) {
+        request.options = pyxis_options(spec, wrap_rank.parent_path());
+    } else if (spec.container) {
+        request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
+    }
     request.command.insert(request.command.end(), spec.entrypoint.begin(), spec.entrypoint.end());
     return request;
 }

@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/supervisor/run_record.hpp>
@@ -53,6 +54,11 @@ Status RunRecord::ask_to_stop(lifecycle::Asked why) {
 bool RunRecord::was_acknowledged() const {
     return any_report(
         layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });
+}
+
+std::optional<int> RunRecord::first_failure() const {
+    auto const text = read_file(layout_.first_failure());
+    return text ? parse_integer<int>(trim(*text)) : std::nullopt;
 }
 
 bool RunRecord::has_successor() const {

@@ -2,11 +2,11 @@
 // node.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/foundation/process.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/wrap_rank/wrapper.hpp>
 
-#include <csignal>
 #include <exception>
 #include <iostream>
 #include <sys/resource.h>
@@ -23,12 +23,7 @@ int end_as(det::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
         rlimit const no_core{0, 0};  // the command has left its own
         ::setrlimit(RLIMIT_CORE, &no_core);
-        ::signal(end.signal, SIG_DFL);
-        sigset_t set;
-        ::sigemptyset(&set);
-        ::sigaddset(&set, end.signal);
-        ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-        ::raise(end.signal);
+        det::end_by_signal(end.signal);
     }
     return end.exit_code;
 }

@@ -96,7 +96,8 @@ void require_pools_of_different_names(yaml::Node const& pools, Path const& path,
 
 constexpr std::string_view slot_words[] = {"cpu", "cuda", "rocm"};
 constexpr std::string_view scheduler_words[] = {"priority", "fair_share"};
-constexpr std::string_view runtime_words[] = {"none", "apptainer", "singularity", "podman", "enroot"};
+constexpr std::string_view runtime_words[] = {"none",   "apptainer", "singularity",
+                                              "podman", "enroot",    "pyxis"};
 constinit Type const slot_type = choice_of(slot_words);
 constinit Type const scheduler = choice_of(scheduler_words);
 constinit Type const container_runtime = choice_of(runtime_words);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace det {
 
@@ -10,6 +11,8 @@ namespace det {
 std::filesystem::path own_executable();
 /// A program of ours, beside this one.
 std::filesystem::path sibling_program(std::string_view name);
+/// The libraries that it runs with, but for the C library.
+std::vector<std::filesystem::path> own_libraries();
 /// What is shipped with the programs (templates ...): <prefix>/share/det for <prefix>/bin.
 std::filesystem::path shared_data();
 

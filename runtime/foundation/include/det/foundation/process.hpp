@@ -63,6 +63,9 @@ private:
 /// Becomes the program, looked up in PATH; returns only where that is not possible.
 Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
 
+/// Ends this process by the signal, whatever was arranged for it: for those who stand for another process.
+void end_by_signal(int number);
+
 /// The exit code that shells use for what waitpid returned.
 int exit_code_of_wait_status(int wait_status);
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/clock.hpp>
+#include <det/protocol/container.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/ids.hpp>
 #include <det/protocol/launch.hpp>
@@ -64,6 +65,7 @@ struct ExperimentSpec {
     std::vector<std::string> entrypoint;  // argv; a string of the configuration is {"sh", "-c", it}
     std::vector<std::string> environment_variables;  // NAME=VALUE, later ones win
     std::optional<ContextSpec> context;
+    std::optional<ContainerSpec> container = {};  // that the entrypoint runs in
     SearcherSpec searcher;
     Json hyperparameters = Json::object();  // as configured; each trial's own are drawn from them
     std::uint32_t experiment_seed = 0;

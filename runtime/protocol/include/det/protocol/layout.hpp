@@ -33,6 +33,9 @@ public:
     std::filesystem::path journal() const { return run_ / "journal"; }
     /// There once the supervisor wants the ranks to save their work and stop: why, in one word.
     std::filesystem::path asked() const { return run_ / "asked"; }
+    /// How the first of its ranks failed, by whoever saw it first: Slurm knows only the highest exit code of
+    /// all nodes.
+    std::filesystem::path first_failure() const { return run_ / "first_failure"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }

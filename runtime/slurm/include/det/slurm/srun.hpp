@@ -21,6 +21,7 @@ struct StepRequest {
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
+    std::vector<std::string> options = {};  // of other plugins
     std::string name = {};                // of the step; empty: the command's
     std::optional<StepShare> share = {};  // nothing: whole nodes
     std::string hosts = {};               // some of the job's nodes, compressed; empty: all of them
@@ -28,5 +29,16 @@ struct StepRequest {
 
 /// The srun command line.
 std::vector<std::string> render_srun(StepRequest const& request);
+
+/// One command on each of some nodes of a job that is running, beside whatever runs there.
+struct CommandOnNodes {
+    std::vector<std::string> nodes;
+    std::string directory;  // to begin in; empty: ours
+    int cpus = 1;
+    int gpus = 0;
+    bool has_input = true;  // ours; else none
+    std::vector<std::string> command;
+};
+std::vector<std::string> render_srun(CommandOnNodes const& request);
 
 }  // namespace det::slurm

@@ -15,6 +15,9 @@ public:
     /// The process gets a signal mask with TERM, INT, HUP and USR2 blocked: a notice to the job must not end
     /// the step before its ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
+    /// The same, but the step ends when this process does, however it ends. For a srun that one INT ends.
+    static Result<StepProcess> start_tied(std::vector<std::string> const& argv,
+                                          Environment const& environment);
 
     StepProcess(StepProcess&& other) noexcept;
     StepProcess& operator=(StepProcess&&) = delete;
@@ -29,6 +32,7 @@ public:
     void signal(int number);
 
 private:
+    static Result<StepProcess> watch(pid_t pid);
     StepProcess(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
 
     pid_t pid_ = -1;

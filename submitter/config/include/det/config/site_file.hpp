@@ -1,5 +1,6 @@
 #pragma once
 #include <det/config/layers.hpp>
+#include <det/protocol/container.hpp>
 #include <det/protocol/launch.hpp>
 
 #include <optional>
@@ -10,10 +11,10 @@ namespace det::config {
 
 /// Who is served first: the order that the site has set Slurm up for.
 enum class Scheduler { priority, fair_share };
-enum class ContainerRuntime { none, apptainer, singularity, podman, enroot };
+using det::ContainerRuntime;
 
 std::string_view to_string(Scheduler scheduler);
-std::string_view to_string(ContainerRuntime runtime);
+using det::to_string;
 
 /// What one trial may have in a pool.
 struct PoolLimits {

@@ -18,10 +18,11 @@ struct SubmissionPlan {
     int nodes_max = 0;              // that a job of this user may have of them
     std::string wckey;              // empty: none
     std::string time_limit;         // empty: as the user or Slurm says
-    Diagnostics warnings;           // what can't run now, but will
+    Diagnostics warnings;           // what can't run now, but will; what has no effect
     TrialShape shape;               // of each trial
     std::uint32_t lanes = 1;        // trials that share the node of a job
     std::uint32_t spare_nodes = 0;  // of a job, beyond those of a trial
+    std::optional<ContainerSpec> container = {};  // that they run in
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     std::vector<std::string> sbatch_args;  // the user's own, behind ours

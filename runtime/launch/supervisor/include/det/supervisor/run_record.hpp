@@ -22,6 +22,8 @@ public:
     Status ask_to_stop(lifecycle::Asked why);
 
     bool was_acknowledged() const;
+    /// The exit code that a launcher saw first, if one did.
+    std::optional<int> first_failure() const;
     bool has_successor() const;
     /// It committed a checkpoint of a higher step than it began with.
     bool has_progressed(std::uint64_t steps_before) const;

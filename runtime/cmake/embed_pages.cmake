@@ -1,4 +1,5 @@
-# Writes the pages of PAGES as strings into OUTPUT: cmake -DPAGES=a.md;b.md -DOUTPUT=pages.cpp -P embed_pages.cmake
+# Writes the pages of PAGES as strings into OUTPUT, with NAMESPACE::find_page as HEADER declares it:
+# cmake -DPAGES=a.md;b.md -DNAMESPACE=det::cli -DHEADER=pages.hpp -DOUTPUT=pages.cpp -P embed_pages.cmake
 set(rows "")
 foreach(page IN LISTS PAGES)
   get_filename_component(name "${page}" NAME_WE)
@@ -6,9 +7,9 @@ foreach(page IN LISTS PAGES)
   string(APPEND rows "    {\"${name}\", R\"page(${text})page\"},\n")
 endforeach()
 file(WRITE "${OUTPUT}" "// Made from the pages beside the commands' sources.
-#include \"pages.hpp\"
+#include \"${HEADER}\"
 
-namespace det::cli {
+namespace ${NAMESPACE} {
 namespace {
 
 struct Page {
@@ -26,5 +27,5 @@ std::string_view find_page(std::string_view name) {
     return {};
 }
 
-}  // namespace det::cli
+}  // namespace ${NAMESPACE}
 ")

@@ -1,0 +1,90 @@
+#include "contain.hpp"
+
+#include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/cluster_info.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/protocol/task_identity.hpp>
+
+namespace det {
+namespace {
+
+namespace fs = std::filesystem;
+using containers::ContainerCall;
+
+/// Runtimes without privileges can't make the places that they bind to.
+Status make_places(ContainerCall const& call) {
+    DET_TRY(make_directories(call.run_dir / containers::programs_folder));
+    DET_TRY(make_directories(call.run_dir / containers::libraries_folder));
+    for (auto const& library : call.libraries) {
+        auto const place = call.run_dir / containers::libraries_folder / library.filename();
+        if (!path_exists(place)) DET_TRY(write_file(place, ""));
+    }
+    return Ok{};
+}
+
+/// registry_auth of the configuration, with what was masked in it.
+Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
+    auto const in = [](Json const& document) {
+        auto const environment = document.value("environment", Json::object());
+        auto const auth = environment.is_object() ? environment.value("registry_auth", Json()) : Json();
+        return auth.is_object() ? auth : Json::object();
+    };
+    auto auth = in(spec.config);
+    auto const text = read_file(ExperimentLayout(experiment).secrets());
+    if (text) auth.update(in(Json::parse(*text, nullptr, false)));
+    return auth;
+}
+
+Result<bool> write_credentials(ContainerCall const& call, ExperimentSpec const& spec,
+                               fs::path const& experiment) {
+    auto const auth = registry_auth(spec, experiment);
+    if (auth.empty()) return false;
+    auto const file = containers::render_credentials(call.container.runtime, auth);
+    if (!file) return false;
+    auto const folder = call.run_dir / containers::registry_folder;
+    DET_TRY(make_directory(folder));
+    DET_TRY(write_file(folder / file->name, file->text, 0600));
+    return true;
+}
+
+std::vector<std::string> names_of(std::vector<std::string> const& variables) {
+    std::vector<std::string> names;
+    for (auto const& variable : variables) names.push_back(variable.substr(0, variable.find('=')));
+    return names;
+}
+
+}  // namespace
+
+Result<containers::ContainerProcess> prepare_container(std::vector<std::string> const& command,
+                                                       Environment const& environment,
+                                                       fs::path const& programs) {
+    auto const run_dir = environment.find_non_empty(variables::run_dir);
+    if (!run_dir)
+        return Error{codes::not_in_slurm, "DET_RUN_DIR is not set: this is no run of an experiment"};
+    DET_TRY_ASSIGN(auto const text, read_file(fs::path(*run_dir) / info_files::directory / info_files::spec));
+    DET_TRY_ASSIGN(auto const spec, parse_spec(text));
+    if (!spec.container) return containers::ContainerProcess{command, environment};
+
+    ContainerCall call;
+    call.container = *spec.container;
+    call.slot_type = spec.shape.slot_type;
+    call.run_dir = *run_dir;
+    call.directories = {spec.root};
+    if (!spec.checkpoint_path.empty() && !spec.checkpoint_path.starts_with(spec.root + "/")) {
+        call.directories.emplace_back(spec.checkpoint_path);
+        DET_TRY(make_directories(spec.checkpoint_path));
+    }
+    call.programs = programs;
+    call.libraries = own_libraries();
+    call.user_variables = names_of(spec.environment_variables);
+    call.command = command;
+    call.environment = environment;
+    DET_TRY(make_places(call));
+    DET_TRY_ASSIGN(call.has_credentials,
+                   write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
+    return containers::render_container(call);
+}
+
+}  // namespace det

@@ -1,0 +1,53 @@
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+
+#include "arguments.hpp"
+#include "ground.hpp"
+
+namespace det::launchers {
+
+bool needs_redirects(std::string_view versions) {
+    auto const words = split(trim(versions), ' ');  // "3 11 1.13.1"
+    if (words.size() != 3) return false;
+    auto const minor = parse_integer<int>(words[1]);
+    return words[0] == "3" && minor && *minor >= 11 && words[2].starts_with("1.");
+}
+
+Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& arguments, Ground ground) {
+    DET_TRY_ASSIGN(auto const parts, split_arguments("torch_distributed", arguments));
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
+    DET_TRY_ASSIGN(auto const port, meeting_port(ground.environment));
+    std::vector<std::string> argv{"python3",
+                                  "-m",
+                                  "torch.distributed.run",
+                                  "--nnodes",
+                                  std::to_string(nodes.hosts.size()),
+                                  "--nproc_per_node",
+                                  std::to_string(nodes.own_slots()),
+                                  "--node_rank",
+                                  std::to_string(nodes.own),
+                                  "--max_restarts",
+                                  "0",
+                                  "--master_addr",
+                                  nodes.is_single() ? "localhost" : nodes.hosts.front(),
+                                  "--master_port",
+                                  std::to_string(port),
+                                  "--no_python"};
+    if (ground.torch_needs_redirects) {
+        argv.insert(argv.end(), {"--redirects", "9:1", "--tee", "9:1"});
+    }
+    argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
+    auto const rank = watched_rank(ground, "RANK", parts.command);
+    argv.insert(argv.end(), rank.begin(), rank.end());
+
+    auto& environment = ground.environment;
+    environment.set("USE_TORCH_DISTRIBUTED", "True");
+    environment.set("DET_CHIEF_IP", nodes.hosts.front());
+    LaunchPlan plan;
+    plan.processes.push_back({std::move(argv), std::move(environment)});
+    if (nodes.is_chief()) plan.port = port;
+    return plan;
+}
+
+}  // namespace det::launchers

@@ -1,0 +1,48 @@
+#pragma once
+#include <det/protocol/document.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det {
+
+/// What runs images on the nodes of a pool.
+enum class ContainerRuntime { none, apptainer, singularity, podman, enroot, pyxis };
+std::string_view to_string(ContainerRuntime runtime);
+std::optional<ContainerRuntime> parse_container_runtime(std::string_view text);
+
+struct ContainerMount {
+    std::string host_path;
+    std::string container_path;  // absolute
+    bool read_only = false;
+    std::string propagation = "rprivate";
+    friend bool operator==(ContainerMount const&, ContainerMount const&) = default;
+};
+
+struct ContainerDevice {
+    std::string host_path;
+    std::string container_path;
+    std::string mode = "mrw";
+    friend bool operator==(ContainerDevice const&, ContainerDevice const&) = default;
+};
+
+/// The container that an experiment's entrypoint runs in.
+struct ContainerSpec {
+    ContainerRuntime runtime = ContainerRuntime::none;
+    std::string image;  // in the runtime's own words
+    std::vector<ContainerMount> mounts;
+    std::vector<ContainerDevice> devices;
+    std::uint64_t shm_size_bytes = 0;  // 0: as the runtime has it
+    bool pulls_always = false;
+    std::vector<std::string> add_capabilities, drop_capabilities;
+    friend bool operator==(ContainerSpec const&, ContainerSpec const&) = default;
+};
+
+Json container_to_json(ContainerSpec const& container);
+/// Nothing for null. Throws Json's exceptions, as decode_json wants it.
+std::optional<ContainerSpec> container_from_json(Json const& json);
+
+}  // namespace det

@@ -1,0 +1,123 @@
+#include "container.hpp"
+
+#include <det/containers/container_call.hpp>
+
+#include <fmt/format.h>
+
+#include "fit.hpp"
+
+namespace det::plan {
+namespace {
+
+using config::ExperimentConfig;
+
+constexpr std::string_view image_path = "environment.image";
+constexpr std::string_view work_inside = "/run/determined/work/";
+
+std::optional<std::string> image_of(ExperimentConfig const& config, SlotType type) {
+    auto const& image = config.environment.image;
+    return type == SlotType::cuda ? image.cuda : type == SlotType::rocm ? image.rocm : image.cpu;
+}
+
+std::optional<SourceSpan> place_of_image(ExperimentConfig const& config, SlotType type) {
+    auto const of_kind = config.where(fmt::format("{}.{}", image_path, to_string(type)));
+    return of_kind ? of_kind : config.where(image_path);
+}
+
+/// A section that acts on containers only.
+struct ContainerKey {
+    std::string_view path;
+    bool is_used;
+};
+std::vector<ContainerKey> container_keys(ExperimentConfig const& config) {
+    return {{"bind_mounts", !config.bind_mounts.empty()},
+            {"resources.devices", !config.resources.devices.empty()},
+            {"resources.shm_size", config.resources.shm_size_bytes.has_value()},
+            {"environment.registry_auth", config.environment.registry_auth.has_value()},
+            {"environment.add_capabilities", !config.environment.add_capabilities.empty()},
+            {"environment.drop_capabilities", !config.environment.drop_capabilities.empty()}};
+}
+
+/// Which of them a runtime acts on.
+bool can(ContainerRuntime runtime, std::string_view path) {
+    if (path == "bind_mounts" || runtime == ContainerRuntime::podman) return true;
+    return runtime == ContainerRuntime::apptainer && path.starts_with("environment.");
+}
+
+void warn_of_unused(ExperimentConfig const& config, bool has_container, ContainerRuntime runtime,
+                    Diagnostics& found) {
+    for (auto const& [path, is_used] : container_keys(config)) {
+        if (!is_used || (has_container && can(runtime, path))) continue;
+        auto const why = has_container ? fmt::format("{} does not act on it", to_string(runtime))
+                                       : std::string("the experiment runs in no container");
+        found.warn(
+            at(config, path, Error{codes::not_supported, fmt::format("{} has no effect: {}", path, why)}));
+    }
+}
+
+void check_path(ExperimentConfig const& config, std::string_view key, std::string const& path,
+                Diagnostics& found) {
+    if (path.find_first_of(":,") == std::string::npos) return;
+    found.report(
+        at(config, key,
+           Error{codes::bad_value, fmt::format("'{}' can't be bound: it has a ':' or a ',' in it", path),
+                 "bind it under another name, or a directory above it"}));
+}
+
+ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime runtime,
+                             std::string const& image, Diagnostics& found) {
+    ContainerSpec container;
+    container.runtime = runtime;
+    container.image = containers::resolve_image(runtime, image);
+    for (auto const& mount : config.bind_mounts) {
+        check_path(config, "bind_mounts", mount.host_path, found);
+        check_path(config, "bind_mounts", mount.container_path, found);
+        bool const is_absolute = mount.container_path.starts_with('/');
+        container.mounts.push_back(
+            {mount.host_path, (is_absolute ? "" : std::string(work_inside)) + mount.container_path,
+             mount.read_only, mount.propagation.empty() ? "rprivate" : mount.propagation});
+    }
+    for (auto const& device : config.resources.devices) {
+        container.devices.push_back({device.host_path, device.container_path, device.mode});
+    }
+    container.shm_size_bytes = static_cast<std::uint64_t>(config.resources.shm_size_bytes.value_or(0));
+    container.pulls_always = config.environment.force_pull_image;
+    container.add_capabilities = config.environment.add_capabilities;
+    container.drop_capabilities = config.environment.drop_capabilities;
+    return container;
+}
+
+}  // namespace
+
+std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site::Site const& site,
+                                            SubmissionPlan const& plan, Diagnostics& found) {
+    auto const runtime = plan.pool.container_runtime;
+    auto const image = image_of(config, plan.shape.slot_type);
+    bool const has_container = image && runtime != ContainerRuntime::none;
+    warn_of_unused(config, has_container, runtime, found);
+    if (!image) return std::nullopt;
+    auto const place = place_of_image(config, plan.shape.slot_type);
+    auto const refuse = [&](std::string message, std::string hint) {
+        Error error{codes::not_supported, std::move(message), std::move(hint)};
+        error.where = place;
+        return error;
+    };
+    if (image->starts_with('-') || image->empty()) {
+        found.report(refuse(fmt::format("'{}' is no image", *image), "name an image"));
+        return std::nullopt;
+    }
+    if (has_container) return make_container(config, runtime, *image, found);
+    bool const is_default = place && !site.file.empty() && place->file == site.file;
+    if (is_default) {
+        found.warn(refuse(fmt::format("the site's image '{}' is not used: pool '{}' runs no containers",
+                                      *image, plan.pool.name),
+                          ""));
+    } else {
+        found.report(refuse(
+            fmt::format("pool '{}' runs no containers, so image '{}' can't be used", plan.pool.name, *image),
+            "leave environment.image out, or use a pool that has a container_runtime"));
+    }
+    return std::nullopt;
+}
+
+}  // namespace det::plan

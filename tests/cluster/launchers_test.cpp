@@ -1,0 +1,173 @@
+// Every launcher on a real Slurm: 16 ranks on 4 nodes, with the plugin and without, and how a failing rank
+// ends them.
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "check_result.hpp"
+#include "loopback_cluster.hpp"
+
+using namespace det;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Plugin = LoopbackOptions::Plugin;
+constexpr int ranks = 16;
+
+LoopbackOptions four_nodes(Plugin plugin) {
+    LoopbackOptions options;
+    options.nodes = 4;
+    options.plugin = plugin;
+    return options;
+}
+
+/// Where horovodrun and deepspeed are stand-ins that start what they are told to, by ssh and pdsh.
+class LauncherCluster : public LoopbackCluster {
+public:
+    explicit LauncherCluster(Plugin plugin) : LoopbackCluster(four_nodes(plugin)) {
+        fs::copy(DET_SOURCE_DIR "/tests/support/launchers", home() / "bin");
+        for (auto const* folder : {"/bin", "/bin/horovodrun", "/bin/deepspeed", "/bin/torch_sum.py"}) {
+            fs::permissions(home().string() + folder, fs::perms(0755));
+        }
+        shell(
+            "mkdir code && cp bin/torch_sum.py code && cat > base.yaml <<'EOF'\n"
+            "name: launchers\nentrypoint: 'true'\nmax_restarts: 0\n"
+            "searcher: {name: single, metric: loss}\nresources: {slots_per_trial: 16}\nEOF");
+    }
+
+    int create(std::string const& entrypoint, std::string const& more = "") const {
+        auto const answer = shell(fmt::format(
+            "PATH=$HOME/bin:$PATH det-submit experiment create base.yaml code --json {} --config {}", more,
+            quote_for_shell("entrypoint=" + entrypoint)));
+        return nlohmann::json::parse(answer)["id"].get<int>();
+    }
+    /// The exit code of its run.
+    int finish(int experiment) const {
+        auto const waited =
+            login("researcher",
+                  {"det-submit", "experiment", "wait", std::to_string(experiment), "--timeout", "150"},
+                  std::chrono::seconds(160));
+        auto const described =
+            nlohmann::json::parse(shell(fmt::format("det-submit experiment describe {} --json", experiment)));
+        auto const run = described["trials"][0]["runs"][0];
+        BOOST_REQUIRE_MESSAGE(run["exit_code"].is_number(), waited.err << logs(experiment));
+        return run["exit_code"].get<int>();
+    }
+    std::string logs(int experiment) const {
+        return shell(fmt::format("det-submit trial logs {} | sed 's/^[^ ]* //'", experiment));
+    }
+};
+
+/// "[rank=5] I am 5 on n1" of all of them, once each.
+void check_every_rank_is_there(std::string const& logs, std::string const& more) {
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto const line = fmt::format("[rank={0}] I am {0} on n{1}{2}\n", rank, rank / 4, more);
+        auto const found = logs.find("\n" + line);
+        bool const is_there = found != std::string::npos || logs.starts_with(line);
+        BOOST_TEST(is_there, "no '" << line << "' in\n" << logs);
+        if (!is_there) return;
+    }
+}
+
+struct Launcher {
+    std::string name;  // "" for processes of our own
+    std::string rank_variable;
+};
+std::vector<Launcher> const launchers{{"", "RANK"},
+                                      {"torch_distributed", "RANK"},
+                                      {"horovod", "HOROVOD_RANK"},
+                                      {"deepspeed", "RANK"},
+                                      {"mpi", "OMPI_COMM_WORLD_RANK"}};
+
+/// A command of that launcher in which $R is the rank.
+std::string entrypoint(Launcher const& launcher, std::string script) {
+    for (auto at = script.find("$R"); at != std::string::npos; at = script.find("$R", at + 2)) {
+        script.replace(at, 2, "$" + launcher.rank_variable);
+    }
+    return fmt::format("det-launch {} sh -c '{}'", launcher.name, script);
+}
+
+void check_all_start(LauncherCluster const& cluster) {
+    std::vector<int> experiments;
+    for (auto const& launcher : launchers) {
+        experiments.push_back(cluster.create(entrypoint(launcher, "echo I am $R on $(hostname)")));
+    }
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+        BOOST_TEST_CONTEXT("launcher '" << launchers[i].name << "'") {
+            BOOST_TEST(cluster.finish(experiments[i]) == 0);
+            check_every_rank_is_there(cluster.logs(experiments[i]), "");
+        }
+    }
+}
+
+void check_failures_end_all(LauncherCluster const& cluster) {
+    std::vector<int> experiments;
+    for (auto const& launcher : launchers) {
+        experiments.push_back(
+            cluster.create(entrypoint(launcher, "if [ $R = 6 ]; then exit 3; fi; sleep 1000")));
+    }
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+        BOOST_TEST_CONTEXT("launcher '" << launchers[i].name << "'") {
+            BOOST_TEST(cluster.finish(experiments[i]) == 3, cluster.logs(experiments[i]));
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(launchers_on_a_cluster)
+
+BOOST_AUTO_TEST_CASE(each_starts_sixteen_ranks_and_one_that_fails_ends_them_with_its_code) {
+    LauncherCluster const cluster(Plugin::when_built);
+    check_all_start(cluster);
+    check_failures_end_all(cluster);
+}
+
+BOOST_AUTO_TEST_CASE(each_starts_sixteen_ranks_without_the_plugin_and_torch_finds_its_peers) {
+    LauncherCluster const cluster(Plugin::off);
+    check_all_start(cluster);
+    auto const torch = cluster.create("det-launch torch_distributed /usr/bin/python3 torch_sum.py");
+    BOOST_TEST(cluster.finish(torch) == 0);
+    check_every_rank_is_there(cluster.logs(torch), ", all are 120");
+
+    // A rank that is killed takes the others with it, soon.
+    auto const killed = cluster.create(entrypoint(launchers[1], "[ $R = 9 ] && kill -9 $$; sleep 1000"));
+    BOOST_TEST(cluster.finish(killed) == 137);
+}
+
+BOOST_AUTO_TEST_CASE(det_rsh_is_an_ssh_inside_a_job) {
+    LauncherCluster const cluster(Plugin::off);
+    auto const job = [&](std::string const& script) {
+        return cluster.shell("cat > job.sh <<'EOF'\n#!/bin/bash\n" + script +
+                             "\nEOF\nsbatch -W -N2 --exclusive -o out job.sh || echo failed; cat out");
+    };
+    BOOST_TEST(job("det-rsh -o BatchMode=yes me@n1 -p 22 'hostname; echo $X' 'two  words'; echo in | det-rsh "
+                   "n1 cat\n"
+                   "det-rsh n1 exit 7; echo $?; det-rsh nowhere true; echo $?\n"
+                   "mpirun -np 2 --map-by node --mca plm rsh --mca plm_rsh_agent det-rsh hostname | sort")
+                   .find("n1\n two  words") != std::string::npos);
+    auto const said = cluster.shell("cat out");
+    for (auto const* part : {"\nin\n7\n", "'nowhere' is no node of this job", "\n255\n", "n0\nn1"}) {
+        BOOST_TEST(said.find(part) != std::string::npos, said);
+    }
+    // However it ends, nothing of it stays on the other node.
+    auto const left =
+        job("for signal in TERM KILL; do\n"
+            "  det-rsh n1 'echo $$ >pid.new; mv pid.new pid; sleep 1000' & rsh=$!\n"
+            "  while [ ! -e pid ]; do sleep 0.05; done\n"
+            "  kill -$signal $rsh\n"
+            "  for ((i = 0; i < 200; i++)); do det-rsh n1 \"kill -0 $(<pid)\" 2>/dev/null || break; done\n"
+            "  echo $signal after $i; rm pid\n"
+            "done");
+    for (auto const* signal : {"TERM", "KILL"}) {
+        BOOST_TEST(left.find(fmt::format("{} after ", signal)) != std::string::npos, left);
+        BOOST_TEST(left.find(fmt::format("{} after 200", signal)) == std::string::npos, left);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

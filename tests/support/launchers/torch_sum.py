@@ -1,0 +1,10 @@
+# A trainer that needs its peers: all ranks add up their numbers.
+import socket
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+total = torch.ones(1) * dist.get_rank()
+dist.all_reduce(total)
+print(f"I am {dist.get_rank()} on {socket.gethostname()}, all are {int(total.item())}", flush=True)

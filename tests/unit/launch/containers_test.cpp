@@ -1,0 +1,109 @@
+// The command lines of container runtimes, as golden files, one word a line.
+#include <det/containers/container_call.hpp>
+#include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::containers;
+
+namespace {
+
+ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
+    ContainerCall call;
+    call.container.runtime = runtime;
+    call.container.image = resolve_image(runtime, image);
+    call.container.mounts = {{"/data/set", "/data", true, "rprivate"},
+                             {"/scratch/x", "/run/determined/work/x"}};
+    call.container.devices = {{"/dev/fuse", "/dev/fuse", "mrw"}};
+    call.container.shm_size_bytes = 4096;
+    call.container.pulls_always = true;
+    call.container.add_capabilities = {"SYS_PTRACE"};
+    call.slot_type = SlotType::cuda;
+    call.run_dir = "/tmp/det-7/run";
+    call.directories = {"/shared/det"};
+    call.programs = "/opt/det/bin";
+    call.libraries = {"/lib/x86_64-linux-gnu/libfmt.so.9"};
+    call.has_credentials = true;
+    call.user_variables = {"LR", "ABSENT"};
+    call.command = {"sh", "-c", "python3 train.py"};
+    call.environment = Environment({{"DET_RUN_DIR", "/tmp/det-7/run"},
+                                    {"DET_TRIAL_ID", "7"},
+                                    {"HOME", "/home/me"},
+                                    {"LR", "a secret value"},
+                                    {"PATH", "/usr/bin"},
+                                    {"RANK", "3"},
+                                    {"SLURM_JOB_ID", "12"}});
+    return call;
+}
+
+std::string words(std::vector<std::string> const& argv) { return join(argv, "\n") + "\n"; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(containers_test)
+
+BOOST_AUTO_TEST_CASE(each_runtime_is_told_all_that_it_acts_on) {
+    auto const podman = render_container(call_of(ContainerRuntime::podman, "ubuntu:22.04"));
+    check_golden("launch/podman.txt", words(podman.argv));
+    check_golden("launch/apptainer.txt",
+                 words(render_container(call_of(ContainerRuntime::apptainer, "ubuntu:22.04")).argv));
+    check_golden("launch/enroot.txt",
+                 words(render_container(call_of(ContainerRuntime::enroot, "nvcr.io/x/pytorch:24.01")).argv));
+    check_golden("launch/pyxis.txt",
+                 words(render_pyxis_options(call_of(ContainerRuntime::pyxis, "ubuntu"), "/tmp")));
+}
+
+BOOST_AUTO_TEST_CASE(no_value_of_a_variable_is_in_a_command_line) {
+    for (auto const runtime : {ContainerRuntime::podman, ContainerRuntime::apptainer,
+                               ContainerRuntime::singularity, ContainerRuntime::enroot}) {
+        auto const process = render_container(call_of(runtime, "x"));
+        BOOST_TEST(words(process.argv).find("a secret value") == std::string::npos);
+        BOOST_TEST(process.environment.find("DET_RUN_DIR").value() == "/run/determined");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(apptainer_gives_the_users_variables_precedence_over_the_images) {
+    auto const process = render_container(call_of(ContainerRuntime::apptainer, "x"));
+    BOOST_TEST(process.environment.find("APPTAINERENV_LR").value() == "a secret value");
+    BOOST_TEST(process.environment.find("APPTAINER_CONFIGDIR").value() == "/tmp/det-7/run/registry");
+    auto const other = render_container(call_of(ContainerRuntime::singularity, "x"));
+    BOOST_TEST(other.environment.find("SINGULARITYENV_LR").value() == "a secret value");
+    BOOST_TEST(other.argv[0] == "singularity");
+}
+
+BOOST_AUTO_TEST_CASE(images_are_named_in_the_words_of_their_runtime) {
+    struct Case {
+        ContainerRuntime runtime;
+        std::string image, resolved;
+    };
+    std::vector<Case> const cases{
+        {ContainerRuntime::apptainer, "/images/a.sif", "/images/a.sif"},
+        {ContainerRuntime::apptainer, "ubuntu:22.04", "docker://ubuntu:22.04"},
+        {ContainerRuntime::apptainer, "oras://r/x", "oras://r/x"},
+        {ContainerRuntime::singularity, "library://x", "library://x"},
+        {ContainerRuntime::podman, "ubuntu:22.04", "ubuntu:22.04"},
+        {ContainerRuntime::podman, "docker-archive:/x.tar", "docker-archive:/x.tar"},
+        {ContainerRuntime::enroot, "determinedai/env:cuda-1", "determinedai+env+cuda-1"},
+        {ContainerRuntime::pyxis, "nvcr.io#x:1", "nvcr.io#x:1"},
+    };
+    for (auto const& [runtime, image, resolved] : cases)
+        BOOST_TEST(resolve_image(runtime, image) == resolved);
+}
+
+BOOST_AUTO_TEST_CASE(credentials_are_a_file_in_the_runtimes_form) {
+    auto const auth = Json::parse(R"({"username": "me", "password": "a:b"})");
+    auto const podman = render_credentials(ContainerRuntime::podman, auth).value();
+    BOOST_TEST(podman.name == "auth.json");
+    BOOST_TEST(podman.text == "{\"auths\":{\"docker.io\":{\"auth\":\"bWU6YTpi\"}}}\n");
+    auto const token = Json::parse(R"({"identitytoken": "t", "serveraddress": "r.example"})");
+    auto const apptainer = render_credentials(ContainerRuntime::apptainer, token).value();
+    BOOST_TEST(apptainer.name == "docker-config.json");
+    BOOST_TEST(apptainer.text == "{\"auths\":{\"r.example\":{\"identitytoken\":\"t\"}}}\n");
+    BOOST_TEST(!render_credentials(ContainerRuntime::enroot, auth).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

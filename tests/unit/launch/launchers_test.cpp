@@ -1,0 +1,194 @@
+// The command lines of launchers, as golden files, one word a line.
+#include <det/foundation/text.hpp>
+#include <det/launchers/launchers.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::launchers;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// The chief of two nodes with four slots each.
+Ground ground(int node = 0) {
+    Ground ground;
+    ground.rendezvous = {"n[0-1]", "4(x2)", node};
+    ground.environment = Environment({{"MASTER_PORT", "31000"}, {"PATH", "/bin"}, {"SLURM_JOBID", "7"}});
+    ground.run_dir = "/tmp/run";
+    ground.wrap_rank = "/opt/det-wrap-rank";
+    ground.det_launch = "/opt/det-launch";
+    return ground;
+}
+
+Ground on_one_node() {
+    auto one = ground();
+    one.rendezvous = {"n0", "2", 0};
+    return one;
+}
+
+std::string words(LaunchPlan const& plan) {
+    BOOST_REQUIRE(plan.processes.size() == 1u);
+    return join(plan.processes[0].argv, "\n") + "\n";
+}
+
+std::string variable(LaunchPlan const& plan, std::string_view name) {
+    return plan.processes.at(0).environment.find(name).value_or("(none)");
+}
+
+void check_usage(Result<LaunchPlan> const& plan, std::string_view words_of_it) {
+    auto const error = must_fail(plan);
+    BOOST_TEST((error.code == codes::usage), error.message);
+    BOOST_TEST(error.message.find(words_of_it) != std::string::npos, error.message);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(launchers_test)
+
+BOOST_AUTO_TEST_CASE(torch_is_started_on_each_node_with_its_own_number) {
+    Arguments const train{"python3", "train.py", "--", "--lr", "0.1"};
+    auto const plan = must(plan_torch_distributed(train, ground(1)));
+    check_golden("launch/torch_distributed.txt", words(plan));
+    BOOST_TEST(variable(plan, "USE_TORCH_DISTRIBUTED") == "True");
+    BOOST_TEST(variable(plan, "DET_CHIEF_IP") == "n0");
+    BOOST_TEST(!plan.port.has_value());  // it is the chief that listens
+    BOOST_TEST(must(plan_torch_distributed(train, ground())).port.value() == 31000);
+}
+
+BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_classes_have_a_program) {
+    auto one = on_one_node();
+    one.torch_needs_redirects = true;
+    auto const plan = must(plan_torch_distributed(
+        {"--rdzv_endpoint=n9:1", "--max_restarts", "3", "--", "--trial", "model_def:MyTrial"}, one));
+    check_golden("launch/torch_distributed_overrides.txt", words(plan));
+}
+
+BOOST_AUTO_TEST_CASE(old_torch_on_new_python_needs_redirects) {
+    for (auto const* pair : {"3 11 1.13.1\n", "3 12 1.13.0a0+gitunknown\n"})
+        BOOST_TEST(needs_redirects(pair));
+    for (auto const* pair : {"3 10 1.13.1\n", "3 11 2.0.1\n", "3 11 2.10.0\n", "", "3 11\n", "x y 1.0"}) {
+        BOOST_TEST(!needs_redirects(pair));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
+    auto uneven = ground(1);
+    uneven.rendezvous.slot_counts = "4,2";
+    BOOST_TEST(words(must(plan_torch_distributed({"x"}, uneven))).find("--nproc_per_node\n2\n") !=
+               std::string::npos);
+    auto const plan = must(plan_processes({"x"}, uneven));
+    BOOST_REQUIRE(plan.processes.size() == 2u);
+    BOOST_TEST(plan.processes[1].environment.find("RANK").value() == "5");
+    BOOST_TEST(plan.processes[1].environment.find("WORLD_SIZE").value() == "6");
+}
+
+BOOST_AUTO_TEST_CASE(horovodrun_is_started_on_the_chief_alone_and_finds_our_ssh) {
+    auto many = ground();
+    many.network_interface = "ib0";
+    auto const plan = must(plan_horovod({"python3", "train.py"}, many));
+    check_golden("launch/horovod.txt", words(plan));
+    BOOST_TEST(plan.remote_shell.value() == "/tmp/run/remote-shell");
+    BOOST_TEST(variable(plan, "PATH") == "/tmp/run/remote-shell:/bin");
+    BOOST_TEST(variable(plan, "SLURM_JOBID") == "(none)");
+    BOOST_TEST((plan.waiting_nodes == Arguments{"n1"}));
+    auto const other = must(plan_horovod({"python3", "train.py"}, ground(1)));
+    BOOST_TEST(other.processes.empty());
+    BOOST_TEST(other.waits_for_chief);
+}
+
+BOOST_AUTO_TEST_CASE(horovodrun_hears_of_the_configurations_optimizations) {
+    auto one = on_one_node();
+    one.config = Json::parse(R"({"debug": true, "data": {"__det_dtrain_args": ["--gloo"]},
+        "optimizations": {"auto_tune_tensor_fusion": true}})");
+    auto const plan = must(plan_horovod({"--cycle-time-ms", "2", "--", "--trial", "m:T"}, one));
+    check_golden("launch/horovod_debug.txt", words(plan));
+    one.config = Json::parse(R"({"optimizations": {"tensor_fusion_threshold": "much"}})");
+    BOOST_TEST((must_fail(plan_horovod({"x"}, one)).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_where_there_are_several_nodes) {
+    auto many = ground();
+    many.network_interface = "ib0";
+    auto const plan = must(plan_deepspeed({"python3", "train.py"}, many));
+    check_golden("launch/deepspeed.txt", words(plan));
+    BOOST_TEST((plan.files == std::vector<PlannedFile>{{"/tmp/run/hostfile", "n0 slots=4\nn1 slots=4\n"}}));
+    BOOST_TEST(variable(plan, "DET_DEEPSPEED_HOSTFILE_PATH") == "/tmp/run/hostfile");
+    BOOST_TEST(variable(plan, "NCCL_SOCKET_IFNAME") == "ib0");
+    BOOST_TEST(must(plan_deepspeed({"x"}, ground(1))).processes.empty());
+    auto const one = must(plan_deepspeed({"--", "--trial=m:T"}, on_one_node()));
+    check_golden("launch/deepspeed_one_node.txt", words(one));
+    BOOST_TEST(one.files.empty());
+}
+
+BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
+    auto const plan = must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, ground()));
+    check_golden("launch/mpi.txt", words(plan));
+    BOOST_TEST(variable(plan, "SLURM_TASKS_PER_NODE") == "4(x2)");
+    BOOST_TEST(must(plan_mpi({"./train"}, ground(1))).processes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
+    auto const plan = must(plan_processes({"./train", "a b"}, ground(1)));
+    BOOST_REQUIRE(plan.processes.size() == 4u);
+    auto const& last = plan.processes[3];
+    BOOST_TEST(join(last.argv, "|") == "/opt/det-wrap-rank|RANK|/opt/det-launch|worker|./train|a b");
+    for (auto const& [name, value] : std::map<std::string, std::string>{{"RANK", "7"},
+                                                                        {"LOCAL_RANK", "3"},
+                                                                        {"CROSS_RANK", "1"},
+                                                                        {"WORLD_SIZE", "8"},
+                                                                        {"LOCAL_WORLD_SIZE", "4"},
+                                                                        {"MASTER_ADDR", "n0"},
+                                                                        {"MASTER_PORT", "31000"},
+                                                                        {"GROUP_RANK", "1"},
+                                                                        {"DET_CHIEF_IP", "n0"}}) {
+        BOOST_TEST(last.environment.find(name).value_or("(none)") == value, name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trials_on_one_node_meet_at_ports_of_their_own) {
+    auto const port = [](std::map<std::string, std::string, std::less<>> values) {
+        auto place = ground();
+        place.environment = Environment(std::move(values));
+        return must(plan_processes({"x"}, place)).port.value();
+    };
+    BOOST_TEST(port({}) == 29400);
+    BOOST_TEST(port({{"DET_SLOT_IDS", "[2, 3]"}}) == 29402);
+    BOOST_TEST(port({{"MASTER_PORT", "4000"}, {"DET_SLOT_IDS", "[2, 3]"}}) == 4000);
+    BOOST_TEST(port({{"C10D_PORT", "5000"}, {"MASTER_PORT", "4000"}}) == 5000);
+    auto place = ground();
+    place.environment.set("C10D_PORT", "70000");
+    BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::bad_value));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_command_is_refused_with_what_would_be_one) {
+    check_usage(plan_torch_distributed({}, ground()), "a command is missing");
+    check_usage(plan_horovod({"--verbose", "python3"}, ground()), "no '--' follows");
+    check_usage(plan_horovod({"--verbose", "--"}, ground()), "a command is missing");
+    check_usage(plan_deepspeed({"--trial"}, ground()), "MODULE:CLASS");
+    check_usage(plan_deepspeed({"--trial", "model_def"}, ground()), "MODULE:CLASS");
+    check_usage(plan_deepspeed({"--trial", "m:T", "more"}, ground()), "exclude each other");
+    check_usage(plan_mpi({"--trials=x"}, ground()), "unknown option");
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_rendezvous_is_an_error) {
+    for (RendezvousInfo const& bad :
+         {RendezvousInfo{"n[0-1]", "4", 0}, RendezvousInfo{"n0", "4", 1}, RendezvousInfo{"n0", "4", -1}}) {
+        auto place = ground();
+        place.rendezvous = bad;
+        BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::damaged));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trial_classes_are_told_from_commands) {
+    for (auto const* text : {"model_def:MyTrial", "a.b_c:T1"}) BOOST_TEST(is_trial_class(text));
+    for (auto const* text : {"python3 x.py", "m:A.B", "m:", ":T", "m: T", "a/b:T", "sh -c a:b", ""}) {
+        BOOST_TEST(!is_trial_class(text), text);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

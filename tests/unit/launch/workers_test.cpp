@@ -1,0 +1,147 @@
+// The launcher contract, with real processes.
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/workers/messages.hpp>
+#include <det/workers/verdict.hpp>
+#include <det/workers/watch_launch.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::workers;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr char det_launch[] = DET_BINARY_DIR "/bin/det-launch";
+
+struct Launched {
+    TemporaryDirectory directory;
+    std::vector<std::string> said;
+
+    /// The exit code of a launch of these shell scripts, each a worker, or, with a '!' before it, a launcher.
+    int exit_code(std::vector<std::string> const& scripts) {
+        launchers::LaunchPlan plan;
+        auto const environment = Environment::of_this_process();
+        for (auto const& script : scripts) {
+            std::vector<std::string> argv{det_launch, "worker", "sh", "-c", script};
+            if (script.starts_with('!')) argv = {"sh", "-c", script.substr(1)};
+            plan.processes.push_back({argv, environment});
+            plan.processes.back().environment.set("W", std::string(det_launch) + " worker");
+            plan.processes.back().environment.set("D", directory.path());
+        }
+        WatchOptions options;
+        options.grace = 200ms;
+        options.patience = 200ms;
+        options.say = [this](std::string const& line) { said.push_back(line); };
+        return must(watch_launch(plan, directory.path(), SystemClock(), options));
+    }
+    std::string file(std::string const& name) const {
+        return read_file(std::filesystem::path(directory.path()) / name).value_or("(none)");
+    }
+};
+
+// Longer than any test may take.
+constexpr auto for_ever = "sleep 1000";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(workers_test)
+
+BOOST_FIXTURE_TEST_CASE(zero_after_all_are_zero, Launched) {
+    BOOST_TEST(exit_code({"true", "echo here > $D/a", "true"}) == 0);
+    BOOST_TEST(file("a") == "here\n");
+    BOOST_TEST(said.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_first_failure_ends_the_others_and_its_code_is_returned, Launched) {
+    BOOST_TEST(exit_code({for_ever, "exit 7", for_ever}) == 7);
+    BOOST_TEST(said.back() == "a worker ended with 7");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_others_have_time_for_their_last_words, Launched) {
+    // This one learns of the failure by itself, as a rank does whose peer has gone.
+    BOOST_TEST(exit_code({"while ! [ -e $D/failed ]; do sleep 0.01; done; echo bye > $D/words; exit 9",
+                          "touch $D/failed; exit 7"}) == 7);
+    BOOST_TEST(file("words") == "bye\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_worker_that_is_killed_has_failed, Launched) {
+    BOOST_TEST(exit_code({"kill -9 $$", for_ever}) == 128 + SIGKILL);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_worker_that_vanishes_without_a_goodbye_has_failed, Launched) {
+    // What is killed is the process that would have said it.
+    BOOST_TEST(exit_code({"kill -9 $PPID; sleep 1000", for_ever}) == 128 + SIGKILL);
+    BOOST_TEST(said.back().find("vanished") != std::string::npos, said.back());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launcher_that_ends_before_its_workers_has_failed, Launched) {
+    BOOST_TEST(
+        exit_code(
+            {"!$W sh -c 'touch $D/begun; sleep 1000' & while ! [ -e $D/begun ]; do sleep 0.01; done"}) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launcher_that_hides_a_failure_does_not_hide_it_from_us, Launched) {
+    BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 0"}) == 5);
+    BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 1"}) == 5);  // torchrun says 1 whatever happened
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launcher_that_fails_by_itself_returns_its_own_code, Launched) {
+    BOOST_TEST(exit_code({"!exit 3"}) == 3);
+    BOOST_TEST(exit_code({"!$W true; exit 3"}) == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launcher_that_does_not_end_is_ended, Launched) {
+    BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; sleep 1000"}) == 5);
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_of_a_launch_outlives_it, Launched) {
+    BOOST_TEST(exit_code({"(echo $(exec sh -c 'echo $PPID') > $D/pid; sleep 1000) & sleep 1000",
+                          "while ! [ -s $D/pid ]; do sleep 0.01; done; exit 4"}) == 4);
+    auto const pid = std::stoi(file("pid"));
+    auto const deadline = std::chrono::steady_clock::now() + 10s;
+    while (::kill(pid, 0) == 0 && std::chrono::steady_clock::now() < deadline) {
+        auto const state = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
+        if (state.find(") Z ") != std::string::npos) break;  // whoever reaps here
+    }
+    BOOST_TEST((std::chrono::steady_clock::now() < deadline));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_path_of_the_socket_may_be_longer_than_an_address, Launched) {
+    auto const deep = std::filesystem::path(directory.path()) / std::string(150, 'd');
+    must(make_directory(deep));
+    auto const listening = must(listen_at(deep / "workers"));
+    BOOST_TEST(connect_to(deep / "workers").has_value());
+    BOOST_TEST(!connect_to(deep / "nobody").has_value());
+    BOOST_TEST(!connect_to("/nowhere/workers").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written_and_nothing_else_is) {
+    for (Message const& message : {Message(Hello{Hello::Kind::worker, "rank 3"}),
+                                   Message(Hello{Hello::Kind::remote, "n1"}), Message(Goodbye{137})}) {
+        BOOST_TEST((parse_message(render_message(message)) == message));
+    }
+    for (auto const* text : {"", "exit", "exit x", "exit -1", "exit 256", "workers"}) {
+        BOOST_TEST(!parse_message(text).has_value(), text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_code_only) {
+    LaunchFacts facts;
+    facts.remote_failure = 4;  // a probe, tried again by the launcher
+    BOOST_TEST(judge_launch(facts).exit_code == 0);
+    facts.launcher_exit = 1;
+    BOOST_TEST(judge_launch(facts).exit_code == 4);
+    facts.launcher_exit = 0;  // as pdsh says where its commands were killed
+    facts.is_share_remote = true;
+    BOOST_TEST(judge_launch(facts).exit_code == 4);
+    facts.first_failure = 6;
+    BOOST_TEST(judge_launch(facts).exit_code == 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

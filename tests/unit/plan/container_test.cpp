@@ -1,0 +1,84 @@
+#include <boost/test/unit_test.hpp>
+
+#include "golden.hpp"
+#include "plan_support.hpp"
+
+using namespace det;
+using namespace det::plan;
+
+namespace {
+
+site::Site site_with(ContainerRuntime runtime) {
+    slurm::Partition cpus{"cpu", true, true, "OFF", {}, {{2, 4, "idle", "(null)"}}};
+    auto site = site::make_site({cpus});
+    site.pools[0].container_runtime = runtime;
+    return site;
+}
+
+constexpr char with_image[] = R"(
+environment:
+  image: {cpu: 'ubuntu:22.04', cuda: other}
+  force_pull_image: true
+  registry_auth: {username: me, password: hidden}
+bind_mounts:
+  - {host_path: /data, container_path: data, read_only: true}
+resources:
+  shm_size: 4k
+  devices: ['/dev/fuse:/dev/fuse']
+)";
+
+std::string warnings(SubmissionPlan const& plan) { return explain(plan.warnings); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(container_test)
+
+BOOST_AUTO_TEST_CASE(an_image_becomes_a_container_of_the_pools_runtime) {
+    auto const plan = must(plan_submission(config_of(with_image), site_with(ContainerRuntime::podman)));
+    auto const& container = plan.container.value();
+    BOOST_TEST(container.image == "ubuntu:22.04");
+    BOOST_TEST(container.pulls_always);
+    BOOST_TEST(container.shm_size_bytes == 4096u);
+    BOOST_TEST((container.mounts ==
+                std::vector<ContainerMount>{{"/data", "/run/determined/work/data", true, "rprivate"}}));
+    BOOST_TEST((container.devices == std::vector<ContainerDevice>{{"/dev/fuse", "/dev/fuse", "mrw"}}));
+    BOOST_TEST(warnings(plan) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_runtime_does_not_act_on_is_said) {
+    auto const plan = must(plan_submission(config_of(with_image), site_with(ContainerRuntime::enroot)));
+    BOOST_TEST(plan.container.value().image == "ubuntu+22.04");
+    check_golden("plan/enroot_warnings.txt", warnings(plan));
+}
+
+BOOST_AUTO_TEST_CASE(an_image_where_no_containers_run_is_refused_with_its_place) {
+    check_golden(
+        "plan/image_without_runtime.txt",
+        explain(must_fail(plan_submission(config_of(with_image), site_with(ContainerRuntime::none)))));
+}
+
+BOOST_AUTO_TEST_CASE(the_sites_own_image_is_passed_over_where_no_containers_run) {
+    auto site = site_with(ContainerRuntime::none);
+    site.file = "exp.yaml";  // as if the site's defaults had said it
+    auto const plan = must(plan_submission(config_of("environment: {image: 'site:1'}\n"), site));
+    BOOST_TEST(!plan.container.has_value());
+    BOOST_TEST(warnings(plan).find("the site's image 'site:1' is not used") != std::string::npos,
+               warnings(plan));
+}
+
+BOOST_AUTO_TEST_CASE(without_an_image_there_is_no_container) {
+    auto const plan = must(plan_submission(config_of("bind_mounts: [{host_path: /d, container_path: /d}]\n"),
+                                           site_with(ContainerRuntime::podman)));
+    BOOST_TEST(!plan.container.has_value());
+    BOOST_TEST(warnings(plan).find("bind_mounts has no effect") != std::string::npos, warnings(plan));
+}
+
+BOOST_AUTO_TEST_CASE(what_would_be_read_as_something_else_is_refused) {
+    for (auto const* text :
+         {"environment: {image: '--privileged'}\n",
+          "environment: {image: x}\nbind_mounts: [{host_path: '/a:b', container_path: /c}]\n"}) {
+        must_fail(plan_submission(config_of(text), site_with(ContainerRuntime::podman)));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
