@@ -9,7 +9,10 @@ namespace {
 using slurm::JobState;
 using slurm::JobStatus;
 
-std::string describe_exit(int exit_code) {
+std::string describe_exit(RunFacts const& facts) {
+    auto const exit_code = facts.step_exit_code;
+    if (!facts.silent_host.empty())
+        return fmt::format("was ended: nothing was heard of node {} for two minutes", facts.silent_host);
     return exit_code > 128 ? fmt::format("ended by signal {}", exit_code - 128)
                            : fmt::format("ended with exit code {}", exit_code);
 }
@@ -75,9 +78,9 @@ std::optional<RunVerdict> if_paused(RunFacts const& facts) {
                           "the user paused it; the trainer saved its work"};
     if (facts.was_killed)
         return RunVerdict{Cause::paused, Follow::requeue_held, "the user paused it; it did not stop in time"};
-    return RunVerdict{Cause::paused, Follow::requeue_held,
-                      fmt::format("the user paused it; the trainer {} without having saved",
-                                  describe_exit(facts.step_exit_code))};
+    return RunVerdict{
+        Cause::paused, Follow::requeue_held,
+        fmt::format("the user paused it; the trainer {} without having saved", describe_exit(facts))};
 }
 
 std::string why_asked(RunFacts const& facts) {
@@ -107,9 +110,9 @@ std::optional<RunVerdict> if_preempted(RunFacts const& facts) {
     }
     // Without a word of having saved it may have ended by itself: then its exit code tells.
     if ((in_grace || facts.asked == Asked::neighbour) && facts.step_exit_code != 0) {
-        return RunVerdict{Cause::preempted, Follow::requeue,
-                          fmt::format("{}; the trainer {} without having saved", why_asked(facts),
-                                      describe_exit(facts.step_exit_code))};
+        return RunVerdict{
+            Cause::preempted, Follow::requeue,
+            fmt::format("{}; the trainer {} without having saved", why_asked(facts), describe_exit(facts))};
     }
     return std::nullopt;
 }
@@ -141,8 +144,9 @@ RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
 }
 
 RunVerdict by_exit_code(RunFacts const& facts) {
-    if (facts.step_exit_code == 0) return {Cause::finished, Follow::stop, "the trainer finished"};
-    auto const what = describe_exit(facts.step_exit_code);
+    if (facts.step_exit_code == 0 && facts.silent_host.empty())
+        return {Cause::finished, Follow::stop, "the trainer finished"};
+    auto const what = describe_exit(facts);
     bool const by_node = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (by_node) return without_bad_nodes(facts, what);
     if (!facts.cancels_retries.empty()) {

@@ -23,12 +23,14 @@ Json to_json(TrialShape const& shape) {
 
 Json context_to_json(std::optional<ContextSpec> const& context) {
     if (!context) return nullptr;
-    return {{"sha256", context->sha256}, {"size_bytes", context->size_bytes}};
+    return {{"sha256", context->sha256},
+            {"size_bytes", context->size_bytes},
+            {"has_startup_hook", context->has_startup_hook}};
 }
 
 std::optional<ContextSpec> context_from(Json const& json) {
     if (json.is_null()) return std::nullopt;
-    return ContextSpec{json.at("sha256"), json.at("size_bytes")};
+    return ContextSpec{json.at("sha256"), json.at("size_bytes"), json.at("has_startup_hook")};
 }
 
 Json to_json(std::vector<LogPolicySpec> const& policies) {

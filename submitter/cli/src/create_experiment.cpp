@@ -8,6 +8,7 @@
 #include <det/render/script.hpp>
 #include <det/yaml/render.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -230,7 +231,9 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, Roo
     DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, root.contexts()));
     if (packed.was_damaged)
         session.say(fmt::format("'{}' was damaged; it is whole again", root.context(packed.sha256).string()));
-    return std::optional(ContextSpec{packed.sha256, packed.size_bytes});
+    bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
+                                      [](auto const& member) { return member.path == "startup-hook.sh"; });
+    return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
 }
 
 /// Of a fork: its parent's.

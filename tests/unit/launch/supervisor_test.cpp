@@ -1,5 +1,6 @@
 // The supervisor with a Slurm that we play, and steps that are real processes.
 #include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/event_log.hpp>
@@ -372,6 +373,36 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     BOOST_TEST(lane.cpus_per_node == 2);
     BOOST_TEST(lane.share.value().memory_mib == 16000);
     BOOST_TEST(lane.hosts == "n[0-1]");
+}
+
+BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_is_the_runs) {
+    must(make_directories(root / "work"));
+    auto a = assignment();
+    a.spec.entrypoint = {"sh", "-c", "echo \"$FROM_HOOK $0\" >out", "a b"};
+    RunPlan const run{{{7}, 0}, {}, "n0", 0, 0};
+    auto const has_hook = [&](bool there) {
+        a.spec.context = ContextSpec{"x", 1, there};
+        auto const command = make_step_request(a, run, "/opt/w").command;
+        return std::find(command.begin(), command.end(), "startup-hook") != command.end();
+    };
+    BOOST_TEST(!has_hook(false));
+    BOOST_TEST(has_hook(true));
+    auto command = make_step_request(a, run, "/opt/w").command;
+    command.erase(command.begin(), command.begin() + 2);  // the wrapper
+    auto environment = Environment::of_this_process();
+    environment.set("DET_RUN_DIR", root.path());
+    SystemProcessRunner runner;
+    auto const go = [&](std::string const& hook) {
+        must(write_file(root / "work/startup-hook.sh", hook));
+        std::vector<std::string> argv{"env", "--chdir", root / "work"};
+        argv.insert(argv.end(), command.begin(), command.end());
+        return must(runner.run({argv, environment})).exit_code;
+    };
+    BOOST_TEST(go("export FROM_HOOK=yes\n(sleep 0)\n") == 0);
+    BOOST_TEST(must(read_file(root / "work/out")) == "yes a b\n");
+    must(remove_tree(root / "work/out"));
+    BOOST_TEST(go("false\necho never\n") == 1);
+    BOOST_TEST(!path_exists(root / "work/out"));
 }
 
 BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {

@@ -161,6 +161,12 @@ constexpr Row table[] = {
          f.has_progressed = true;
      },
      Cause::failed, Follow::restart_in_place},
+    {"a node that was silent is a failure, whatever srun says",
+     [](RunFacts& f) {
+         f.was_killed = true;
+         f.silent_host = "n1";
+     },
+     Cause::failed, Follow::restart_in_place},
     {"a bad node, and one to spare",
      [](RunFacts& f) {
          f.step_exit_code = 1;

@@ -60,12 +60,9 @@ Status Lane::begin(std::uint32_t trial) {
                             plan.resume.steps_completed));
     auto const environment = make_run_environment(assignment_, plan, around_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, around_.wrap_rank));
-    run_.emplace(Run{std::move(plan),
-                     std::move(record),
-                     RunWatch(std::chrono::seconds(assignment_.spec.preemption_timeout_s)),
-                     {},
-                     {},
-                     0});
+    RunWatch const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
+    Pulses pulses(record.layout(), assignment_.spec.shape.nodes);
+    run_.emplace(Run{std::move(plan), std::move(record), watch, std::move(pulses), {}, {}, 0});
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_verdict({Cause::not_launched, Follow::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
@@ -77,6 +74,14 @@ Desired Lane::desired() const {
     auto const of_all = journal::load_desired(experiment.desired());
     auto const of_trial = journal::load_desired(experiment.trial(run_->plan.trial.index).desired());
     return stricter(of_all.value_or(Desired::run), of_trial.value_or(Desired::run));
+}
+
+std::optional<std::string> Lane::find_silent_host(bool on_time) {
+    if (!on_time) run_->pulses.start_over();
+    auto const node = run_->pulses.look();
+    if (!node) return std::nullopt;
+    auto const hosts = expand_host_list(run_->plan.hosts);
+    return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
 }
 
 void Lane::ask_to_stop() {
@@ -131,6 +136,7 @@ lifecycle::RunFacts Lane::gather_facts() const {
     facts.step_exit_code = run_->exit_code;
     facts.asked = run_->watch.asked();
     facts.was_killed = run_->watch.was_killed();
+    facts.silent_host = run_->watch.silent_host();
     facts.notice_received = run_->watch.notice_received();
     facts.preemption_acknowledged = run_->record.was_acknowledged();
     facts.higher_run_exists = run_->record.has_successor();

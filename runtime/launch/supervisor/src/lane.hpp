@@ -1,5 +1,6 @@
 #pragma once
 #include <det/slurm/step_process.hpp>
+#include <det/supervisor/pulses.hpp>
 #include <det/supervisor/run_environment.hpp>
 #include <det/supervisor/run_record.hpp>
 #include <det/supervisor/run_watch.hpp>
@@ -28,6 +29,8 @@ public:
     RunWatch& watch() { return run_->watch; }
     RunId id() const { return run_->record.id(); }
     Desired desired() const;
+    /// A node of the run that is not heard of any more. `on_time`: the last look was made when it should be.
+    std::optional<std::string> find_silent_host(bool on_time);
     std::optional<lifecycle::RunVerdict> const& verdict() const { return run_->verdict; }
     /// Nodes that no further run of the trial may have.
     std::vector<std::string> bad_hosts() const;
@@ -53,6 +56,7 @@ private:
         RunPlan plan;
         RunRecord record;
         RunWatch watch;
+        Pulses pulses;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunVerdict> verdict;
         int exit_code = 0;

@@ -28,6 +28,12 @@ void set_json(Environment& environment, char const* name, Json const& json) {
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
+/// What startup-hook.sh exports the entrypoint gets; where it fails nothing is begun. Ranks of a node that
+/// each run it do so one after the other: what the first has installed the next finds.
+constexpr char startup_hook[] =
+    "exec 9>\"$DET_RUN_DIR/startup-hook.lock\" && { ! command -v flock >/dev/null || flock 9; } && set -e && "
+    ". ./startup-hook.sh 9>&- && set +e && exec 9>&- && exec \"$@\"";
+
 /// pyxis begins the container before anything of ours is run: srun is told.
 std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
     containers::ContainerCall call;
@@ -80,10 +86,9 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
     // What a run of another trial may have left in the environment that the user submitted from.
-    for (auto const* name :
-         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
-          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
-          variables::forward_signals}) {
+    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
+                             variables::run_dir, variables::rank_log, variables::latest_checkpoint,
+                             variables::slot_counts, variables::hparams, variables::forward_signals}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -119,6 +124,8 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     } else if (spec.container) {
         request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
     }
+    if (spec.context && spec.context->has_startup_hook)
+        request.command.insert(request.command.end(), {"bash", "-c", startup_hook, "startup-hook"});
     request.command.insert(request.command.end(), spec.entrypoint.begin(), spec.entrypoint.end());
     return request;
 }

@@ -38,6 +38,12 @@ Act RunWatch::on_notice() {
     return Act::look_at_job;
 }
 
+Act RunWatch::on_silence(std::string const& host, Time now) {
+    if (was_killed_) return Act::wait;
+    silent_host_ = host;
+    return kill(now);
+}
+
 Act RunWatch::on_neighbour(Time now) {
     if (!kill_at_) kill_at_ = now + preemption_timeout_;
     return asked_ == Asked::nothing ? ask(Asked::neighbour) : Act::wait;

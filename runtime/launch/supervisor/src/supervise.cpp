@@ -27,6 +27,7 @@ constexpr auto start_after_requeue = 5s;
 // What is desired lies in files; whoever changes one pokes us, and this is for a poke that was lost.
 constexpr auto look_every = 25s;
 constexpr std::chrono::milliseconds look_spread = 10s;
+constexpr auto look_late = 10s;
 
 /// What Slurm says of the job, if it answers at all.
 struct JobSight {
@@ -44,7 +45,7 @@ public:
     }
 
     Result<int> run() {
-        look_at_desired_after();
+        plan_next_look();
         fill_lanes();
         if (any_running()) look_at_job();
         while (any_running()) {
@@ -92,7 +93,7 @@ private:
 
     void wait() {
         std::vector<pollfd> polled{{notices_.fd(), POLLIN, 0}};
-        auto wake = look_at_desired_at_;
+        auto wake = next_look_at_;
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
@@ -106,11 +107,22 @@ private:
         auto const heard = notices_.take();
         auto const now = around_.clock.steady_now();
         if (heard.notice) for_running([](Lane& lane) { return lane.watch().on_notice(); });
-        if (heard.poke || now >= look_at_desired_at_) {
-            look_at_desired_after();
+        bool const is_time = now >= next_look_at_;
+        if (is_time) look_for_silence(now);
+        if (heard.poke || is_time) {
+            plan_next_look();
             for_running([&](Lane& lane) { return lane.watch().on_desired(lane.desired(), now); });
         }
         for_running([&](Lane& lane) { return lane.watch().on_time(now); });
+    }
+
+    void look_for_silence(Time now) {
+        // Who was held up himself, by the file system that all share, must not wonder about others.
+        bool const on_time = now - next_look_at_ < look_late;
+        for_running([&](Lane& lane) {
+            auto const host = lane.find_silent_host(on_time);
+            return host ? lane.watch().on_silence(*host, now) : Act::wait;
+        });
     }
 
     /// Asks each lane's watch, then does what they say: Slurm is asked once for all of them.
@@ -280,10 +292,10 @@ private:
             around_.say(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
     }
 
-    void look_at_desired_after() {
+    void plan_next_look() {
         // Not all supervisors of a large experiment at the same time.
         auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % look_spread.count();
-        look_at_desired_at_ = around_.clock.steady_now() + look_every + std::chrono::milliseconds(spread);
+        next_look_at_ = around_.clock.steady_now() + look_every + std::chrono::milliseconds(spread);
     }
 
     Assignment const& assignment_;
@@ -291,7 +303,7 @@ private:
     Notices notices_;
     Claims claims_;
     std::list<Lane> lanes_;
-    Time look_at_desired_at_;
+    Time next_look_at_;
     bool has_begun_ = false;
     bool is_winding_up_ = false;   // nothing new is begun in this job
     bool is_superseded_ = false;   // the job runs elsewhere: it is not ours to touch

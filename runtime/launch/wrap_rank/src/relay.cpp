@@ -102,8 +102,9 @@ public:
         if (!signals) return os_error("watch a process", errno);
         for (;;) {
             if (auto const status = child_.poll_status()) return *status;
+            beat();
             pollfd polled{signals.get(), POLLIN, 0};
-            if (::poll(&polled, 1, milliseconds_to_kill()) < 0 && errno != EINTR)
+            if (::poll(&polled, 1, milliseconds_to_wait()) < 0 && errno != EINTR)
                 return os_error("wait", errno);
             take_signals(signals);
             if (kill_at_ && clock_.steady_now() >= *kill_at_) {
@@ -114,10 +115,18 @@ public:
     }
 
 private:
-    int milliseconds_to_kill() const {
-        if (!kill_at_) return -1;
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - clock_.steady_now());
+    int milliseconds_to_wait() const {
+        if (!kill_at_ && !beat_at_) return -1;
+        auto const next = std::min(kill_at_.value_or(TimePoint::max()), beat_at_.value_or(TimePoint::max()));
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(next - clock_.steady_now());
         return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+    }
+
+    void beat() {
+        auto const now = clock_.steady_now();
+        if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
+        command_.beat();
+        beat_at_ = now + command_.beat_interval;
     }
 
     void take_signals(UniqueFd const& signals) {
@@ -150,7 +159,7 @@ private:
     RelayedCommand const& command_;
     Child const& child_;
     Clock const& clock_;
-    std::optional<TimePoint> kill_at_;
+    std::optional<TimePoint> kill_at_, beat_at_;
 };
 
 /// Until nobody can write any more, or the ending's deadline is over. In the order in which things are said:

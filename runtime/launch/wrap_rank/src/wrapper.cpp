@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "pulse.hpp"
 #include "run_signals.hpp"
 
 namespace det::wrap_rank {
@@ -85,6 +86,12 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     }
     if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
     if (placed) command.started_by = StartedBy::launcher;
+    std::optional<Pulse> pulse;
+    if (supervised && !placed && command.labels.log) {
+        pulse.emplace(RunLayout::pulse_beside(*command.labels.log));
+        command.beat = [&] { pulse->beat(); };
+        command.beat_interval = Pulse::interval;
+    }
     if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
     DET_TRY_ASSIGN(auto const end, relay(command, clock));

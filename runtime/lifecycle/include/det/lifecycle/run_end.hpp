@@ -42,7 +42,8 @@ struct RunFacts {
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // TERM came to the supervisor itself
     Asked asked = Asked::nothing;
-    bool was_killed = false;  // by the supervisor: it did not stop in time, or the user would not wait
+    bool was_killed = false;       // by the supervisor: it did not stop in time, or the user would not wait
+    std::string silent_host = {};  // a node that was not heard of any more, so that the step was killed
     std::string cancels_retries = {};  // the log policy whose pattern a line has; empty: none
     BadNodes bad_nodes = {};
     std::uint32_t failures_without_progress = 0;  // in a row before this run: no higher step was committed

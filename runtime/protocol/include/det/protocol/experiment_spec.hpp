@@ -27,6 +27,7 @@ struct TrialShape {
 struct ContextSpec {
     std::string sha256;  // names the archive under contexts/
     std::uint64_t size_bytes = 0;
+    bool has_startup_hook = false;  // startup-hook.sh: sourced before the entrypoint begins
     friend bool operator==(ContextSpec const&, ContextSpec const&) = default;
 };
 

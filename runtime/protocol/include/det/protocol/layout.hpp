@@ -39,6 +39,11 @@ public:
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
+    /// Touched while tasks of the run live on the node; absent when none does.
+    std::filesystem::path pulse(int node) const { return pulse_beside(node_log(node)); }
+    static std::filesystem::path pulse_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".pulse");
+    }
     /// How ranks of the node failed, beside its log.
     static std::filesystem::path ends_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");

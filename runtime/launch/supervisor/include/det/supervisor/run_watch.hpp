@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 namespace det::supervisor {
 
@@ -31,6 +32,8 @@ public:
     Act on_desired(Desired desired, Time now);
     /// Slurm's TERM came to the supervisor itself: the job ends, for whatever reason.
     Act on_notice();
+    /// A node has not been heard of for too long.
+    Act on_silence(std::string const& host, Time now);
     /// The job goes back to the queue for another trial's sake.
     Act on_neighbour(Time now);
     /// What Slurm shows of the job; nothing where it does not answer, or does not know it.
@@ -41,6 +44,7 @@ public:
     std::optional<Time> wakes_at() const;
     lifecycle::Asked asked() const { return asked_; }
     bool was_killed() const { return was_killed_; }
+    std::string const& silent_host() const { return silent_host_; }
     bool notice_received() const { return notice_received_; }
 
 private:
@@ -51,6 +55,7 @@ private:
     std::chrono::seconds preemption_timeout_;
     lifecycle::Asked asked_ = lifecycle::Asked::nothing;
     bool was_killed_ = false;
+    std::string silent_host_;
     bool notice_received_ = false;
     std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_;
 };

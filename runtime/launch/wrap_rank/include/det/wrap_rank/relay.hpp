@@ -32,6 +32,9 @@ struct RelayedCommand {
     /// Called with each signal that comes: false where the command is to have it too. One that it must never
     /// have, from whomever, stands in its mask as well.
     std::function<bool(int)> take_signal;
+    /// Called at once and then at this interval while the command runs.
+    std::function<void()> beat;
+    std::chrono::milliseconds beat_interval{0};
     /// A launcher that has started us may order us to end, by TERM. Then the command's group gets TERM, and
     /// KILL order_grace later.
     StartedBy started_by = StartedBy::slurm;
