@@ -26,7 +26,9 @@ public:
         shell(
             "mkdir -p .config/containers code && cat > .config/containers/containers.conf <<'EOF'\n"
             "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nEOF\n"
-            "cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: podman\nEOF\n"
+            "cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: podman\n"
+            // Its GPUs are none that a container could be given.
+            "pools: [{name: compute, slot_type: cpu, slots_per_node: 4}]\nEOF\n"
             "cat > base.yaml <<'EOF'\nname: contained\nentrypoint: 'true'\nmax_restarts: 0\n"
             "searcher: {name: single, metric: loss}\nresources: {slots_per_trial: 2}\n"
             "environment: {image: 'localhost/tiny:1', environment_variables: [COLOUR=blue]}\n"
@@ -57,7 +59,7 @@ public:
             shell(fmt::format("det-submit experiment describe {} --json", id_)))["trials"][0]["runs"][0];
     }
     std::string logs() const {
-        return shell(fmt::format("det-submit trial logs {} | sed 's/^[^ ]* //' | sort", id_));
+        return shell(fmt::format("det-submit trial logs {} | sed -n 's/^[^ ]* \\[rank/[rank/p' | sort", id_));
     }
 
 private:

@@ -59,7 +59,7 @@ public:
         return run["exit_code"].get<int>();
     }
     std::string logs(int experiment) const {
-        return shell(fmt::format("det-submit trial logs {} | sed 's/^[^ ]* //'", experiment));
+        return shell(fmt::format("det-submit trial logs {} | sed 's/^[^ ]* //'", experiment)) + "\n";
     }
 };
 

@@ -136,7 +136,9 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     facts.remote_failure = 4;  // a probe, tried again by the launcher
     BOOST_TEST(judge_launch(facts).exit_code == 0);
     facts.launcher_exit = 1;
+    facts.unfinished = 2;  // that it left behind
     BOOST_TEST(judge_launch(facts).exit_code == 4);
+    facts.unfinished = 0;
     facts.launcher_exit = 0;  // as pdsh says where its commands were killed
     facts.is_share_remote = true;
     BOOST_TEST(judge_launch(facts).exit_code == 4);

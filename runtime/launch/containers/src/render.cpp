@@ -138,7 +138,7 @@ ContainerProcess render_apptainer(ContainerCall const& call) {
 ContainerProcess render_enroot(ContainerCall const& call) {
     Arguments argv{"enroot", "start", "--rw"};
     for (auto const& mount : all_mounts(call)) {
-        add(argv, {"--mount", fmt::format("{}:{}:none,x-create=auto,{}", mount.host_path,
+        add(argv, {"--mount", fmt::format("{}:{}:none:x-create=auto,{}", mount.host_path,
                                           mount.container_path, mount.read_only ? "bind,ro" : "rbind,rw")});
     }
     auto environment = call.environment;

@@ -10,7 +10,7 @@ Verdict judge_launch(LaunchFacts const& facts) {
         return {*facts.first_failure, fmt::format("a worker ended with {}", *facts.first_failure)};
     }
     if (facts.vanished) return {launcher_or_one, fmt::format("{} vanished", *facts.vanished)};
-    if (facts.unfinished > 0) {
+    if (facts.unfinished > 0 && facts.launcher_exit == 0) {
         return {launcher_or_one,
                 fmt::format("the launcher ended before {} of its workers", facts.unfinished)};
     }
