@@ -3,6 +3,7 @@
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
 #include <det/pack/pack.hpp>
+#include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>

@@ -435,12 +435,13 @@ BOOST_FIXTURE_TEST_CASE(a_container_is_begun_below_the_wrapper_and_by_srun_where
     a.spec.launch = Launch::node;
     a.spec.container = ContainerSpec{};
     a.spec.container->runtime = ContainerRuntime::podman;
-    auto const podman = make_step_request(a, "/opt/bin/det-wrap-rank");
+    RunPlan const run{{{7}, 0}, {}, "n[0-1]", 0, 0};
+    auto const podman = make_step_request(a, run, "/opt/bin/det-wrap-rank");
     BOOST_TEST(join(podman.command, " ") ==
                "/opt/bin/det-wrap-rank --node /opt/bin/det-launch contain sh -c ./train 'a b'");
     a.spec.container->runtime = ContainerRuntime::pyxis;
     a.spec.container->image = "ubuntu";
-    auto const line = join(slurm::render_srun(make_step_request(a, "/opt/bin/det-wrap-rank")), " ");
+    auto const line = join(slurm::render_srun(make_step_request(a, run, "/opt/bin/det-wrap-rank")), " ");
     BOOST_TEST(line.find(" --container-image=ubuntu --container-mounts=/tmp:/tmp,/opt/bin:/opt/bin:ro,") !=
                    std::string::npos,
                line);

@@ -31,8 +31,8 @@ void set_json(Environment& environment, char const* name, Json const& json) {
 /// What startup-hook.sh exports the entrypoint gets; where it fails nothing is begun. Ranks of a node that
 /// each run it do so one after the other: what the first has installed the next finds.
 constexpr char startup_hook[] =
-    "exec 9>\"$DET_RUN_DIR/startup-hook.lock\" && { ! command -v flock >/dev/null || flock 9; } && set -e && "
-    ". ./startup-hook.sh 9>&- && set +e && exec 9>&- && exec \"$@\"";
+    "set -e; exec 9>\"$DET_RUN_DIR/startup-hook.lock\"; if command -v flock >/dev/null; then flock 9; fi; "
+    ". ./startup-hook.sh 9>&-; set +e; exec 9>&-; exec \"$@\"";
 
 /// pyxis begins the container before anything of ours is run: srun is told.
 std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {

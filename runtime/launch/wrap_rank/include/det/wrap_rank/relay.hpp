@@ -31,9 +31,9 @@ struct RelayedCommand {
     sigset_t signal_mask;  // of the command
     /// Called with each signal that comes: false where the command is to have it too. One that it must never
     /// have, from whomever, stands in its mask as well.
-    std::function<bool(int)> take_signal;
+    std::function<bool(int)> take_signal = {};
     /// Called at once and then at this interval while the command runs.
-    std::function<void()> beat;
+    std::function<void()> beat = {};
     std::chrono::milliseconds beat_interval{0};
     /// A launcher that has started us may order us to end, by TERM. Then the command's group gets TERM, and
     /// KILL order_grace later.
