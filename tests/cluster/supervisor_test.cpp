@@ -39,7 +39,7 @@ struct Site : DigitsCluster {
     }
     /// Of what runs on this machine for the cluster, the processes whose command line begins like this.
     void kill_hard(std::string const& pattern) const {
-        shell(fmt::format("pkill --signal KILL --full --newest '^{}' || true", pattern));
+        shell(fmt::format("pkill --signal KILL --full --oldest '^{}' || true", pattern));
     }
 };
 
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_one_that_is_killed_leaves_the
         wait_until([&] { return trial(id, other).at("state") == "COMPLETED"; }, 60s,
                    "the short ones are done");
     BOOST_TEST(trial(id, 3).at("runs").at(0).at("job") == trial(id, 1).at("runs").at(0).at("job"));
-    BOOST_TEST(shell("squeue --noheader | wc -l") == "1");
+    BOOST_TEST(shell("squeue --noheader --state=running | wc -l") == "1");
     shell(fmt::format("det trial kill {}.1", id));
     wait_until([&] { return trial(id, 1).at("state") == "CANCELED"; }, 60s, "it is killed");
     wait_for_state(id, "COMPLETED");
@@ -98,6 +98,47 @@ BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_th
     kill_hard("[^ ]*/det-launch trial");
     wait_for_state(id, "INTERRUPTED");
     wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "its job is gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_whose_slurmstepd_is_gone_is_given_up_and_begun_again) {
+    // srun does not notice. Nobody wants to wait two minutes here until the supervisor does.
+    auto const answer =
+        shell(fmt::format("DET_SILENCE_S=8 det experiment create digits.yaml code {} --json", endless));
+    auto const id = nlohmann::json::parse(answer).at("id").get<int>();
+    wait_for_run(id, 0);
+    auto const killed =
+        login("root", {"pkill", "--signal", "KILL", "--full", R"(^slurmstepd: \[[0-9]+\.0\])"});
+    BOOST_TEST(killed.exit_code == 0, killed.err);
+    wait_until([&] { return trial(id).at("runs").size() == 2; }, 150s, "a second run");
+    auto const lost = trial(id).at("runs").at(0);
+    BOOST_TEST(lost.at("cause") == "failed");
+    BOOST_TEST(lost.at("message").get<std::string>().find("nothing was heard of node n") != std::string::npos,
+               lost.at("message"));
+    wait_for_run(id, 1);
+    shell(fmt::format("det experiment kill {}", id));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_cut_off_and_comes_back_does_not_touch_the_new_run) {
+    auto const id = create(endless);
+    wait_for_run(id, 0);
+    auto const node = trial(id).at("runs").at(0).at("hosts").get<std::string>();
+    command({"node", "cut", node});
+    auto const job = trial(id).at("runs").at(0).at("job").get<std::string>();
+    wait_until([&] { return shell("squeue --noheader --format=%T") == "PENDING"; }, 120s,
+               "Slurm requeues its job");
+    shell(fmt::format("scontrol update JobId={} StartTime=now+1", job));
+    wait_for_run(id, 1);
+    command({"node", "heal", node});
+    wait_until([&] { return shell(fmt::format("sinfo --noheader --nodes {} --format=%T", node)) == "idle"; },
+               120s, "the node is back");
+    auto const runs = trial(id).at("runs");
+    BOOST_TEST(runs.size() == 2u);
+    BOOST_TEST(runs.at(0).at("ended").is_null());
+    BOOST_TEST(runs.at(1).at("ended").is_null());
+    BOOST_TEST(runs.at(1).at("hosts") != node);
+    BOOST_TEST(runs.at(1).at("restart_count") == 1);
+    BOOST_TEST(state(id) == "RUNNING");
+    shell(fmt::format("det experiment kill {}", id));
 }
 
 BOOST_AUTO_TEST_CASE(each_task_of_an_array_is_requeued_alone) {

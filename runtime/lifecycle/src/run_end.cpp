@@ -12,7 +12,7 @@ using slurm::JobStatus;
 std::string describe_exit(RunFacts const& facts) {
     auto const exit_code = facts.step_exit_code;
     if (!facts.silent_host.empty())
-        return fmt::format("was ended: nothing was heard of node {} for two minutes", facts.silent_host);
+        return fmt::format("was ended: nothing was heard of node {} for too long", facts.silent_host);
     return exit_code > 128 ? fmt::format("ended by signal {}", exit_code - 128)
                            : fmt::format("ended with exit code {}", exit_code);
 }
@@ -167,7 +167,9 @@ RunVerdict by_exit_code(RunFacts const& facts) {
     }
     auto const again = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
     if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, again);
-    return {Cause::failed, Follow::restart_in_place, "the trainer " + again};
+    // What is left of a lost step keeps its share of the node until the job ends.
+    bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
+    return {Cause::failed, is_blocked ? Follow::requeue : Follow::restart_in_place, "the trainer " + again};
 }
 
 }  // namespace

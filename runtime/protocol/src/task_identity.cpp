@@ -2,6 +2,7 @@
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det {
@@ -58,6 +59,13 @@ Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
 
 std::string task_key(TaskIdentity const& task) {
     return fmt::format("{}.{}.{}", task.job_id, task.step_id, task.rank);
+}
+
+std::chrono::seconds silence_limit(VariableLookup const& lookup) {
+    constexpr std::int64_t least = 4, usual = 120, most = 86'400;
+    auto const text = lookup(variables::silence);
+    auto const number = text ? parse_integer<std::int64_t>(*text) : std::nullopt;
+    return std::chrono::seconds(std::clamp(number.value_or(usual), least, most));
 }
 
 Variables rank_variables(TaskIdentity const& task) {

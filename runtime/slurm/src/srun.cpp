@@ -24,7 +24,11 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     };
     if (!request.name.empty()) argv.push_back("--job-name=" + request.name);
     if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
-    if (request.share) {
+    if (!request.share) {
+        // A step whose daemon died stays in Slurm's books until the job ends, and would keep its nodes from
+        // this one.
+        argv.push_back("--overlap");
+    } else {
         argv.push_back("--exact");
         if (request.share->memory_mib > 0)
             argv.push_back(fmt::format("--mem={}M", request.share->memory_mib));

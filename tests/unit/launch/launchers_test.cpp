@@ -68,6 +68,11 @@ BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_class
     check_golden("launch/torch_distributed_overrides.txt", words(plan));
 }
 
+BOOST_AUTO_TEST_CASE(what_torchrun_would_substitute_in_arguments_arrives_as_it_was_written) {
+    auto const plan = must(plan_torch_distributed({"sh", "-c", "echo $$ $RANK ${local_rank}"}, ground()));
+    BOOST_TEST(plan.processes[0].argv.back() == "echo $$$$ $$RANK ${local_rank}");
+}
+
 BOOST_AUTO_TEST_CASE(old_torch_on_new_python_needs_redirects) {
     for (auto const* pair : {"3 11 1.13.1\n", "3 12 1.13.0a0+gitunknown\n"})
         BOOST_TEST(needs_redirects(pair));

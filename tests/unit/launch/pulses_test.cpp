@@ -48,6 +48,17 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_not_begun_or_has_ended_is_not_silent) {
     for (int look = 0; look < 10; ++look) BOOST_TEST(!pulses.look());
 }
 
+BOOST_AUTO_TEST_CASE(a_step_that_goes_on_when_all_its_nodes_have_ended_is_lost) {
+    beat(0);
+    beat(1);
+    BOOST_TEST(!pulses.look());
+    must(remove_tree(run.pulse(0)));
+    for (int look = 0; look < 3; ++look) BOOST_TEST(!pulses.look());
+    must(remove_tree(run.pulse(1)));
+    BOOST_TEST(!pulses.look());
+    BOOST_TEST(pulses.look().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(who_was_held_up_begins_to_count_again) {
     beat(0);
     for (int look = 0; look < 4; ++look) BOOST_TEST(!pulses.look());

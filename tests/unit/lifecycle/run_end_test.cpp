@@ -167,6 +167,12 @@ constexpr Row table[] = {
          f.silent_host = "n1";
      },
      Cause::failed, Follow::restart_in_place},
+    {"a lost step that shares its node blocks a lane until the job ends",
+     [](RunFacts& f) {
+         f.silent_host = "n1";
+         f.shares_node = true;
+     },
+     Cause::failed, Follow::requeue},
     {"a bad node, and one to spare",
      [](RunFacts& f) {
          f.step_exit_code = 1;

@@ -6,6 +6,20 @@
 #include "ground.hpp"
 
 namespace det::launchers {
+namespace {
+
+/// torchrun substitutes ${local_rank} in arguments, and makes one dollar of two: nobody else's "$$" may come
+/// to harm.
+std::string shield(std::string_view word) {
+    std::string text;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        bool const is_dollar = word[i] == '$' && !word.substr(i).starts_with("${local_rank}");
+        text.append(is_dollar ? "$$" : word.substr(i, 1));
+    }
+    return text;
+}
+
+}  // namespace
 
 bool needs_redirects(std::string_view versions) {
     auto const words = split(trim(versions), ' ');  // "3 11 1.13.1"
@@ -39,7 +53,8 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
     }
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     auto const rank = watched_rank(ground, "RANK", parts.command);
-    argv.insert(argv.end(), rank.begin(), rank.end());
+    argv.push_back(rank.front());
+    for (auto word = rank.begin() + 1; word != rank.end(); ++word) argv.push_back(shield(*word));
 
     auto& environment = ground.environment;
     environment.set("USE_TORCH_DISTRIBUTED", "True");

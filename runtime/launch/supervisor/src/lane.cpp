@@ -137,6 +137,7 @@ lifecycle::RunFacts Lane::gather_facts() const {
     facts.asked = run_->watch.asked();
     facts.was_killed = run_->watch.was_killed();
     facts.silent_host = run_->watch.silent_host();
+    facts.shares_node = assignment_.spec.lanes > 1;
     facts.notice_received = run_->watch.notice_received();
     facts.preemption_acknowledged = run_->record.was_acknowledged();
     facts.higher_run_exists = run_->record.has_successor();

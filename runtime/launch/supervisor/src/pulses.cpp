@@ -8,6 +8,7 @@ namespace det::supervisor {
 namespace {
 
 constexpr int looks_until_silent = 4;
+constexpr int looks_until_all_gone = 2;  // a step ends at once when its last task does
 
 /// Opened, since NFS asks the server then, and not for a stat.
 std::optional<std::int64_t> last_beat_ns(std::filesystem::path const& file) {
@@ -21,18 +22,22 @@ std::optional<std::int64_t> last_beat_ns(std::filesystem::path const& file) {
 
 std::optional<int> Pulses::look() {
     std::optional<int> silent;
+    bool all_ended = true;
     for (std::size_t node = 0; node < seen_.size(); ++node) {
         auto& seen = seen_[node];
         auto const beat = last_beat_ns(run_.pulse(static_cast<int>(node)));
         bool const unchanged = beat && *beat == seen.beat_ns;
-        seen = {beat.value_or(0), unchanged ? seen.unchanged + 1 : 0};
+        seen = {beat.value_or(0), unchanged ? seen.unchanged + 1 : 0, seen.has_begun || beat};
+        all_ended = all_ended && seen.has_begun && !beat;
         if (seen.unchanged >= looks_until_silent && !silent) silent = static_cast<int>(node);
     }
-    return silent;
+    looks_without_any_ = all_ended ? looks_without_any_ + 1 : 0;
+    return looks_without_any_ >= looks_until_all_gone ? std::optional(0) : silent;
 }
 
 void Pulses::start_over() {
     for (auto& seen : seen_) seen.unchanged = 0;
+    looks_without_any_ = 0;
 }
 
 }  // namespace det::supervisor

@@ -1,5 +1,6 @@
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/supervisor/claims.hpp>
 #include <det/supervisor/supervise.hpp>
 
@@ -24,10 +25,9 @@ constexpr auto slurm_retry_pause = 2s;
 // Slurm holds a requeued job back for two minutes otherwise; "now" alone is overwritten when the requeue
 // completes.
 constexpr auto start_after_requeue = 5s;
-// What is desired lies in files; whoever changes one pokes us, and this is for a poke that was lost.
-constexpr auto look_every = 25s;
-constexpr std::chrono::milliseconds look_spread = 10s;
-constexpr auto look_late = 10s;
+// What is desired lies in files; whoever changes one pokes us, and a look now and then is for a poke that was
+// lost, and for nodes that are silent: so often within the time that they may be.
+constexpr int looks_until_silent = 4;
 
 /// What Slurm says of the job, if it answers at all.
 struct JobSight {
@@ -118,7 +118,7 @@ private:
 
     void look_for_silence(Time now) {
         // Who was held up himself, by the file system that all share, must not wonder about others.
-        bool const on_time = now - next_look_at_ < look_late;
+        bool const on_time = now - next_look_at_ < look_every_ / 3;
         for_running([&](Lane& lane) {
             auto const host = lane.find_silent_host(on_time);
             return host ? lane.watch().on_silence(*host, now) : Act::wait;
@@ -294,12 +294,14 @@ private:
 
     void plan_next_look() {
         // Not all supervisors of a large experiment at the same time.
-        auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % look_spread.count();
-        next_look_at_ = around_.clock.steady_now() + look_every + std::chrono::milliseconds(spread);
+        auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % 100;
+        next_look_at_ = around_.clock.steady_now() + look_every_ * (90 + spread / 5) / 100;
     }
 
     Assignment const& assignment_;
     Surroundings const& around_;
+    std::chrono::milliseconds const look_every_ =
+        silence_limit([this](auto name) { return around_.environment.find(name); }) / looks_until_silent;
     Notices notices_;
     Claims claims_;
     std::list<Lane> lanes_;

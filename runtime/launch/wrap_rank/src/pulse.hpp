@@ -8,9 +8,8 @@ namespace det::wrap_rank {
 /// have ended. srun does not notice that the slurmstepd of a step is gone; whoever looks at this does.
 class Pulse {
 public:
-    static constexpr std::chrono::seconds interval{20};
-
-    explicit Pulse(std::filesystem::path file) : file_(std::move(file)) {}
+    Pulse(std::filesystem::path file, std::chrono::seconds interval)
+        : file_(std::move(file)), interval_(interval) {}
     ~Pulse();
     Pulse(Pulse const&) = delete;
     Pulse& operator=(Pulse const&) = delete;
@@ -21,6 +20,7 @@ public:
 
 private:
     std::filesystem::path file_;
+    std::chrono::seconds interval_;
 };
 
 }  // namespace det::wrap_rank

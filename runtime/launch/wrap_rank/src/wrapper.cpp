@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char work_directory[] = "work";
+constexpr int beats_until_silent = 6;
+constexpr std::chrono::milliseconds beat_interval_min{500};
 constexpr char ranks_log_mark[] = "ranks-log";  // in DET_RUN_DIR: ranks of this node have wrappers that log
 
 /// On a node with a wrapper around the launcher, lines of ranks are logged once: by the rank's own wrapper.
@@ -88,9 +90,10 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     if (placed) command.started_by = StartedBy::launcher;
     std::optional<Pulse> pulse;
     if (supervised && !placed && command.labels.log) {
-        pulse.emplace(RunLayout::pulse_beside(*command.labels.log));
+        auto const interval = silence_limit(lookup) / beats_until_silent;
+        pulse.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
         command.beat = [&] { pulse->beat(); };
-        command.beat_interval = Pulse::interval;
+        command.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
     }
     if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);

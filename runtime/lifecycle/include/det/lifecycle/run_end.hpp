@@ -44,6 +44,7 @@ struct RunFacts {
     Asked asked = Asked::nothing;
     bool was_killed = false;       // by the supervisor: it did not stop in time, or the user would not wait
     std::string silent_host = {};  // a node that was not heard of any more, so that the step was killed
+    bool shares_node = false;      // with steps of other trials of the job
     std::string cancels_retries = {};  // the log policy whose pattern a line has; empty: none
     BadNodes bad_nodes = {};
     std::uint32_t failures_without_progress = 0;  // in a row before this run: no higher step was committed

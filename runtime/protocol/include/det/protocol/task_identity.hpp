@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ std::string task_key(TaskIdentity const& task);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// How long a node of a run may be silent, by that variable; at least 4 s.
+std::chrono::seconds silence_limit(VariableLookup const& lookup);
+
 /// RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and MASTER_ADDR, for `launch: rank`.
 Variables rank_variables(TaskIdentity const& task);
 
@@ -67,6 +71,8 @@ inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 inline constexpr char run_path[] = "DET_RUN_PATH";
 /// .../experiments/7
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
+/// Seconds until a node that is not heard of counts as lost; absent: 120. All of a run have the same.
+inline constexpr char silence[] = "DET_SILENCE_S";
 /// Signals that ranks get as well, "TERM,USR1"; others stop at the wrapper.
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
 /// Slots of each node of the run, "4(x2),3"; absent: as many as this one has.

@@ -7,9 +7,10 @@
 
 namespace det::supervisor {
 
-/// Whether the nodes of a run still live, by the files that their wrappers touch every 20 s. A node is silent
-/// once its file is there and has stayed as it is for several looks; one without a file has not begun, or has
-/// ended.
+/// Whether the nodes of a run still live, by the files that their wrappers touch every few seconds. A node is
+/// silent once its file is there and has stayed as it is for several looks; one without a file has not begun,
+/// or has ended. Where all have ended and the step has not, nobody lives who could tell srun: the first is
+/// silent then.
 class Pulses {
 public:
     Pulses(RunLayout run, int nodes) : run_(std::move(run)), seen_(static_cast<std::size_t>(nodes)) {}
@@ -23,9 +24,11 @@ private:
     struct Seen {
         std::int64_t beat_ns = 0;
         int unchanged = 0;
+        bool has_begun = false;
     };
     RunLayout run_;
     std::vector<Seen> seen_;
+    int looks_without_any_ = 0;
 };
 
 }  // namespace det::supervisor
