@@ -146,4 +146,15 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     BOOST_TEST(judge_launch(facts).exit_code == 6);
 }
 
+BOOST_AUTO_TEST_CASE(workers_that_a_launcher_has_ended_are_not_why_it_failed) {
+    LaunchFacts facts;
+    facts.was_ordered_to_end = true;
+    facts.launcher_exit = 3;
+    BOOST_TEST(judge_launch(facts).exit_code == 3);
+    facts.launcher_exit = 0;
+    BOOST_TEST(judge_launch(facts).exit_code == 143);
+    facts.first_failure = 6;
+    BOOST_TEST(judge_launch(facts).exit_code == 6);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -117,7 +117,7 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
         step.command = {wrap_rank, "--node"};
         step.directory = "/";  // the wrapper goes to the run's own, which it may have to make first
     }
-    step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
+    for (auto const* word : {"/bin/sh", "-c", shell_line.c_str()}) step.command.emplace_back(word);
     return step;
 }
 

@@ -16,6 +16,10 @@ bool is_worker(Hello const& hello) { return hello.kind == Hello::Kind::worker; }
 
 void note(Hello const& hello, Goodbye const& goodbye, LaunchFacts& facts) {
     if (goodbye.exit_code == 0) return;
+    if (is_worker(hello) && goodbye.exit_code == 128 + SIGTERM) {
+        facts.was_ordered_to_end = true;
+        return;
+    }
     auto& first = is_worker(hello) ? facts.first_failure : facts.remote_failure;
     if (!first) first = goodbye.exit_code;
 }

@@ -1,5 +1,6 @@
 #include <det/workers/verdict.hpp>
 
+#include <csignal>
 #include <fmt/format.h>
 
 namespace det::workers {
@@ -9,6 +10,8 @@ Verdict judge_launch(LaunchFacts const& facts) {
     if (facts.first_failure) {
         return {*facts.first_failure, fmt::format("a worker ended with {}", *facts.first_failure)};
     }
+    if (facts.was_ordered_to_end && facts.launcher_exit == 0)
+        return {128 + SIGTERM, "a worker was ended by TERM"};
     if (facts.vanished) return {launcher_or_one, fmt::format("{} vanished", *facts.vanished)};
     if (facts.unfinished > 0 && facts.launcher_exit == 0) {
         return {launcher_or_one,

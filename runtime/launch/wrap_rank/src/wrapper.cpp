@@ -50,6 +50,14 @@ void report_failure(std::string const& rank, CommandEnd const& end, RelayedComma
     if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
 }
 
+/// The job runs again elsewhere, and this node was cut off. srun would answer a failure by telling Slurm to
+/// end the step of that number in this job: the new run's, by now. So such a run ends without a failure.
+bool is_superseded(Environment const& environment) {
+    fs::path const run = environment.find(variables::run_path).value_or("");
+    auto const number = parse_integer<std::uint32_t>(run.filename().string());
+    return number && path_exists(run.parent_path() / std::to_string(*number + 1));
+}
+
 }  // namespace
 
 Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const& helper, Clock const& clock) {
@@ -98,6 +106,7 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
     DET_TRY_ASSIGN(auto const end, relay(command, clock));
+    if (supervised && end.exit_code != 0 && is_superseded(command.environment)) return CommandEnd{};
     if (supervised) report_failure(job.rank, end, command);
     return end;
 }

@@ -8,6 +8,7 @@ namespace det::workers {
 struct LaunchFacts {
     int launcher_exit = 0;                // the highest, where several processes were started
     std::optional<int> first_failure;     // exit code of the first worker that failed
+    bool was_ordered_to_end = false;      // a worker, by TERM: a launcher ends those beside one that failed
     std::optional<std::string> vanished;  // the first that went without a goodbye
     std::optional<int> remote_failure;    // the first non-zero exit code of a command on another node
     bool is_share_remote = false;  // such a command is a share of the launch: its failure is the launch's
