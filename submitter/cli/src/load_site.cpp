@@ -1,5 +1,6 @@
 #include "load_site.hpp"
 
+#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ Status check_trusted(fs::path const& path, std::string const& what) {
     if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("open {}", what), errno);
     if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
         return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
-                     "use a site file of root's or of yours"};
+                     "use one of root's or of yours"};
     }
     bool const is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
     if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky) {
@@ -33,13 +34,13 @@ Status check_trusted(fs::path const& path, std::string const& what) {
 }
 
 /// The file, where it really lies, and the directories in which it could be replaced.
-Status check_trusted_file(fs::path const& path) {
+Status check_trusted_file(fs::path const& path, std::string_view what) {
     std::error_code failure;
     auto const real = fs::canonical(path, failure);
-    if (failure) return os_error(fmt::format("open the site file '{}'", path.string()), failure.value());
+    if (failure) return os_error(fmt::format("open the {} '{}'", what, path.string()), failure.value());
     for (auto const& directory : {fs::absolute(path).parent_path(), real.parent_path()})
-        DET_TRY(check_trusted(directory, fmt::format("the site file's directory '{}'", directory.string())));
-    return check_trusted(real, fmt::format("the site file '{}'", real.string()));
+        DET_TRY(check_trusted(directory, fmt::format("the {}'s directory '{}'", what, directory.string())));
+    return check_trusted(real, fmt::format("the {} '{}'", what, real.string()));
 }
 
 }  // namespace
@@ -48,10 +49,26 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
     auto const named = environment.find_non_empty(site_variable);
     fs::path const path = named.value_or(usual_place);
     if (!named && !path_exists(path)) return config::SiteFile{};
-    if (auto trusted = check_trusted_file(path); !trusted) return Diagnostics(std::move(trusted).error());
+    if (auto trusted = check_trusted_file(path, "site file"); !trusted)
+        return Diagnostics(std::move(trusted).error());
     auto const text = read_file(path, site_limit_bytes);
     if (!text) return Diagnostics(Error(text.error()).while_doing("reading the site file"));
     return config::parse_site_file(*text, path.string());
+}
+
+Result<std::string> load_job_template(config::SiteFile const& file) {
+    fs::path path = shared_data() / "templates" / "job" / "trial.sbatch";
+    if (file.job_template) {
+        path = *file.job_template;
+        if (auto trusted = check_trusted_file(path, "job template"); !trusted) {
+            auto error = std::move(trusted).error();
+            error.where = file.where("job_template");
+            return error;
+        }
+    }
+    auto text = read_file(path, site_limit_bytes);
+    if (!text) return std::move(text).error().while_doing("reading the job template");
+    return text;
 }
 
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Session& session,

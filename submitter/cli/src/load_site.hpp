@@ -15,6 +15,9 @@ namespace det::cli {
 /// this user could have written is codes::unsafe_owner: it says where things are written and what is run.
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment);
 
+/// The batch script with its {{values}}: the site's, which is looked at like the site file, else ours.
+Result<std::string> load_job_template(config::SiteFile const& file);
+
 /// The file over the live cluster.
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Session& session,
                                           Freshness freshness = Freshness::now);

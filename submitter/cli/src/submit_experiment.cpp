@@ -59,9 +59,8 @@ Result<Creation, Diagnostics> prepare(ExperimentRequest const& request, Session&
     print(session.err, loaded.warnings, session.style);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, session));
     print(session.err, plan.warnings, session.style);
-    auto job_template = read_file(shared_data() / "templates" / "job" / "trial.sbatch");
-    if (!job_template)
-        return Diagnostics(std::move(job_template).error().while_doing("reading the job template"));
+    auto job_template = load_job_template(file);
+    if (!job_template) return Diagnostics(std::move(job_template).error());
     auto const array_size_max = find_array_size_max(plan, session);
     if (!array_size_max) return Diagnostics(array_size_max.error());
     return Creation{std::move(loaded.config),

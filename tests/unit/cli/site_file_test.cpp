@@ -76,6 +76,23 @@ BOOST_AUTO_TEST_CASE(the_root_is_where_the_site_says) {
     BOOST_TEST((must_fail(find_root(environment)).code == codes::unknown_key));
 }
 
+BOOST_AUTO_TEST_CASE(a_site_may_have_a_batch_script_of_its_own) {
+    auto const mine = directory / "mine.sbatch";
+    write("job_template: " + mine.string() + "\n");
+    BOOST_TEST(create(" --dry-run") == to_int(ExitCode::absent));
+    must(write_file(mine,
+                    "#!/bin/bash\n{{sbatch_options}}\n# for {{#name}}\nexec {{det_launch}} {{trial}}\n"));
+    BOOST_TEST(create(" --dry-run") == 0, err);
+    BOOST_TEST(contains(out, "# for example\nexec "), out);
+    BOOST_TEST(!contains(out, "trap"), out);
+    BOOST_REQUIRE(::chmod(mine.c_str(), 0622) == 0);
+    BOOST_TEST(create(" --dry-run") != 0);
+    BOOST_TEST(contains(err, "others can write into the job template"), err);
+    must(write_file(mine, "{{nonsense}}\n"));
+    BOOST_TEST(create(" --dry-run") != 0);
+    BOOST_TEST(contains(err, "unknown value '{{nonsense}}'"), err);
+}
+
 BOOST_AUTO_TEST_CASE(the_sites_defaults_stand_below_templates_and_its_invariants_over_everything) {
     write(
         "default_compute_pool: compute\n"

@@ -114,10 +114,11 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
     step.gpus = number_in(environment, "SLURM_GPUS_ON_NODE", 0);
     step.has_input = false;
     if (environment.find_non_empty(variables::run_key)) {
-        step.command = {wrap_rank, "--node"};
+        step.command.push_back(wrap_rank);
+        step.command.emplace_back("--node");
         step.directory = "/";  // the wrapper goes to the run's own, which it may have to make first
     }
-    for (auto const* word : {"/bin/sh", "-c", shell_line.c_str()}) step.command.emplace_back(word);
+    step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
     return step;
 }
 

@@ -104,6 +104,7 @@ constinit Type const container_runtime = choice_of(runtime_words);
 constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
+constinit Type const job_template{.shape = Shape::text, .rule = require_absolute_path};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
 constexpr Type const* time_ways[] = {&count_from_one, &text};
 constinit Type const time_limit{.shape = Shape::either,
@@ -160,6 +161,7 @@ constexpr Key site_keys[] = {
     {"default_aux_pool", pool_name, "", "the same for trials of 0 slots", into<&SiteFile::default_aux_pool>},
     {"pool_per_partition", boolean, "true", "false: only the pools of this file",
      into<&SiteFile::has_pool_per_partition>},
+    {"job_template", job_template, "", "a batch script in place of ours", into<&SiteFile::job_template>},
     {"job_project_source", project_source, "", "what --wckey says", into<&SiteFile::job_project_source>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
     {"container_runtime", container_runtime, "", "what runs images", into<&SiteFile::container_runtime>},

@@ -51,6 +51,7 @@ struct SiteFile {
     std::optional<std::string> storage_root;  // absolute; %u is the user's name
     std::optional<std::string> default_compute_pool, default_aux_pool;
     bool has_pool_per_partition = true;
+    std::optional<std::string> job_template;        // absolute
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
