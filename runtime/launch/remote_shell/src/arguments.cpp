@@ -114,9 +114,8 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
     step.gpus = number_in(environment, "SLURM_GPUS_ON_NODE", 0);
     step.has_input = false;
     if (environment.find_non_empty(variables::run_key)) {
-        step.command.push_back(wrap_rank);
-        step.command.emplace_back("--node");
-        step.directory = "/";  // the wrapper goes to the run's own, which it may have to make first
+        step.command = {wrap_rank, "--node"};
+        step.directory.push_back('/');  // the wrapper goes to the run's own, which it may have to make first
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
     return step;
