@@ -316,6 +316,22 @@ BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_its_next_incarnation_has_t
         BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()), trial);
 }
 
+BOOST_AUTO_TEST_CASE(after_a_run_that_was_lost_with_its_node_steps_have_other_numbers) {
+    step_is(R"(echo "$*" >>"$DET_ROOT/steps"; exit 0)");
+    auto const lost = experiment.trial(0).run(0);
+    must(make_directories(lost.path()));
+    auto life = must(journal::JournalWriter::create(lost.life()));
+    must(life.append(RunStarted{UtcTime{1}, "123_0", 0, "n0", "n[0-1]", 0, "", 0}));
+    auto a = assignment();
+    a.incarnation.restart_count = slurm.job->restarts = 1;
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    BOOST_TEST(supervise(a) == 0);
+    ::unsetenv("DET_ROOT");
+    auto const lines = split_lines(must(read_file(root / "steps")));
+    BOOST_REQUIRE(lines.size() == 17u);
+    BOOST_TEST(lines.back().find("--job-name=7.0.1") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     std::vector<std::string> uuids;

@@ -2,6 +2,7 @@
 
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 #include <det/supervisor/log_policies.hpp>
 
@@ -33,6 +34,24 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
     return compress_host_list(chosen);
 }
 
+/// A run that was cut off with its node comes back with it for a moment, and what Slurm does there to end its
+/// steps (srun, and the PMIx plugin) it tells slurmctld by job and number of the step: steps of the new run
+/// must have other numbers.
+void use_up_steps(Surroundings const& around) {
+    constexpr int steps = 16;  // more than the old run and its launcher have had
+    slurm::StepRequest request;
+    request.command = {"true"};
+    auto const argv = slurm::render_srun(request);
+    auto environment = around.environment;
+    environment.unset(variables::spank);
+    std::vector<slurm::StepProcess> started;
+    for (int i = 0; i < steps; ++i) {
+        auto step = slurm::StepProcess::start(argv, environment);
+        if (step) started.push_back(*std::move(step));
+    }
+    for (auto& step : started) step.wait();
+}
+
 /// Slurm's words for a node that has gone from under a job: "down", "down*", "fail", "idle*".
 bool has_failed(slurm::Node const& node) {
     return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
@@ -58,6 +77,7 @@ Status Lane::begin(std::uint32_t trial) {
                    RunRecord::begin(assignment_, plan.trial, plan.resume, plan.hosts, around_.clock.now()));
     around_.say(fmt::format("run {} begins on {} at step {}", to_string(plan.id()), plan.hosts,
                             plan.resume.steps_completed));
+    if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0) use_up_steps(around_);
     auto const environment = make_run_environment(assignment_, plan, around_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, around_.wrap_rank));
     RunWatch const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));

@@ -81,6 +81,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, checkpoint::Shar
         if (run.has_failed()) ++point.restarts;
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
+        if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
         DET_TRY(take_bad_hosts(run, point));
     }

@@ -16,6 +16,8 @@ struct ResumePoint {
     std::uint64_t steps_completed = 0;
     std::uint32_t failures_without_progress = 0;  // the last ones in a row: no higher step was committed
     std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
+    bool is_predecessor_lost =
+        false;  // the last run has no end: it may still go on, on a node that is cut off
 };
 
 /// Reads the journals of all earlier runs. A checkpoint whose manifest is gone or damaged is passed over for
