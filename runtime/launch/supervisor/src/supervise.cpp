@@ -169,6 +169,7 @@ private:
         auto const sight = see_job();
         if (auto const judged = lane.judge(exit_code, sight.job, sight.answered); !judged)
             give_up(judged.error());
+        if (!lane.is_judged()) return lane.leave();  // nobody can say why it ended
         was_completing_ = sight.job && sight.job->state == slurm::JobState::completing;
         settle(lane);
     }
