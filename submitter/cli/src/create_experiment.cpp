@@ -124,7 +124,9 @@ Status fill_directory(Creation const& creation, ExperimentSpec const& spec) {
     DET_TRY(write_file(layout.submitted(), creation.written));
     DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(creation.config.effective))));
     DET_TRY(write_secrets(layout, creation.config));
-    DET_TRY(journal::write_desired(layout.desired(), creation.desired));
+    // Absent is `run`: what nearly every creation wants costs no waiting for the disk.
+    if (creation.desired != Desired::run)
+        DET_TRY(journal::write_desired(layout.desired(), creation.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
 

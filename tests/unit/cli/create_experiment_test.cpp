@@ -50,7 +50,6 @@ BOOST_AUTO_TEST_CASE(all_is_there_before_slurm_has_the_job_and_its_id_before_it_
         if (call == "submit") {
             BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).id.value == 1u);
             BOOST_TEST((must(journal::load_desired(experiment(1).desired())) == Desired::run));
-            BOOST_TEST(path_exists(experiment(1).desired()));
             BOOST_TEST(path_exists(experiment(1).script()));
             BOOST_TEST(must(journal::load_events(experiment(1).events())).empty());
         }
@@ -64,7 +63,7 @@ BOOST_AUTO_TEST_CASE(all_is_there_before_slurm_has_the_job_and_its_id_before_it_
 BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(must(list_directory(experiment(1).path())) ==
-                   (std::vector<std::string>{"config.yaml", "desired", "events", "script.sbatch", "spec.json",
+                   (std::vector<std::string>{"config.yaml", "events", "script.sbatch", "spec.json",
                                              "submitted.yaml", "trials"}),
                boost::test_tools::per_element());
     BOOST_TEST(must(list_directory(experiment(1).events())) == std::vector<std::string>{"1-created.json"},
