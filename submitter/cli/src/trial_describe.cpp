@@ -33,13 +33,14 @@ private:
             auto answer = cli::to_json(trial);
             answer["hyperparameters"] = drawn;
             answer["experiment_id"] = id.experiment.value;
+            answer["ends"] = ends_by_cause(trial);
             for (auto& run : answer["runs"])
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}", trial_headline(trial),
-                                       escape_control(describe_hyperparameters(drawn)), runs_table(trial),
-                                       last_failure(experiment.layout, trial, session));
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}", trial_headline(trial),
+                                       escape_control(describe_hyperparameters(drawn)), ends_text(trial),
+                                       runs_table(trial), last_failure(experiment.layout, trial, session));
         }
         return Ok{};
     }

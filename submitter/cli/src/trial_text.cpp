@@ -42,6 +42,21 @@ std::string runs_table(history::TrialView const& trial) {
     return runs.render();
 }
 
+std::map<std::string, int> ends_by_cause(history::TrialView const& trial) {
+    std::map<std::string, int> ends;
+    for (auto const& run : trial.record.runs) {
+        if (run.ended) ++ends[std::string(to_string(run.ended->cause))];
+    }
+    return ends;
+}
+
+std::string ends_text(history::TrialView const& trial) {
+    std::vector<std::string> parts;
+    for (auto const& [cause, count] : ends_by_cause(trial))
+        parts.push_back(fmt::format("{} {}", count, cause));
+    return parts.empty() ? "" : fmt::format("Ends: {}\n", join(parts, ", "));
+}
+
 std::string failure_text(RunId run, RankEnd const& failure) {
     constexpr std::size_t lines_max = 20;
     auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));

@@ -2,6 +2,7 @@
 #include <det/history/view.hpp>
 #include <det/protocol/rank_end.hpp>
 
+#include <map>
 #include <string>
 
 namespace det::cli {
@@ -11,6 +12,11 @@ std::string trial_headline(history::TrialView const& trial);
 
 /// A row for each run: where it ran and how it ended; empty where there was none.
 std::string runs_table(history::TrialView const& trial);
+
+/// How often its runs ended by which cause: {"failed": 2, "preempted": 1}.
+std::map<std::string, int> ends_by_cause(history::TrialView const& trial);
+/// "Ends: 2 failed, 1 preempted", a line; empty where none has ended.
+std::string ends_text(history::TrialView const& trial);
 
 /// Which rank of a run failed first, what it printed last, and where there is more of it.
 std::string failure_text(RunId run, RankEnd const& failure);
