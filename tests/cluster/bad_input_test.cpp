@@ -42,13 +42,7 @@ std::vector<Mistake> const mistakes{
 };
 
 struct Site : DigitsCluster {
-    Site() : DigitsCluster(options()) {}
-
-    static LoopbackOptions options() {
-        LoopbackOptions options;
-        options.plugin = LoopbackOptions::Plugin::when_built;
-        return options;
-    }
+    Site() : DigitsCluster(with_plugin()) {}
 
     ProcessOutput run(std::string const& script) const {
         return login("researcher", {"bash", "-c", "cd; create='det-submit experiment create'; " + script});

@@ -10,21 +10,8 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Site : DigitsCluster {
-    Site() : DigitsCluster(options()) {}
+    Site() : DigitsCluster(with_plugin()) {}
 
-    static LoopbackOptions options() {
-        LoopbackOptions options;
-        options.plugin = LoopbackOptions::Plugin::when_built;
-        return options;
-    }
-
-    std::string state(int experiment) const {
-        return ask(fmt::format("experiment describe {}", experiment)).at("state");
-    }
-    void wait_for(int experiment, std::string const& wanted) const {
-        wait_until([&] { return state(experiment) == wanted; }, 60s,
-                   fmt::format("experiment {} is {}", experiment, wanted));
-    }
     void must_run(std::string const& command) const { shell("det " + command); }
     std::string queued() const { return shell("squeue --noheader --format=%j"); }
 };
@@ -57,8 +44,8 @@ BOOST_AUTO_TEST_CASE(a_trial_saves_its_work_when_it_is_cancelled_and_its_job_goe
     }
     must_run(fmt::format("e cancel {}", canceled));
     must_run(fmt::format("e kill {}", killed));
-    wait_for(canceled, "CANCELED");
-    wait_for(killed, "CANCELED");
+    wait_for_state(canceled, "CANCELED");
+    wait_for_state(killed, "CANCELED");
     BOOST_TEST(!ask(fmt::format("e lc {}", canceled)).empty());
     wait_until([&] { return queued().empty(); }, 60s, "the queue is empty");
     must_run(fmt::format("e archive {}", killed));

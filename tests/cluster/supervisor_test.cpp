@@ -10,23 +10,10 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Site : DigitsCluster {
-    Site() : DigitsCluster(options()) {}
-
-    static LoopbackOptions options() {
-        LoopbackOptions options;
-        options.plugin = LoopbackOptions::Plugin::when_built;
-        return options;
-    }
+    Site() : DigitsCluster(with_plugin()) {}
 
     nlohmann::json trial(int experiment, std::size_t index = 0) const {
         return ask(fmt::format("experiment describe {}", experiment)).at("trials").at(index);
-    }
-    std::string state(int experiment) const {
-        return ask(fmt::format("experiment describe {}", experiment)).at("state");
-    }
-    void wait_for_state(int experiment, std::string const& wanted) const {
-        wait_until([&] { return state(experiment) == wanted; }, 60s,
-                   fmt::format("experiment {} is {}", experiment, wanted));
     }
     /// A run that trains: it has reported something.
     void wait_for_run(int experiment, std::size_t run) const {

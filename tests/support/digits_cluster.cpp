@@ -32,6 +32,21 @@ DigitsCluster::DigitsCluster(LoopbackOptions const& options) : LoopbackCluster(o
     BOOST_REQUIRE(must(owned).exit_code == 0);
 }
 
+LoopbackOptions DigitsCluster::with_plugin() {
+    LoopbackOptions options;
+    options.plugin = LoopbackOptions::Plugin::when_built;
+    return options;
+}
+
+std::string DigitsCluster::state(int experiment) const {
+    return ask(fmt::format("experiment describe {}", experiment)).at("state");
+}
+
+void DigitsCluster::wait_for_state(int experiment, std::string const& wanted) const {
+    wait_until([&] { return state(experiment) == wanted; }, std::chrono::seconds(60),
+               fmt::format("experiment {} is {}", experiment, wanted));
+}
+
 int DigitsCluster::create(std::string const& arguments) const {
     return ask("experiment create digits.yaml code " + arguments)["id"].get<int>();
 }

@@ -9,11 +9,14 @@ namespace det {
 class DigitsCluster : public LoopbackCluster {
 public:
     explicit DigitsCluster(LoopbackOptions const& options);
+    static LoopbackOptions with_plugin();
 
     /// `det-submit experiment create digits.yaml code` and the arguments. Returns its id.
     int create(std::string const& arguments) const;
     /// What the command answers with --json; it must succeed.
     nlohmann::json ask(std::string const& command) const;
+    std::string state(int experiment) const;
+    void wait_for_state(int experiment, std::string const& wanted) const;
     /// Waits for the end of an experiment, which must be COMPLETED.
     void finish(int experiment) const;
     /// Of its newest checkpoint.
