@@ -12,26 +12,11 @@ namespace {
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
 
-    nlohmann::json trial(int experiment, std::size_t index = 0) const {
-        return ask(fmt::format("experiment describe {}", experiment)).at("trials").at(index);
-    }
-    /// A run that trains: it has reported something.
-    void wait_for_run(int experiment, std::size_t run) const {
-        wait_until(
-            [&] {
-                return shell(fmt::format("det trial logs {} --run {} 2>/dev/null || true", experiment, run))
-                           .find("epoch") != std::string::npos;
-            },
-            90s, fmt::format("run {} of experiment {} trains", run, experiment));
-    }
     /// Of what runs on this machine for the cluster, the processes whose command line begins like this.
     void kill_hard(std::string const& pattern) const {
         shell(fmt::format("pkill --signal KILL --full --oldest '^{}' || true", pattern));
     }
 };
-
-constexpr char endless[] =
-    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000 ";
 
 }  // namespace
 
@@ -85,6 +70,16 @@ BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_th
     kill_hard("[^ ]*/det-launch trial");
     wait_for_state(id, "INTERRUPTED");
     wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "its job is gone");
+    shell(fmt::format("det experiment activate {}", id));
+    wait_for_run(id, 4);
+    auto const resumed = trial(id).at("runs");
+    BOOST_TEST(resumed.at(4).at("steps_completed") > 0);
+    BOOST_TEST(resumed.at(4).at("job") != resumed.at(3).at("job"));
+    auto const batch =
+        login("root", {"pkill", "--signal", "KILL", "--full", R"(^slurmstepd: \[[0-9]+\.batch\])"});
+    BOOST_TEST(batch.exit_code == 0, batch.err);
+    wait_for_state(id, "INTERRUPTED");
+    shell(fmt::format("det experiment kill {}", id));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_whose_slurmstepd_is_gone_is_given_up_and_begun_again) {

@@ -47,6 +47,16 @@ void DigitsCluster::wait_for_state(int experiment, std::string const& wanted) co
                fmt::format("experiment {} is {}", experiment, wanted));
 }
 
+nlohmann::json DigitsCluster::trial(int experiment, std::size_t index) const {
+    return ask(fmt::format("experiment describe {}", experiment)).at("trials").at(index);
+}
+
+void DigitsCluster::wait_for_run(int experiment, std::size_t run) const {
+    auto const logs = fmt::format("det trial logs {} --run {} 2>/dev/null || true", experiment, run);
+    wait_until([&] { return shell(logs).find("epoch") != std::string::npos; }, std::chrono::seconds(90),
+               fmt::format("run {} of experiment {} trains", run, experiment));
+}
+
 int DigitsCluster::create(std::string const& arguments) const {
     return ask("experiment create digits.yaml code " + arguments)["id"].get<int>();
 }

@@ -8,6 +8,10 @@ namespace det {
 /// A Slurm where researcher has the digits example at home: digits.yaml, and its data in code/.
 class DigitsCluster : public LoopbackCluster {
 public:
+    /// Arguments of a training on one node that does not end by itself.
+    static constexpr char endless[] =
+        "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000 ";
+
     explicit DigitsCluster(LoopbackOptions const& options);
     static LoopbackOptions with_plugin();
 
@@ -16,7 +20,10 @@ public:
     /// What the command answers with --json; it must succeed.
     nlohmann::json ask(std::string const& command) const;
     std::string state(int experiment) const;
+    nlohmann::json trial(int experiment, std::size_t index = 0) const;
     void wait_for_state(int experiment, std::string const& wanted) const;
+    /// Until the run trains: it has reported something.
+    void wait_for_run(int experiment, std::size_t run) const;
     /// Waits for the end of an experiment, which must be COMPLETED.
     void finish(int experiment) const;
     /// Of its newest checkpoint.

@@ -119,7 +119,7 @@ std::optional<RunVerdict> if_preempted(RunFacts const& facts) {
 
 std::optional<RunVerdict> if_interrupted(RunFacts const& facts) {
     if (!facts.slurm_answered && facts.notice_received) {
-        return RunVerdict{Cause::canceled, Follow::left_to_slurm,
+        return RunVerdict{Cause::interrupted, Follow::left_to_slurm,
                           "the job was told to end and slurmctld did not say why"};
     }
     return std::nullopt;

@@ -12,6 +12,13 @@ constexpr std::array<std::string_view, 11> names{
     "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED", "STOPPING_KILLED",
     "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
 
+/// Its last run has not come to an end that says what follows.
+bool is_open(TrialFacts const& facts) {
+    if (facts.runs.empty()) return false;
+    auto const& last = facts.runs.back().ended;
+    return !last || last->cause == Cause::interrupted;
+}
+
 bool is_unwanted(Desired desired) { return desired == Desired::cancel || desired == Desired::kill; }
 
 State stopping_by(Desired desired) {
@@ -62,9 +69,9 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
         case JobState::timed_out:
         case JobState::failed:
         case JobState::node_failed:
-            return in_run ? State::interrupted : State::error;
+            return is_open(facts) ? State::interrupted : State::error;
         default:
-            return in_run ? State::interrupted : State::queued;
+            return is_open(facts) ? State::interrupted : State::queued;
     }
 }
 
@@ -84,7 +91,7 @@ State state_of_trial(TrialFacts const& facts) {
     if (!facts.slurm_answered) return unwanted ? stopping_by(facts.desired) : state_without_slurm(facts);
     if (!facts.job) {
         // Slurm has forgotten the job (or never had it): what the journals say last is the end.
-        if (unwanted || facts.runs.empty() || facts.runs.back().ended) return State::canceled;
+        if (unwanted || !is_open(facts)) return State::canceled;
         return State::interrupted;
     }
     auto const state = state_by_job(facts, *facts.job);

@@ -65,6 +65,7 @@ std::string render_spec(ExperimentSpec const& spec) {
               {"lanes", spec.lanes},
               {"spare_nodes", spec.spare_nodes},
               {"excluded_nodes", spec.excluded_nodes},
+              {"sbatch_options", spec.sbatch_options},
               {"launch", to_string(spec.launch)},
               {"mpi", to_string(spec.mpi)},
               {"entrypoint", spec.entrypoint},
@@ -104,6 +105,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.lanes = std::max(1u, body.at("lanes").get<std::uint32_t>());
         spec.spare_nodes = body.at("spare_nodes");
         spec.excluded_nodes = body.at("excluded_nodes");
+        spec.sbatch_options = body.at("sbatch_options").get<std::vector<std::string>>();
         spec.launch = named(body, "launch", parse_launch);
         spec.mpi = named(body, "mpi", parse_mpi);
         spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();

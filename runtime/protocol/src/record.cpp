@@ -5,9 +5,9 @@
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 9> cause_names{"finished",    "preempted",  "paused",
-                                                      "canceled",    "failed",     "time-limit",
-                                                      "node-failed", "superseded", "not-launched"};
+constexpr std::array<std::string_view, 10> cause_names{
+    "finished",   "preempted",   "paused",     "canceled",     "failed",
+    "time-limit", "node-failed", "superseded", "not-launched", "interrupted"};
 constexpr std::array<std::string_view, 5> follow_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
                                                        "requeue-held"};
 

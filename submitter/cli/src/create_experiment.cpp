@@ -102,10 +102,10 @@ Result<std::string> ask_slurm_first(Creation const& creation, Session& session) 
     if (creation.plan.must_wait_for_nodes()) return std::string();
     DET_TRY_ASSIGN(auto const script, preview_script(creation));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
-    auto const input = script_input(creation, {0}, arrays_of(creation).front());
+    ExperimentLayout const layout(creation.root, {0});
     DET_TRY_ASSIGN(auto const said,
                    session.slurm.test_submission(
-                       {render::command_line_options(creation.plan, input, job_comment(creation.root, {0})),
+                       {render::command_line_options(creation.plan, layout, job_comment(creation.root, {0})),
                         in_memory.path(), session.environment}));
     return start_estimate_in(said);
 }
@@ -125,31 +125,30 @@ Status fill_directory(Creation const& creation, ExperimentSpec const& spec) {
     DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(creation.config.effective))));
     DET_TRY(write_secrets(layout, creation.config));
     // Absent is `run`: what nearly every creation wants costs no waiting for the disk.
-    if (creation.desired != Desired::run)
-        DET_TRY(journal::write_desired(layout.desired(), creation.desired));
+    if (creation.desired != Desired::run) DET_TRY(journal::write_desired(layout.desired(), creation.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
 
 /// One array, held.
-Result<history::ArrayJob> submit_array(Creation const& creation, ExperimentId id,
-                                       plan::ArrayPart const& array, Session& session) {
-    ExperimentLayout const layout(creation.root, id);
-    auto const input = script_input(creation, id, array);
+Result<ArrayJob> submit_array(Creation const& creation, ExperimentSpec const& spec,
+                              plan::ArrayPart const& array, Session& session) {
+    ExperimentLayout const layout(creation.root, spec.id);
+    auto const input = script_input(creation, spec.id, array);
     DET_TRY_ASSIGN(auto const script, render::render_script(creation.job_template, creation.plan, input));
     DET_TRY(write_file(layout.script(array.first_trial), script));
-    auto options = render::command_line_options(creation.plan, input, job_comment(creation.root, id));
+    auto options = spec.sbatch_options;
     options.insert(options.begin(), "--hold");
     DET_TRY_ASSIGN(auto const job,
                    session.slurm.submit({options, layout.script(array.first_trial), session.environment}));
-    return history::ArrayJob{job, array.first_trial, array.trial_count, array.lanes};
+    return ArrayJob{job, array.first_trial, array.trial_count, array.lanes, array.running_max};
 }
 
 /// All arrays or none: what Slurm has already when one is refused is taken back.
-Result<std::vector<history::ArrayJob>> submit_arrays(Creation const& creation, ExperimentId id,
-                                                     Session& session) {
-    std::vector<history::ArrayJob> submitted;
+Result<std::vector<ArrayJob>> submit_arrays(Creation const& creation, ExperimentSpec const& spec,
+                                            Session& session) {
+    std::vector<ArrayJob> submitted;
     for (auto const& array : arrays_of(creation)) {
-        auto job = submit_array(creation, id, array, session);
+        auto job = submit_array(creation, spec, array, session);
         if (job) {
             submitted.push_back(*job);
             continue;
@@ -166,17 +165,17 @@ Result<std::vector<history::ArrayJob>> submit_arrays(Creation const& creation, E
 }
 
 /// From the held jobs on: their ids are recorded, then they may run.
-Status record_and_release(ExperimentLayout const& layout, std::vector<history::ArrayJob> const& arrays,
+Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                           Creation const& creation, Session& session) {
     Event const created{std::string(event_kinds::created), session.clock.now(),
-                        user_name(session.environment) + "@" + host_name(), history::created_body(arrays)};
+                        user_name(session.environment) + "@" + host_name(), jobs_body(arrays)};
     DET_TRY(journal::append_event(layout.events(), created));
     if (creation.desired == Desired::pause) return Ok{};
     for (auto const& array : arrays) DET_TRY(session.slurm.release({array.job, {}}));
     return Ok{};
 }
 
-std::string list_jobs(std::vector<history::ArrayJob> const& arrays) {
+std::string list_jobs(std::vector<ArrayJob> const& arrays) {
     std::vector<std::uint32_t> jobs;
     for (auto const& array : arrays) jobs.push_back(array.job);
     return fmt::format("{}", fmt::join(jobs, ", "));
@@ -188,8 +187,10 @@ Result<CreatedExperiment> submit(Creation const& creation, std::optional<Context
     ExperimentLayout const layout(creation.root, id);
     cleanup.add(layout.path());
     Authorship const created{user_name(session.environment), session.clock.now()};
-    DET_TRY(fill_directory(creation, make_spec(creation, id, context, created)));
-    auto arrays = submit_arrays(creation, id, session);
+    auto spec = make_spec(creation, id, context, created);
+    spec.sbatch_options = render::command_line_options(creation.plan, layout, job_comment(creation.root, id));
+    DET_TRY(fill_directory(creation, spec));
+    auto arrays = submit_arrays(creation, spec, session);
     if (!arrays) {
         if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
         cleanup.keep();

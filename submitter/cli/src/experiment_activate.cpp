@@ -6,6 +6,8 @@
 
 #include "command.hpp"
 #include "open_experiment.hpp"
+#include "resume_interrupted.hpp"
+#include "tell_jobs.hpp"
 
 namespace det::cli {
 namespace {
@@ -26,17 +28,26 @@ private:
         auto const& record = experiment.view.record;
         // A creation that was cut off is finished here.
         if (!is_recorded(record))
-            DET_TRY(record_event(experiment, event_kinds::created, history::created_body(record.arrays()),
-                                 session));
+            DET_TRY(record_event(experiment, event_kinds::created, jobs_body(record.arrays()), session));
         DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::run));
-        for (auto const& array : record.arrays()) DET_TRY(session.slurm.release({array.job, {}}));
+        DET_TRY_ASSIGN(auto const again, resubmit(experiment, plan_resubmission(experiment.view), session));
+        DET_TRY(tell_jobs(plan_release(record.arrays()), session.slurm));
+        DET_TRY(tell_jobs(plan_release(again), session.slurm));
         hasten(experiment.view, session);
-        if (session.wants_json()) {
-            session.answer(Json{{"id", experiment.id().value}, {"desired", "run"}});
-        } else {
-            session.say(fmt::format("Activated experiment {}", experiment.id().value));
-        }
+        tell(experiment.id(), again, session);
         return Ok{};
+    }
+
+    static void tell(ExperimentId id, std::vector<ArrayJob> const& again, Session& session) {
+        std::vector<std::string> jobs;
+        for (auto const& array : again) jobs.push_back(std::to_string(array.job));
+        if (session.wants_json()) {
+            session.answer(Json{{"id", id.value}, {"desired", "run"}, {"resubmitted", jobs}});
+        } else {
+            session.say(fmt::format("Activated experiment {}", id.value));
+            if (!jobs.empty())
+                session.say(fmt::format("What was interrupted goes on in job {}", fmt::join(jobs, ", ")));
+        }
     }
 
     /// Slurm would hold a job back for two minutes that was queued again when it was paused.

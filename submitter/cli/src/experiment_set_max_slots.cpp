@@ -6,13 +6,14 @@
 
 #include "command.hpp"
 #include "open_experiment.hpp"
+#include "tell_jobs.hpp"
 
 namespace det::cli {
 namespace {
 
 /// How many of an array's tasks may run at once when those of the experiment may: each array has its share by
 /// its size, at least one.
-std::uint32_t share_of(history::ArrayJob const& array, std::uint32_t running_max, std::uint32_t trial_count) {
+std::uint32_t share_of(ArrayJob const& array, std::uint32_t running_max, std::uint32_t trial_count) {
     auto const size = std::min(array.trial_count, trial_count);
     auto const share = std::uint64_t{running_max} * size / std::max(1u, trial_count);
     return std::max(1u, static_cast<std::uint32_t>(share));
@@ -67,7 +68,7 @@ private:
             auto done =
                 slurm.change({array.job, {}},
                              {.running_tasks_max = share_of(array, running_max, record.spec->trial_count)});
-            if (done) continue;
+            if (done || has_ended(done.error())) continue;
             // Only operators may, since Slurm 23.02.
             auto error = std::move(done).error();
             if (error.code == codes::slurm_refused) {

@@ -18,13 +18,13 @@ Result<history::ExperimentRecord> load_record(RootLayout const& root, std::strin
 }
 
 /// The arrays that a creation submitted before it was cut off, as it would have recorded them.
-std::vector<history::ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs,
-                                           std::string const& comment, ExperimentSpec const* spec) {
+std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std::string const& comment,
+                                  ExperimentSpec const* spec) {
     std::map<std::uint32_t, std::uint32_t> task_counts;
     for (auto const& job : jobs) {
         if (job.comment == comment) ++task_counts[job.ref.job];
     }
-    std::vector<history::ArrayJob> arrays;
+    std::vector<ArrayJob> arrays;
     std::uint32_t const lanes = spec != nullptr ? spec->lanes : 1;
     std::uint32_t first_trial = 0;
     for (auto const& [job, tasks] : task_counts) {
@@ -41,7 +41,7 @@ void add_unrecorded_arrays(history::ExperimentRecord& record, RootLayout const& 
     auto const arrays =
         find_arrays(jobs, job_comment(root, record.id), record.spec ? &*record.spec : nullptr);
     if (arrays.empty()) return;
-    record.events.push_back({std::string(event_kinds::created), {}, "", history::created_body(arrays)});
+    record.events.push_back({std::string(event_kinds::created), {}, "", jobs_body(arrays)});
 }
 
 }  // namespace

@@ -61,19 +61,12 @@ Status tell(JobStep const& step, slurm::SlurmClient& slurm) {
             return slurm.cancel_waiting(step.job);
         case JobStep::Kind::hold:
             return slurm.hold(step.job);
+        case JobStep::Kind::release:
+            return slurm.release(step.job);
         case JobStep::Kind::poke:
             return slurm.signal_batch(step.job, "USR2");
     }
     return Ok{};
-}
-
-bool has_ended(Error const& error) {
-    constexpr std::string_view words[] = {"Invalid job id specified", "already completing or completed",
-                                          "Job has already finished"};
-    return std::any_of(error.notes.begin(), error.notes.end(), [&](std::string const& note) {
-        return std::any_of(std::begin(words), std::end(words),
-                           [&](auto each) { return note.find(each) != std::string::npos; });
-    });
 }
 
 }  // namespace
@@ -112,6 +105,21 @@ std::vector<JobStep> plan_kill(history::ExperimentRecord const& record, history:
     // One that waits sees what is desired before it begins.
     if (!has_begun(trial)) return {};
     return {{JobStep::Kind::poke, *task}};
+}
+
+std::vector<JobStep> plan_release(std::vector<ArrayJob> const& arrays) {
+    std::vector<JobStep> steps;
+    for (auto const& array : arrays) steps.push_back({JobStep::Kind::release, {array.job, {}}});
+    return steps;
+}
+
+bool has_ended(Error const& error) {
+    constexpr std::string_view words[] = {"Invalid job id specified", "already completing or completed",
+                                          "Job has already finished"};
+    return std::any_of(error.notes.begin(), error.notes.end(), [&](std::string const& note) {
+        return std::any_of(std::begin(words), std::end(words),
+                           [&](auto each) { return note.find(each) != std::string::npos; });
+    });
 }
 
 Status tell_jobs(std::vector<JobStep> const& steps, slurm::SlurmClient& slurm) {

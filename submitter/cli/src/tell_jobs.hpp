@@ -12,6 +12,7 @@ struct JobStep {
         cancel_job,      // at once
         cancel_waiting,  // of an array, what has not begun
         hold,            // of an array, what has not begun
+        release,         // what is held of an array
         poke,            // its supervisor looks at what is desired, and does it
     };
     Kind kind;
@@ -29,7 +30,13 @@ std::vector<JobStep> plan_kill(history::ExperimentRecord const& record, history:
 /// What runs saves its work and waits in the queue, held with what has not begun. Pure.
 std::vector<JobStep> plan_pause(history::ExperimentView const& experiment);
 
+/// What is held goes on. Pure.
+std::vector<JobStep> plan_release(std::vector<ArrayJob> const& arrays);
+
 /// A job that has ended, or begun, in the meantime is no failure.
 Status tell_jobs(std::vector<JobStep> const& steps, slurm::SlurmClient& slurm);
+
+/// Whether Slurm refused something because the job is over.
+bool has_ended(Error const& error);
 
 }  // namespace det::cli

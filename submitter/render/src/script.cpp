@@ -1,6 +1,5 @@
 #include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/queue/levels.hpp>
 #include <det/render/script.hpp>
 
@@ -120,12 +119,11 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
     }
 }
 
-std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, ScriptInput const& input,
-                                              std::string_view comment) {
-    ExperimentLayout const layout(input.experiment_path);
+std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
+                                              ExperimentLayout const& experiment, std::string_view comment) {
     std::vector<std::string> options{
         "--partition=" + plan.pool.partition,
-        "--output=" + layout.slurm_output().string(),
+        "--output=" + experiment.slurm_output().string(),
         fmt::format("--comment={}", comment),
         "--chdir=/",
     };

@@ -70,9 +70,12 @@ BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
                boost::test_tools::per_element());
     auto const event = must(journal::load_events(experiment(1).events())).at(0);
     BOOST_TEST(event.kind == "created");
-    BOOST_TEST(
-        event.body ==
-        (Json{{"arrays", {{{"job_id", "4711"}, {"first_trial", 0}, {"trial_count", 1}, {"lanes", 1}}}}}));
+    BOOST_TEST(event.body == (Json{{"arrays",
+                                    {{{"job_id", "4711"},
+                                      {"first_trial", 0},
+                                      {"trial_count", 1},
+                                      {"lanes", 1},
+                                      {"running_max", 1}}}}}));
     BOOST_TEST(must(read_file(experiment(1).submitted())) == must(read_file(directory / "exp.yaml")));
     BOOST_TEST(contains(must(read_file(experiment(1).config())), "max_restarts: 5"));  // defaults filled in
 }

@@ -22,6 +22,7 @@ ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::s
     spec.created = minute(0);
     spec.pool = "compute";
     spec.shape = {2, 4, SlotType::cuda};
+    spec.sbatch_options = {"--partition=compute"};
     spec.entrypoint = {"digits", "digits.csv.gz"};
     spec.searcher = {"single", "loss", true, Json::object()};
     spec.config = {{"name", name}};

@@ -309,6 +309,23 @@ BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {
     BOOST_TEST(ask("task list --resource-pool cpu")[0]["slots"] == 32);  // two whole nodes
 }
 
+BOOST_AUTO_TEST_CASE(what_was_interrupted_is_submitted_once_more) {
+    slurm.job = job_of(2, slurm::JobState::failed, "FAILED");
+    BOOST_TEST(state(2) == "INTERRUPTED");
+    auto const told = ask("experiment activate 2");
+    BOOST_TEST(told["resubmitted"] == Json{"4711"});
+    BOOST_REQUIRE(slurm.submissions.size() == 1u);
+    auto const& options = slurm.submissions[0].options;
+    BOOST_TEST(options.front() == "--hold");
+    BOOST_TEST(options.back() == "--array=0");
+    BOOST_TEST(was_called("release 4711"));
+    slurm.job = job_of(1, slurm::JobState::pending, "PENDING");  // 4711_0
+    BOOST_TEST(state(2) == "QUEUED");
+    // Its old job is nobody's any more.
+    BOOST_TEST(run("experiment activate 2") == 0, err);
+    BOOST_TEST(slurm.submissions.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_there_and_who_does_not_answer_are_told_apart) {
     for (std::string const command : {"experiment activate", "experiment archive", "experiment cancel",
                                       "experiment config", "experiment kill", "experiment list-trials",

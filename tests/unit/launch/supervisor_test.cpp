@@ -6,6 +6,7 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/array_job.hpp>
 #include <det/supervisor/resume_point.hpp>
 #include <det/supervisor/run_environment.hpp>
 #include <det/supervisor/supervise.hpp>
@@ -144,6 +145,59 @@ BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).follow) == "stop");
     BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(where_slurm_refuses_to_requeue_a_job_another_takes_its_place) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.refuses_requeue = true;
+    must(make_directories(experiment.events()));
+    must(journal::append_event(experiment.events(),
+                               {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1, 2}})}));
+    auto a = assignment();
+    a.spec.owner = "me";
+    a.spec.sbatch_options = {"--partition=compute", "--comment=det:7"};
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).follow) == "requeue");
+    BOOST_TEST(end_of(0).message.ends_with("; Slurm does not queue it again: job 4711 takes its place"),
+               end_of(0).message);
+    BOOST_REQUIRE(slurm.submissions.size() == 1u);
+    BOOST_TEST(slurm.submissions[0].script == experiment.script());
+    BOOST_TEST(slurm.submissions[0].options == (std::vector<std::string>{"--hold", "--partition=compute",
+                                                                         "--comment=det:7", "--array=0"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(slurm.calls.back() == "release 4711");
+    auto const arrays = array_jobs_of(must(journal::load_events(experiment.events())));
+    BOOST_TEST(find_array_of(arrays, 0)->job == 4711u);
+    BOOST_TEST(find_array_of(arrays, 1)->job == 123u);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_meanwhile_has_no_successor) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.refuses_requeue = true;
+    must(make_directories(experiment.events()));
+    must(journal::append_event(experiment.events(),
+                               {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1}})}));
+    int asked = 0;
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "find 123_0" && ++asked == 3) slurm.job->state = JobState::canceled;
+    };
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(slurm.submissions.empty());
+    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+}
+
+BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_silent_to_the_end_leaves_an_interrupted_run) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.on_call = [&](std::string const& call) {
+        if (call.starts_with("requeue")) slurm.is_down = true;
+    };
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(to_string(end_of(0).cause) == "interrupted");
+    BOOST_TEST(to_string(end_of(0).follow) == "left-to-slurm");
+    BOOST_TEST(end_of(0).message.ends_with("; slurmctld does not answer"), end_of(0).message);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervisor_too) {
@@ -345,13 +399,12 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
                           [] { return Status(Ok{}); }));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
     }
-    auto const newest = must(find_resume_point(experiment.trial(0), store));
+    auto const newest = must(find_resume_point(experiment.trial(0), 3, store));
     BOOST_TEST(newest.checkpoint == uuids[2]);
     BOOST_TEST(newest.steps_completed == 300u);
-    BOOST_TEST(newest.next_run == 3u);
     // One that was deleted since is passed over.
     must(remove_tree(store.path_of(uuids[2])));
-    BOOST_TEST(must(find_resume_point(experiment.trial(0), store)).checkpoint == uuids[1]);
+    BOOST_TEST(must(find_resume_point(experiment.trial(0), 3, store)).checkpoint == uuids[1]);
 }
 
 BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
@@ -360,7 +413,7 @@ BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
                            {"MINE", "old"},
                            {"SLURM_NTASKS", "2"},
                            {"DET_WRAPPED", "1.0.0"}});
-    RunPlan const run{{{7}, 0}, {2, 1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
+    RunPlan const run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     auto const environment = make_run_environment(assignment(), run, job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {
@@ -375,7 +428,7 @@ BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
 
 BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     auto a = assignment();
-    RunPlan const run{{{7}, 0}, {}, "n[0-1]", 0, 0};
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
     BOOST_TEST(make_step_request(a, run, "/opt/w").command ==
                    (std::vector<std::string>{"/opt/w", "SLURM_PROCID", "sh", "-c", "./train 'a b'"}),
                boost::test_tools::per_element());
@@ -396,7 +449,7 @@ BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_fai
     must(make_directories(root / "work"));
     auto a = assignment();
     a.spec.entrypoint = {"sh", "-c", "echo \"$FROM_HOOK $0\" >out", "a b"};
-    RunPlan const run{{{7}, 0}, {}, "n0", 0, 0};
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n0", 0, 0};
     auto const has_hook = [&](bool there) {
         a.spec.context = ContextSpec{"x", 1, there};
         auto const command = make_step_request(a, run, "/opt/w").command;
@@ -452,7 +505,7 @@ BOOST_FIXTURE_TEST_CASE(a_container_is_begun_below_the_wrapper_and_by_srun_where
     a.spec.launch = Launch::node;
     a.spec.container = ContainerSpec{};
     a.spec.container->runtime = ContainerRuntime::podman;
-    RunPlan const run{{{7}, 0}, {}, "n[0-1]", 0, 0};
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
     auto const podman = make_step_request(a, run, "/opt/bin/det-wrap-rank");
     BOOST_TEST(join(podman.command, " ") ==
                "/opt/bin/det-wrap-rank --node /opt/bin/det-launch contain sh -c ./train 'a b'");

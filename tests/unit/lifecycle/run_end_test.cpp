@@ -217,7 +217,7 @@ constexpr Row table[] = {
          f.notice_received = true;
          f.step_exit_code = 143;
      },
-     Cause::canceled, Follow::left_to_slurm},
+     Cause::interrupted, Follow::left_to_slurm},
     {"slurmctld is silent and the trainer finished",
      [](RunFacts& f) {
          f.job.reset();

@@ -58,6 +58,15 @@ BOOST_AUTO_TEST_CASE(a_supervisor_that_died_without_a_word_leaves_an_interrupted
     BOOST_TEST(state({running_run()}, JobState::node_failed) == "INTERRUPTED");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_nobody_could_be_asked_about_is_interrupted_unless_its_job_goes_on) {
+    auto const unclear = ended_run(Cause::interrupted, Follow::left_to_slurm);
+    BOOST_TEST(state({unclear}, JobState::failed) == "INTERRUPTED");
+    BOOST_TEST(state({unclear}, std::nullopt) == "INTERRUPTED");
+    BOOST_TEST(state({unclear}, JobState::pending) == "QUEUED");
+    BOOST_TEST(state({unclear}, JobState::running) == "STARTING");
+    BOOST_TEST(state({unclear}, JobState::canceled) == "CANCELED");
+}
+
 BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) {
     BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
     BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_KILLED");

@@ -46,7 +46,7 @@ std::string script_of(SubmissionPlan const& plan) {
     return must(render::render_script("{{sbatch_options}}", plan, input()));
 }
 std::string options_of(SubmissionPlan const& plan) {
-    auto options = render::command_line_options(plan, input(), "abc");
+    auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
     std::erase(options, "--nice=100");
     return join(options, " ");

@@ -28,7 +28,7 @@ std::string script_of(plan::SubmissionPlan const& plan) {
 
 /// What stands behind our own options.
 std::string users_part(plan::SubmissionPlan const& plan) {
-    auto options = render::command_line_options(plan, input(), "det:abc/7");
+    auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);
     std::erase(options, "--nice=100");
     return join(options, " ");
@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
 
 BOOST_AUTO_TEST_CASE(an_experiment_leaves_its_owner_room_to_move_it_up_unless_the_user_says_otherwise) {
     auto const nices = [](std::vector<std::string> args) {
-        auto options = render::command_line_options(plan_with(std::move(args)), input(), "abc");
+        auto options = render::command_line_options(plan_with(std::move(args)),
+                                                    ExperimentLayout("/det/experiments/7"), "abc");
         std::erase_if(options, [](auto const& option) { return !option.starts_with("--nice"); });
         return join(options, " ");
     };

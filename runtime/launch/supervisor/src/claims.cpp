@@ -89,6 +89,13 @@ Result<std::vector<std::uint32_t>> Claims::find_own() {
     return own;
 }
 
+Status Claims::give_back_all() {
+    if (assignment_.spec.lanes == 1) return Ok{};
+    DET_TRY_ASSIGN(auto const own, find_own());
+    for (auto const trial : own) DET_TRY(give_back(trial));
+    return Ok{};
+}
+
 Status Claims::give_back(std::uint32_t trial) {
     taken_.erase(trial);
     return remove_tree(assignment_.experiment.trial(trial).claimed());

@@ -61,9 +61,10 @@ bool has_failed(slurm::Node const& node) {
 
 Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     RunPlan plan;
-    plan.trial = {assignment_.spec.id, trial};
+    DET_TRY_ASSIGN(plan.id, RunRecord::take_next(assignment_, {assignment_.spec.id, trial}));
     checkpoint::SharedFsStore const store(assignment_.spec.checkpoint_path);
-    DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial), store));
+    DET_TRY_ASSIGN(plan.resume,
+                   find_resume_point(assignment_.experiment.trial(trial), plan.id.number, store));
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     plan.trial_seed = draw.seed;
@@ -74,8 +75,8 @@ Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
 Status Lane::begin(std::uint32_t trial) {
     DET_TRY_ASSIGN(auto plan, plan_run(trial));
     DET_TRY_ASSIGN(auto record,
-                   RunRecord::begin(assignment_, plan.trial, plan.resume, plan.hosts, around_.clock.now()));
-    around_.say(fmt::format("run {} begins on {} at step {}", to_string(plan.id()), plan.hosts,
+                   RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, around_.clock.now()));
+    around_.say(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                             plan.resume.steps_completed));
     if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0) use_up_steps(around_);
     auto const environment = make_run_environment(assignment_, plan, around_.environment);
@@ -92,7 +93,7 @@ Status Lane::begin(std::uint32_t trial) {
 Desired Lane::desired() const {
     auto const& experiment = assignment_.experiment;
     auto const of_all = journal::load_desired(experiment.desired());
-    auto const of_trial = journal::load_desired(experiment.trial(run_->plan.trial.index).desired());
+    auto const of_trial = journal::load_desired(experiment.trial(run_->plan.id.trial.index).desired());
     return stricter(of_all.value_or(Desired::run), of_trial.value_or(Desired::run));
 }
 

@@ -71,10 +71,11 @@ Result<std::vector<std::uint32_t>> list_runs(TrialLayout const& trial) {
     return runs;
 }
 
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, checkpoint::SharedFsStore const& store) {
-    DET_TRY_ASSIGN(auto const runs, list_runs(trial));
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run_number,
+                                      checkpoint::SharedFsStore const& store) {
+    DET_TRY_ASSIGN(auto runs, list_runs(trial));
+    std::erase_if(runs, [&](auto number) { return number >= run_number; });
     ResumePoint point;
-    if (!runs.empty()) point.next_run = runs.back() + 1;
     bool has_checkpoint = false, has_progress = false;
     for (auto const number : std::views::reverse(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number)));

@@ -57,26 +57,26 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.set(variable.substr(0, equals),
                         equals == std::string::npos ? "" : variable.substr(equals + 1));
     }
-    auto const run_path = assignment.experiment.trial(run.trial.index).run(run.id().number).path();
+    auto const run_path = assignment.experiment.trial(run.id.trial.index).run(run.id.number).path();
     auto const chief = first_host(run.hosts).value_or("localhost");
     Variables const ours{
         {variables::spank, "auto"},
         {variables::launch, std::string(to_string(spec.launch))},
         {variables::root, spec.root},
-        {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id()), slurm::to_string(assignment.job),
+        {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id), slurm::to_string(assignment.job),
                                          assignment.incarnation.restart_count)},
         {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
         {variables::experiment_path, assignment.experiment.path()},
         {variables::experiment_id, to_string(spec.id)},
-        {variables::trial_id, std::to_string(to_integer(run.trial))},
-        {variables::trial_run_id, std::to_string(run.id().number)},
+        {variables::trial_id, std::to_string(to_integer(run.id.trial))},
+        {variables::trial_run_id, std::to_string(run.id.number)},
         {variables::trial_seed, std::to_string(run.trial_seed)},
         {variables::steps_completed, std::to_string(run.resume.steps_completed)},
         {variables::cluster_id, assignment.cluster},
-        {variables::task_id, to_string(run.trial)},
-        {variables::allocation_id, to_string(run.id())},
+        {variables::task_id, to_string(run.id.trial)},
+        {variables::allocation_id, to_string(run.id)},
         {variables::task_type, "TRIAL"},
         {variables::slot_ids, all_slots(spec.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
@@ -92,7 +92,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
-    if (auto const draw = search::draw_trial(spec, run.trial.index)) {
+    if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
         set_json(environment, variables::hparams, draw->hyperparameters);
     }
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
@@ -111,7 +111,7 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     auto const& spec = assignment.spec;
     slurm::StepRequest request;
     request.shape = spec.shape;
-    request.name = to_string(run.id());
+    request.name = to_string(run.id);
     request.launch = spec.launch;
     request.mpi = spec.mpi;
     request.cpus_per_node = std::max(1, assignment.cpus_per_node / assignment.lanes());

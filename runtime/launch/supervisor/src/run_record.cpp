@@ -18,16 +18,21 @@ bool any_report(RunLayout const& run, Predicate predicate) {
 
 }  // namespace
 
-Result<RunRecord> RunRecord::begin(Assignment const& assignment, TrialId trial, ResumePoint const& resume,
-                                   std::string const& hosts, UtcTime now) {
+Result<RunId> RunRecord::take_next(Assignment const& assignment, TrialId trial) {
     auto const directory = assignment.experiment.trial(trial.index);
-    auto const layout = directory.run(resume.next_run);
     DET_TRY(make_directories(directory.runs()));
-    DET_TRY_ASSIGN(bool const mine, make_directory(layout.path()));
-    if (!mine) {
-        return Error{codes::superseded, fmt::format("run {} of trial {} was begun by somebody else",
-                                                    resume.next_run, to_string(trial))};
-    }
+    DET_TRY_ASSIGN(auto const runs, list_runs(directory));
+    RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
+    DET_TRY_ASSIGN(bool const mine, make_directory(directory.run(run.number).path()));
+    if (mine) return run;
+    return Error{codes::superseded,
+                 fmt::format("run {} of trial {} was begun by somebody else", run.number, to_string(trial))};
+}
+
+Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, ResumePoint const& resume,
+                                   std::string const& hosts, UtcTime now) {
+    auto const directory = assignment.experiment.trial(run.trial.index);
+    auto const layout = directory.run(run.number);
     DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
     RunStarted const started{now,
                              slurm::to_string(assignment.job),
@@ -38,7 +43,7 @@ Result<RunRecord> RunRecord::begin(Assignment const& assignment, TrialId trial, 
                              resume.checkpoint,
                              resume.steps_completed};
     DET_TRY(life.append(started, Durability::power_loss));
-    return RunRecord({trial, resume.next_run}, directory, layout, std::move(life));
+    return RunRecord(run, directory, layout, std::move(life));
 }
 
 Status RunRecord::end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code) {

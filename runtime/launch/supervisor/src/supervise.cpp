@@ -1,5 +1,4 @@
 #include <det/journal/event_log.hpp>
-#include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/supervisor/claims.hpp>
 #include <det/supervisor/supervise.hpp>
@@ -11,8 +10,10 @@
 #include <list>
 #include <poll.h>
 
+#include "insist.hpp"
 #include "lane.hpp"
 #include "notices.hpp"
+#include "queue_again.hpp"
 
 namespace det::supervisor {
 namespace {
@@ -20,11 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using Time = RunWatch::Time;
 
-constexpr int slurm_attempts_max = 3;
-constexpr auto slurm_retry_pause = 2s;
-// Slurm holds a requeued job back for two minutes otherwise; "now" alone is overwritten when the requeue
-// completes.
-constexpr auto start_after_requeue = 5s;
+constexpr auto patience_with_looks = 6s;  // another one comes
 // What is desired lies in files; whoever changes one pokes us, and a look now and then is for a poke that was
 // lost, and for nodes that are silent: so often within the time that they may be.
 constexpr int looks_until_silent = 4;
@@ -106,6 +103,7 @@ private:
     void hear() {
         auto const heard = notices_.take();
         auto const now = around_.clock.steady_now();
+        was_noticed_ = was_noticed_ || heard.notice;
         if (heard.notice) for_running([](Lane& lane) { return lane.watch().on_notice(); });
         bool const is_time = now >= next_look_at_;
         if (is_time) look_for_silence(now);
@@ -146,7 +144,7 @@ private:
     }
 
     void look_at_job() {
-        auto const sight = see_job();
+        auto const sight = see_job(patience_with_looks);
         auto const now = around_.clock.steady_now();
         auto const now_utc = around_.clock.now();
         for (auto& lane : lanes_) {
@@ -154,19 +152,16 @@ private:
         }
     }
 
-    JobSight see_job() {
-        for (int attempt = 1;; ++attempt) {
-            auto job = around_.slurm.find_job(assignment_.job);
-            if (job) return {true, *std::move(job)};
-            around_.say(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
-                                    job.error().message));
-            if (attempt == slurm_attempts_max) return {false, std::nullopt};
-            around_.clock.sleep_for(slurm_retry_pause);
-        }
+    JobSight see_job(std::chrono::seconds patience) {
+        auto job = insist(around_, patience, [&] { return around_.slurm.find_job(assignment_.job); });
+        if (job) return {true, *std::move(job)};
+        around_.say(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
+                                job.error().message));
+        return {false, std::nullopt};
     }
 
     void end_run(Lane& lane, int exit_code) {
-        auto const sight = see_job();
+        auto const sight = see_job(patience());
         if (auto const judged = lane.judge(exit_code, sight.job, sight.answered); !judged)
             give_up(judged.error());
         if (!lane.is_judged()) return lane.leave();  // nobody can say why it ended
@@ -232,9 +227,9 @@ private:
     /// With all runs ended, or as good as ended: what the lanes want of the job, the most urgent first.
     void conclude() {
         if (is_superseded_) return;
-        if (any_follows(Follow::requeue)) return give_back(&JobSupervisor::requeue);
+        if (any_follows(Follow::requeue)) return give_back(QueueAgain::Then::start_soon);
         bool const paused_before = !has_begun_ && desired_of_first() == Desired::pause;
-        if (any_follows(Follow::requeue_held) || paused_before) return give_back(&JobSupervisor::hold);
+        if (any_follows(Follow::requeue_held) || paused_before) return give_back(QueueAgain::Then::stay_held);
         if (!has_begun_) around_.say("nothing is left to run here");
     }
 
@@ -252,46 +247,52 @@ private:
     }
 
     /// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
-    void give_back(Status (JobSupervisor::*how)()) {
-        auto const given = (this->*how)();
-        if (given) return;
+    void give_back(QueueAgain::Then then) {
+        auto const successor =
+            queue_again(assignment_, {then, was_completing_, bad_hosts(), patience()}, around_);
+        if (!successor) return note_refusal(successor.error());
+        if (!*successor) return;
+        add_to_verdicts(fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
+        if (auto const freed = claims_.give_back_all(); !freed) give_up(freed.error());
+    }
+
+    void note_refusal(Error const& error) {
         exit_code_ = 1;
+        if (error.code == codes::slurm_unreachable) {
+            add_to_verdicts("; slurmctld does not answer", [](auto& verdict) {
+                verdict.cause = Cause::interrupted;
+                verdict.follow = Follow::left_to_slurm;
+            });
+        } else {
+            add_to_verdicts(fmt::format("; but it could not be queued again: {}", error.message),
+                            [](auto& verdict) { verdict.follow = Follow::stop; });
+        }
+    }
+
+    /// Of all runs that were to go on in the queue.
+    void add_to_verdicts(
+        std::string const& note, std::function<void(lifecycle::RunVerdict&)> const& change = [](auto&) {}) {
         for (auto& lane : lanes_) {
             if (!lane.is_judged() || lane.verdict()->follow == Follow::stop) continue;
             auto verdict = *lane.verdict();
-            verdict.follow = Follow::stop;
-            verdict.message += fmt::format("; but it could not be queued again: {}", given.error().message);
+            verdict.message += note;
+            change(verdict);
             if (auto const told = lane.change_verdict(std::move(verdict)); !told) give_up(told.error());
         }
     }
 
-    Status requeue() {
-        auto const scope = was_completing_ ? slurm::SlurmClient::RequeueScope::any
-                                           : slurm::SlurmClient::RequeueScope::incomplete;
-        DET_TRY(around_.slurm.requeue(assignment_.job, scope));
-        exclude_bad_hosts();
-        if (auto const soon = around_.slurm.start_not_before(assignment_.job, start_after_requeue); !soon) {
-            around_.say(
-                fmt::format("the job starts again only after Slurm's own delay: {}", soon.error().message));
-        }
-        return Ok{};
-    }
-
-    Status hold() { return around_.slurm.requeue_held(assignment_.job); }
-
-    void exclude_bad_hosts() {
+    std::vector<std::string> bad_hosts() const {
         std::vector<std::string> bad;
         for (auto const& lane : lanes_) {
             if (!lane.is_judged()) continue;
             auto const hosts = lane.bad_hosts();
             bad.insert(bad.end(), hosts.begin(), hosts.end());
         }
-        if (bad.empty()) return;
-        auto const& before = assignment_.spec.excluded_nodes;
-        auto const list = before.empty() ? compress_host_list(bad) : before + "," + compress_host_list(bad);
-        if (auto const told = around_.slurm.change(assignment_.job, {.excluded_nodes = list}); !told)
-            around_.say(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
+        return bad;
     }
+
+    /// Once Slurm ends the job there are KillWait seconds left to write down how it ends; 30 by default.
+    std::chrono::seconds patience() const { return was_noticed_ ? 20s : 120s; }
 
     void plan_next_look() {
         // Not all supervisors of a large experiment at the same time.
@@ -310,6 +311,7 @@ private:
     bool has_begun_ = false;
     bool is_winding_up_ = false;   // nothing new is begun in this job
     bool is_superseded_ = false;   // the job runs elsewhere: it is not ours to touch
+    bool was_noticed_ = false;     // Slurm's TERM came
     bool was_completing_ = false;  // Slurm was ending the job when we last looked
     int exit_code_ = 0;
 };

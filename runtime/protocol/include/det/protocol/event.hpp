@@ -19,8 +19,10 @@ struct Event {
 };
 
 namespace event_kinds {
-inline constexpr std::string_view created = "created";  // body: {"job_id": "123", "array": "0-0"}
-}
+// Bodies: see array_job.hpp.
+inline constexpr std::string_view created = "created";
+inline constexpr std::string_view resubmitted = "resubmitted";
+}  // namespace event_kinds
 
 std::string render_event(Event const& event);
 Result<Event> parse_event(std::string_view text);

@@ -58,9 +58,10 @@ struct ExperimentSpec {
     std::string root;  // DET_ROOT, absolute
     std::string pool;
     TrialShape shape;
-    std::uint32_t lanes = 1;        // trials that share a job's node, one beside the other
-    std::uint32_t spare_nodes = 0;  // of a job, beyond those that a trial runs on
-    std::string excluded_nodes;     // that its jobs never get: a host list
+    std::uint32_t lanes = 1;                  // trials that share a job's node, one beside the other
+    std::uint32_t spare_nodes = 0;            // of a job, beyond those that a trial runs on
+    std::string excluded_nodes;               // that its jobs never get: a host list
+    std::vector<std::string> sbatch_options;  // what its jobs were submitted with besides their script
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     std::vector<std::string> entrypoint;  // argv; a string of the configuration is {"sh", "-c", it}

@@ -21,6 +21,7 @@ enum class Cause {
     node_failed,   // Slurm took the node away
     superseded,    // another incarnation of the job runs: this one wrote nothing more
     not_launched,  // the step could not be started
+    interrupted,   // the job was told to end, and nobody could be asked why, or to queue it again
 };
 
 /// What the supervisor does about it.

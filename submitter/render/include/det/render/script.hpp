@@ -2,7 +2,7 @@
 #include <det/foundation/result.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
-#include <det/protocol/ids.hpp>
+#include <det/protocol/layout.hpp>
 
 #include <filesystem>
 #include <string>
@@ -28,7 +28,7 @@ Result<std::string> render_script(std::string_view template_text, plan::Submissi
                                   ScriptInput const& input);
 
 /// What does not stand in the script, since it holds the user's text: for sbatch's command line. Pure.
-std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan, ScriptInput const& input,
-                                              std::string_view comment);
+std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
+                                              ExperimentLayout const& experiment, std::string_view comment);
 
 }  // namespace det::render

@@ -19,6 +19,8 @@ public:
     Result<std::optional<std::uint32_t>> take_next();
     /// Where trials share a node: another job, or this one, may take it later.
     Status give_back(std::uint32_t trial);
+    /// The same for all of them that have not ended.
+    Status give_back_all();
 
 private:
     Result<std::optional<std::uint32_t>> take_assigned();

@@ -8,9 +8,8 @@
 
 namespace det::supervisor {
 
-/// Where the next run of a trial begins, by what the runs before it left.
+/// Where a run of a trial begins, by what the runs before it left.
 struct ResumePoint {
-    std::uint32_t next_run = 0;
     std::uint32_t restarts = 0;  // runs that failed
     std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
     std::uint64_t steps_completed = 0;
@@ -20,9 +19,10 @@ struct ResumePoint {
         false;  // the last run has no end: it may still go on, on a node that is cut off
 };
 
-/// Reads the journals of all earlier runs. A checkpoint whose manifest is gone or damaged is passed over for
-/// the one before it.
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, checkpoint::SharedFsStore const& store);
+/// Reads the journals of all runs before that one. A checkpoint whose manifest is gone or damaged is passed
+/// over for the one before it.
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run,
+                                      checkpoint::SharedFsStore const& store);
 
 /// The numbers of the runs that were begun, ascending.
 Result<std::vector<std::uint32_t>> list_runs(TrialLayout const& trial);

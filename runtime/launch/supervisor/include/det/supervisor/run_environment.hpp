@@ -10,13 +10,11 @@ namespace det::supervisor {
 
 /// A run that is about to begin.
 struct RunPlan {
-    TrialId trial;
+    RunId id;
     ResumePoint resume;
     std::string hosts;  // that it runs on, compressed, in rank order
     std::uint32_t trial_seed = 0;
     std::uint16_t master_port = 0;
-
-    RunId id() const { return {trial, resume.next_run}; }
 };
 
 /// Everything that tasks of a run learn from their environment: the job's, over it the user's

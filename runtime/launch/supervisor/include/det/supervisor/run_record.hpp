@@ -10,8 +10,11 @@ namespace det::supervisor {
 /// life record.
 class RunRecord {
 public:
-    /// codes::superseded where somebody else has begun this run.
-    static Result<RunRecord> begin(Assignment const& assignment, TrialId trial, ResumePoint const& resume,
+    /// The next run of the trial: from here on the chief of an earlier one, wherever it may still go on,
+    /// commits nothing more. codes::superseded where somebody else takes it at the same time.
+    static Result<RunId> take_next(Assignment const& assignment, TrialId trial);
+    /// Of a run that was taken: that it begins, and where.
+    static Result<RunRecord> begin(Assignment const& assignment, RunId run, ResumePoint const& resume,
                                    std::string const& hosts, UtcTime now);
 
     RunId id() const { return id_; }

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/lifecycle/state.hpp>
+#include <det/protocol/array_job.hpp>
 #include <det/protocol/desired.hpp>
-#include <det/protocol/event.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/record.hpp>
 #include <det/slurm/job.hpp>
@@ -20,21 +20,6 @@ struct TrialRecord {
     std::optional<slurm::JobRef> claimed_by;  // the task that runs it, where trials share nodes
 };
 
-/// One job array of an experiment: its task i runs trial first_trial + i, or, where trials share nodes,
-/// begins with those from first_trial + i * lanes on. There are several where Slurm's MaxArraySize is too
-/// small for all trials.
-struct ArrayJob {
-    std::uint32_t job = 0;
-    std::uint32_t first_trial = 0;
-    std::uint32_t trial_count = 1;
-    std::uint32_t lanes = 1;
-
-    bool runs(std::uint32_t trial) const { return trial >= first_trial && trial - first_trial < trial_count; }
-};
-
-/// The body of the `created` event: what ExperimentRecord::arrays() reads.
-Json created_body(std::vector<ArrayJob> const& arrays);
-
 /// An experiment as its directory tells it. What Slurm says comes on top: see view.hpp.
 struct ExperimentRecord {
     ExperimentId id;
@@ -43,9 +28,8 @@ struct ExperimentRecord {
     Desired desired = Desired::run;
     std::vector<TrialRecord> trials;
 
-    /// The job arrays that were submitted for it, in the order of their trials; none before the `created`
-    /// event.
-    std::vector<ArrayJob> arrays() const;
+    /// The job arrays that were submitted for it, the first ones first; none before the `created` event.
+    std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
     /// Several trials share a job's node: which task runs which is known once it has claimed it.
     bool is_packed() const { return spec && spec->lanes > 1; }
     /// The task that runs a trial; nothing while none has claimed it.

@@ -1,0 +1,91 @@
+#include "queue_again.hpp"
+
+#include <det/journal/event_log.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/successor/submit_successor.hpp>
+
+#include "insist.hpp"
+
+namespace det::supervisor {
+namespace {
+
+using slurm::SlurmClient;
+using Successor = std::optional<std::uint32_t>;
+
+// Slurm holds a requeued job back for two minutes otherwise; "now" alone is overwritten when the requeue
+// completes.
+constexpr std::chrono::seconds start_after_requeue{5};
+
+/// A host list; empty where nothing is to change.
+std::string excluded_nodes(Assignment const& assignment, std::vector<std::string> const& bad_hosts) {
+    if (bad_hosts.empty()) return "";
+    auto const& before = assignment.spec.excluded_nodes;
+    return before.empty() ? compress_host_list(bad_hosts) : before + "," + compress_host_list(bad_hosts);
+}
+
+Status ask_slurm(Assignment const& assignment, QueueAgain const& how, SlurmClient& slurm) {
+    if (how.then == QueueAgain::Then::stay_held) return slurm.requeue_held(assignment.job);
+    auto const scope =
+        how.slurm_ends_it ? SlurmClient::RequeueScope::any : SlurmClient::RequeueScope::incomplete;
+    return slurm.requeue(assignment.job, scope);
+}
+
+void prepare_start(Assignment const& assignment, QueueAgain const& how, Surroundings const& around) {
+    if (auto const nodes = excluded_nodes(assignment, how.bad_hosts); !nodes.empty()) {
+        if (auto const told = around.slurm.change(assignment.job, {.excluded_nodes = nodes}); !told)
+            around.say(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
+    }
+    if (how.then == QueueAgain::Then::stay_held) return;
+    if (auto const soon = around.slurm.start_not_before(assignment.job, start_after_requeue); !soon)
+        around.say(
+            fmt::format("the job starts again only after Slurm's own delay: {}", soon.error().message));
+}
+
+/// Nobody has ended it, and it was not given to another node.
+bool is_still_ours(Assignment const& assignment, SlurmClient& slurm) {
+    auto const job = slurm.find_job(assignment.job);
+    if (!job || !*job || !lifecycle::is_mine(assignment.incarnation, **job)) return false;
+    bool const makes_room = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
+    return (*job)->state == slurm::JobState::running || makes_room;
+}
+
+Result<std::optional<ArrayJob>> find_own_array(Assignment const& assignment) {
+    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
+    for (auto& array : array_jobs_of(events)) {
+        if (array.job == assignment.job.job && assignment.job.task) return std::optional(array);
+    }
+    return std::optional<ArrayJob>();
+}
+
+Result<std::uint32_t> succeed(Assignment const& assignment, ArrayJob array, QueueAgain const& how,
+                              Surroundings const& around) {
+    array.tasks = {*assignment.job.task};
+    array.running_max = 0;
+    successor::Author const author{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
+                                   around.environment, around.clock};
+    DET_TRY_ASSIGN(auto const next,
+                   successor::submit_successor(assignment.experiment, assignment.spec,
+                                               {std::move(array), excluded_nodes(assignment, how.bad_hosts)},
+                                               author, around.slurm));
+    if (how.then == QueueAgain::Then::start_soon) DET_TRY(around.slurm.release({next.job, {}}));
+    return next.job;
+}
+
+}  // namespace
+
+Result<Successor> queue_again(Assignment const& assignment, QueueAgain const& how,
+                              Surroundings const& around) {
+    auto const asked = insist(around, how.patience, [&] { return ask_slurm(assignment, how, around.slurm); });
+    if (asked) {
+        prepare_start(assignment, how, around);
+        return Successor();
+    }
+    auto const& refusal = asked.error();
+    if (refusal.code != codes::slurm_refused || !is_still_ours(assignment, around.slurm)) return refusal;
+    DET_TRY_ASSIGN(auto const array, find_own_array(assignment));
+    if (!array) return refusal;
+    DET_TRY_ASSIGN(auto const job, succeed(assignment, *array, how, around));
+    return Successor(job);
+}
+
+}  // namespace det::supervisor

@@ -1,0 +1,90 @@
+#include <det/foundation/text.hpp>
+#include <det/protocol/array_job.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <ranges>
+
+namespace det {
+namespace {
+
+std::optional<std::uint32_t> read_number(Json const& json) {
+    if (json.is_string()) return parse_integer<std::uint32_t>(json.get<std::string>());
+    return json.is_number_unsigned() ? std::optional(json.get<std::uint32_t>()) : std::nullopt;
+}
+
+std::optional<std::uint32_t> number_of(Json const& object, char const* key) {
+    auto const found = object.find(key);
+    return found == object.end() ? std::nullopt : read_number(*found);
+}
+
+std::vector<std::uint32_t> numbers_of(Json const& object, char const* key) {
+    std::vector<std::uint32_t> numbers;
+    auto const found = object.find(key);
+    if (found == object.end() || !found->is_array()) return numbers;
+    for (auto const& json : *found) {
+        if (auto const number = read_number(json)) numbers.push_back(*number);
+    }
+    return numbers;
+}
+
+std::optional<ArrayJob> read_array(Json const& json) {
+    if (!json.is_object()) return std::nullopt;
+    auto const job = number_of(json, "job_id");
+    if (!job) return std::nullopt;
+    auto const everything = std::numeric_limits<std::uint32_t>::max();
+    return ArrayJob{*job,
+                    number_of(json, "first_trial").value_or(0),
+                    number_of(json, "trial_count").value_or(everything),
+                    std::max(1u, number_of(json, "lanes").value_or(1)),
+                    number_of(json, "running_max").value_or(0),
+                    numbers_of(json, "tasks")};
+}
+
+void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
+    auto const list = body.find("arrays");
+    // The first release wrote one array, without a list.
+    auto const jobs = list == body.end() ? Json::array({body}) : *list;
+    for (auto const& json : jobs) {
+        if (auto array = read_array(json)) arrays.push_back(*std::move(array));
+    }
+}
+
+}  // namespace
+
+bool ArrayJob::runs(std::uint32_t trial) const {
+    if (trial < first_trial || trial - first_trial >= trial_count) return false;
+    return tasks.empty() || std::ranges::find(tasks, task_of(trial)) != tasks.end();
+}
+
+Json jobs_body(std::vector<ArrayJob> const& arrays) {
+    auto list = Json::array();
+    for (auto const& array : arrays) {
+        Json json{{"job_id", std::to_string(array.job)},
+                  {"first_trial", array.first_trial},
+                  {"trial_count", array.trial_count},
+                  {"lanes", array.lanes},
+                  {"running_max", array.running_max}};
+        if (!array.tasks.empty()) json["tasks"] = array.tasks;
+        list.push_back(std::move(json));
+    }
+    return Json{{"arrays", std::move(list)}};
+}
+
+std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {
+    std::vector<ArrayJob> arrays;
+    for (auto const& event : events) {
+        bool const tells = event.kind == event_kinds::created || event.kind == event_kinds::resubmitted;
+        if (tells && event.body.is_object()) append_arrays(arrays, event.body);
+    }
+    return arrays;
+}
+
+std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial) {
+    for (auto const& array : std::views::reverse(arrays)) {
+        if (array.runs(trial)) return array;
+    }
+    return std::nullopt;
+}
+
+}  // namespace det

@@ -1,0 +1,60 @@
+#include "resume_interrupted.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/successor/submit_successor.hpp>
+
+#include <algorithm>
+
+namespace det::cli {
+namespace {
+
+bool is_interrupted(history::TrialView const& trial) {
+    return trial.state == lifecycle::State::interrupted && trial.record.desired == Desired::run;
+}
+
+/// Where trials share nodes: the task that had claimed it runs no more.
+Status free_claims(OpenExperiment const& experiment) {
+    if (!experiment.view.record.is_packed()) return Ok{};
+    for (auto const& trial : experiment.view.trials) {
+        if (is_interrupted(trial))
+            DET_TRY(remove_tree(experiment.layout.trial(trial.record.id.index).claimed()));
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+std::vector<ArrayJob> plan_resubmission(history::ExperimentView const& experiment) {
+    auto const submitted = experiment.record.arrays();
+    std::vector<ArrayJob> again;
+    for (auto const& trial : experiment.trials) {
+        auto const index = trial.record.id.index;
+        auto const array = find_array_of(submitted, index);
+        if (!is_interrupted(trial) || !array) continue;
+        auto found = std::ranges::find(again, array->first_trial, &ArrayJob::first_trial);
+        if (found == again.end()) {
+            again.push_back(*array);
+            again.back().tasks.clear();
+            found = again.end() - 1;
+        }
+        auto const task = array->task_of(index);
+        if (std::ranges::find(found->tasks, task) == found->tasks.end()) found->tasks.push_back(task);
+    }
+    return again;
+}
+
+Result<std::vector<ArrayJob>> resubmit(OpenExperiment const& experiment, std::vector<ArrayJob> const& arrays,
+                                       Session& session) {
+    DET_TRY(free_claims(experiment));
+    successor::Author const author{user_name(session.environment) + "@" + host_name(), session.environment,
+                                   session.clock};
+    std::vector<ArrayJob> submitted;
+    for (auto const& array : arrays) {
+        DET_TRY_ASSIGN(auto job, successor::submit_successor(experiment.layout, *experiment.view.record.spec,
+                                                             {array, {}}, author, session.slurm));
+        submitted.push_back(std::move(job));
+    }
+    return submitted;
+}
+
+}  // namespace det::cli
