@@ -62,6 +62,16 @@ BOOST_FIXTURE_TEST_CASE(eight_ranks_on_two_nodes_learn_what_one_rank_learns, Wit
     check_golden("cli/finished_experiment_files.txt", file_tree(directory(eight)));
 }
 
+BOOST_FIXTURE_TEST_CASE(ranks_on_several_nodes_need_neither_mpirun_nor_slurms_pmix, WithPlugin) {
+    auto const by_mpi = create(std::string("--template mpi --config "
+                                           "'environment.environment_variables=[DET_TRANSPORT=mpi]'") +
+                               short_training);
+    auto const alone = create(std::string("--config slurm.launch=rank") + short_training);
+    finish(by_mpi);
+    finish(alone);
+    BOOST_TEST(difference(newest_checkpoint(by_mpi), newest_checkpoint(alone)) == "");
+}
+
 BOOST_AUTO_TEST_CASE(without_the_plugin_the_result_is_the_same) {
     WithPlugin with;
     DigitsCluster without(four_nodes(LoopbackOptions::Plugin::off));

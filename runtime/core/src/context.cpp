@@ -1,12 +1,10 @@
 #include <det/core/context.hpp>
 #include <det/core/place.hpp>
 #include <det/protocol/layout.hpp>
-#ifdef DET_WITH_MPI
-#include <det/transport/mpi.hpp>
-#endif
 
 #include <fmt/format.h>
 
+#include "open_transport.hpp"
 #include "session.hpp"
 
 namespace det::core {
@@ -14,25 +12,10 @@ namespace {
 
 SystemClock system_clock;
 
-Result<std::unique_ptr<transport::Transport>> open_transport() {
-#ifdef DET_WITH_MPI
-    return transport::open_mpi_transport();
-#else
-    return Error{codes::transport, "this program was built without MPI, which several ranks need",
-                 "install an MPI and build again"};
-#endif
-}
-
-Result<collectives::DistributedContext> connect(Place const& place) {
+Result<collectives::DistributedContext> connect(Place const& place, std::optional<Info> const& info,
+                                                Environment const& environment) {
     if (place.size == 1) return collectives::DistributedContext::single();
-    DET_TRY_ASSIGN(auto transport, open_transport());
-    if (transport->size() != place.size || transport->rank().value != place.rank) {
-        return Error{
-            codes::transport,
-            fmt::format("the environment says rank {} of {}, MPI says rank {} of {}", place.rank, place.size,
-                        transport->rank().value, transport->size()),
-            "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
-    }
+    DET_TRY_ASSIGN(auto transport, open_transport(place, info, environment));
     return collectives::DistributedContext::make(std::move(transport), place.topology);
 }
 
@@ -78,7 +61,7 @@ Result<Context> Context::init(ContextOptions options) {
     }
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
     // Last: from here on the others may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, connect(place));
+    DET_TRY_ASSIGN(auto distributed, connect(place, info, options.environment));
     return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
                                                    std::move(info), std::move(distributed), std::move(store),
                                                    std::move(journal), std::move(notice)}));

@@ -22,4 +22,10 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// HMAC-SHA-256 (RFC 2104) as 64 lower-case hexadecimal digits: proves to know `key` without showing it.
+std::string hmac_sha256(std::string_view key, std::string_view message);
+
+/// Whether they are the same, in a time that does not depend on where they differ.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
 }  // namespace det

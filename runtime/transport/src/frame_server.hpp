@@ -1,0 +1,81 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "handshake.hpp"
+#include "socket.hpp"
+
+namespace det::transport {
+
+/// What a server does with its members: the ranks that have shown that they belong to the run. All of it is
+/// called in the server's thread; frames that are posted go out after the call returns.
+class FrameHandler {
+public:
+    using Post = std::function<void(Rank to, std::string frame)>;
+
+    virtual ~FrameHandler() = default;
+    virtual void on_joined(Rank, Post const&) {}
+    /// False: nonsense; the member is turned out.
+    virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
+    virtual void on_left(Rank, Post const&) {}
+    /// Every tick_ms, give or take.
+    virtual void on_tick(Moment, Post const&) {}
+};
+
+/// A thread that listens and speaks in frames with the ranks of a run. Strangers cost it little: they may
+/// hold few connections, send few bytes, and are gone after some seconds.
+class FrameServer {
+public:
+    static constexpr int tick_ms = 200;
+
+    static Result<std::unique_ptr<FrameServer>> start(std::string const& address, Club club,
+                                                      std::size_t frame_limit_bytes,
+                                                      std::unique_ptr<FrameHandler> handler);
+    ~FrameServer();
+    FrameServer(FrameServer const&) = delete;
+    FrameServer& operator=(FrameServer const&) = delete;
+
+    Endpoint const& endpoint() const { return endpoint_; }
+
+private:
+    struct Connection {
+        UniqueFd socket;
+        std::string nonce;
+        Moment answer_until;
+        std::optional<Rank> member;
+        std::string incoming;
+        std::string outgoing;
+        bool is_over = false;
+    };
+
+    FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, Club club, std::size_t frame_limit_bytes,
+                std::unique_ptr<FrameHandler> handler);
+
+    void serve();
+    void wait_for_something(Moment until);
+    void admit_newcomers();
+    void read_from(Connection& connection);
+    void take_answer(Connection& connection);
+    void take_frames(Connection& connection);
+    void write_to(Connection& connection);
+    void drop_those_that_are_over();
+    std::size_t strangers() const;
+    void post(Rank to, std::string const& frame);
+
+    UniqueFd listener_;
+    UniqueFd wake_;
+    Endpoint endpoint_;
+    Club club_;
+    std::size_t frame_limit_bytes_;
+    std::unique_ptr<FrameHandler> handler_;
+    FrameHandler::Post post_;
+    std::map<int, Connection> connections_;  // by file descriptor
+    std::map<int, Connection*> members_;     // by rank
+    std::atomic<bool> is_ending_ = false;
+    std::thread thread_;  // last: the rest is there when it begins
+};
+
+}  // namespace det::transport

@@ -1,0 +1,50 @@
+#pragma once
+#include <det/protocol/ids.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace det::transport {
+
+// How two sides show each other that they know the run's secret, without sending it. The server greets with a
+// nonce; the client answers with who it is, a nonce of its own, and a proof over all of it; the server
+// answers with a verdict, and its own proof. Pure: bytes in, bytes out.
+
+/// What both sides must agree on besides the secret.
+struct Club {
+    std::string secret;
+    std::string purpose;  // "store": a proof for one kind of server is none for another
+    int size = 1;
+};
+
+enum class Admission : char {
+    welcome = 'W',
+    wrong_proof = 'P',  // another secret, purpose or number of ranks
+    taken = 'T',        // a rank that is here already
+};
+
+inline constexpr std::size_t nonce_bytes = 36;
+inline constexpr std::size_t proof_bytes = 64;
+inline constexpr std::size_t greeting_bytes = 8 + nonce_bytes;
+inline constexpr std::size_t answer_bytes = 8 + nonce_bytes + proof_bytes;
+inline constexpr std::size_t verdict_bytes = 1 + proof_bytes;
+
+std::string make_nonce();
+
+std::string render_greeting(std::string_view server_nonce);
+std::optional<std::string> parse_greeting(std::string_view greeting);
+
+std::string render_answer(Club const& club, Rank rank, std::string_view server_nonce,
+                          std::string_view client_nonce);
+/// Who it is, if the proof is right.
+std::optional<Rank> check_answer(Club const& club, std::string_view server_nonce, std::string_view answer);
+
+/// With the server's proof where it is a welcome.
+std::string render_verdict(Club const& club, Admission admission, std::string_view server_nonce,
+                           std::string_view answer);
+/// wrong_proof too where the server's own proof is wrong.
+Admission check_verdict(Club const& club, std::string_view server_nonce, std::string_view answer,
+                        std::string_view verdict);
+
+}  // namespace det::transport

@@ -1,0 +1,27 @@
+#pragma once
+#include <det/foundation/files.hpp>
+#include <det/protocol/meeting.hpp>
+
+#include <chrono>
+
+namespace det::transport {
+
+using Moment = std::chrono::steady_clock::time_point;
+
+/// Milliseconds from now, as poll(2) wants them: never negative, rounded up.
+int remaining_ms(Moment deadline);
+
+/// A socket that listens at this address, at a port that the system chooses; it never blocks.
+Result<UniqueFd> listen_at(std::string const& address);
+Result<std::uint16_t> port_of(UniqueFd const& socket);
+
+/// Sends at once what is small. The connection never blocks; the functions below wait for it.
+Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline);
+/// For an accepted connection: never blocks, sends at once what is small, notices a host that went away.
+void tune(UniqueFd const& connection);
+
+/// codes::timed_out at the deadline, codes::transport where the other side has closed.
+Status send_all(UniqueFd const& connection, std::string_view bytes, Moment deadline);
+Result<std::string> receive_exactly(UniqueFd const& connection, std::size_t size, Moment deadline);
+
+}  // namespace det::transport

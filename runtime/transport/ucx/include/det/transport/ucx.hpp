@@ -1,0 +1,22 @@
+#pragma once
+#include <det/transport/bootstrap.hpp>
+#include <det/transport/transport.hpp>
+
+namespace det::transport {
+
+struct UcxOptions {
+    /// Network interfaces to use, "eth0" or "hsn0,hsn1", with the RDMA devices that belong to them. Empty: as
+    /// UCX chooses. Shared memory is used between ranks of one node in any case.
+    std::string interfaces = {};
+    /// How many ranks are on this node: they may have to share its cores while they wait.
+    int local_ranks = 1;
+};
+
+/// The ranks of the bootstrap, over what UCX finds: InfiniBand and its like, TCP, shared memory. All ranks
+/// open it together, and close it together unless one abandons. A rank whose process ends is an error on
+/// whoever waits for it: at once over TCP, within a second or two over shared memory. UCX's own variables
+/// (UCX_TLS ...) hold where the options say nothing.
+Result<std::unique_ptr<Transport>> open_ucx_transport(std::unique_ptr<Bootstrap> bootstrap,
+                                                      UcxOptions options = {});
+
+}  // namespace det::transport

@@ -1,0 +1,170 @@
+#include "ucx_session.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "ucx_devices.hpp"
+
+namespace det::transport {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr char address_key[] = "ucx-address";
+constexpr std::chrono::seconds closing_time{5};
+
+/// What of UCX's configuration is ours to say. With error handling by peers, shared memory is left out unless
+/// it is told to take part in it; and by default it asks every 20 s only whether a process still lives.
+struct Setting {
+    char const* name;
+    std::string value;
+};
+
+std::vector<Setting> settings(std::string const& interfaces) {
+    std::vector<Setting> chosen{{"MM_ERROR_HANDLING", "y"}, {"KEEPALIVE_INTERVAL", "1s"}};
+    if (auto devices = ucx_devices(interfaces); !devices.empty())
+        chosen.push_back({"NET_DEVICES", std::move(devices)});
+    return chosen;
+}
+
+Result<ucp_context_h> make_context(std::string const& interfaces) {
+    ucp_config_t* raw = nullptr;
+    if (auto const status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK) {
+        return ucx_error("read the configuration of UCX", status);
+    }
+    std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> const config(raw, ucp_config_release);
+    for (auto const& [name, value] : settings(interfaces)) {
+        auto const status = ucp_config_modify(raw, name, value.c_str());
+        if (status != UCS_OK) return ucx_error(fmt::format("set UCX_{} to '{}'", name, value), status);
+    }
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    if (auto const status = ucp_init(&params, raw, &context); status != UCS_OK) {
+        auto error = ucx_error("start UCX", status);
+        if (!interfaces.empty())
+            error.hint = fmt::format("is there a network interface '{}' here?", interfaces);
+        return error;
+    }
+    return context;
+}
+
+}  // namespace
+
+Error ucx_error(std::string const& what, ucs_status_t status) {
+    return Error{codes::transport, fmt::format("cannot {}: {}", what, ucs_status_string(status))};
+}
+
+Result<std::unique_ptr<UcxSession>> UcxSession::open(std::unique_ptr<Bootstrap> bootstrap,
+                                                     UcxOptions const& options) {
+    std::unique_ptr<UcxSession> session(new UcxSession(std::move(bootstrap), options));
+    DET_TRY(session->start(options.interfaces));
+    DET_TRY(session->say_where_we_are());
+    return session;
+}
+
+Status UcxSession::start(std::string const& interfaces) {
+    DET_TRY_ASSIGN(context_, make_context(interfaces));
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    auto const status = ucp_worker_create(context_, &params, &worker_);
+    if (status != UCS_OK) return ucx_error("make a UCX worker", status);
+    return Ok{};
+}
+
+Status UcxSession::say_where_we_are() {
+    ucp_address_t* address = nullptr;
+    std::size_t size = 0;
+    auto const status = ucp_worker_get_address(worker_, &address, &size);
+    if (status != UCS_OK) return ucx_error("ask UCX for our address", status);
+    std::string const bytes(reinterpret_cast<char const*>(address), size);
+    ucp_worker_release_address(worker_, address);
+    DET_TRY(bootstrap_->put(address_key, bytes));
+    return bootstrap_->fence();
+}
+
+UcxSession::~UcxSession() {
+    if (worker_ != nullptr) {
+        bool const in_common = is_open() && !has_lost_any();
+        ucp_request_param_t params{};
+        if (in_common && wait_for(ucp_worker_flush_nbx(worker_, &params), closing_time)) {
+            // Nobody closes a connection on which another still awaits something.
+            (void)bootstrap_->fence();
+        }
+        close_endpoints(UCP_EP_CLOSE_FLAG_FORCE);
+        ucp_worker_destroy(worker_);
+    }
+    if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+bool UcxSession::has_lost_any() const {
+    return std::ranges::any_of(peers_, [](Peer const& peer) { return peer.lost.has_value(); });
+}
+
+void UcxSession::close_endpoints(unsigned flags) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = flags;
+    for (auto& peer : peers_) {
+        if (peer.endpoint == nullptr) continue;
+        wait_for(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &params), closing_time);
+    }
+}
+
+void UcxSession::on_error(void* peer, ucp_ep_h, ucs_status_t status) {
+    static_cast<Peer*>(peer)->lost = status;
+}
+
+Result<ucp_ep_h> UcxSession::endpoint(Rank rank) {
+    DET_TRY(check_alive(rank));
+    auto& peer = at(rank);
+    if (peer.endpoint != nullptr) return peer.endpoint;
+    DET_TRY_ASSIGN(auto const address, bootstrap_->get(rank, address_key));
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<ucp_address_t const*>(address.data());
+    // To ourselves nothing can be lost, and what UCX has for that knows no errors.
+    params.err_mode = rank == rank_ ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {on_error, &peer};
+    auto const status = ucp_ep_create(worker_, &params, &peer.endpoint);
+    if (status == UCS_OK) return peer.endpoint;
+    peer.endpoint = nullptr;
+    return ucx_error(fmt::format("connect rank {} to rank {}", rank_.value, rank.value), status);
+}
+
+Status UcxSession::check_alive(Rank rank) const {
+    auto const& lost = at(rank).lost;
+    if (!lost) return Ok{};
+    return Error{codes::transport,
+                 fmt::format("rank {} has left or was lost ({})", rank.value, ucs_status_string(*lost))};
+}
+
+void UcxSession::cut_off(Rank rank) {
+    auto& peer = at(rank);
+    if (peer.endpoint == nullptr) return;
+    if (!peer.lost) peer.lost = UCS_ERR_CANCELED;
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    wait_for(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &params), closing_time);
+}
+
+bool UcxSession::progress() { return ucp_worker_progress(worker_) != 0; }
+
+bool UcxSession::wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout) {
+    if (!UCS_PTR_IS_PTR(request)) return !UCS_PTR_IS_ERR(request);
+    auto const deadline = steady_clock::now() + timeout;
+    Backoff backoff(cores_);
+    bool is_over = false;
+    while (!(is_over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
+           steady_clock::now() < deadline) {
+        if (!progress()) backoff.pause();
+    }
+    ucp_request_free(request);
+    return is_over;
+}
+
+}  // namespace det::transport

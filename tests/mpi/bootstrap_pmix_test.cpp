@@ -1,0 +1,25 @@
+// The ranks that mpirun started, without MPI: it is a PMIx server, and that is all that is used of it.
+#include <det/transport/pmix_bootstrap.hpp>
+
+#include <cstdio>
+
+#include "../conformance/bootstrap_suite.hpp"
+
+int main() {
+    using namespace det;
+    using namespace det::transport;
+    auto const bootstrap = open_pmix_bootstrap({std::chrono::seconds(20)});
+    if (!bootstrap) {
+        std::fprintf(stderr, "no bootstrap: %s\n", bootstrap.error().message.c_str());
+        return 1;
+    }
+    int failures = 0;
+    for (auto const& test : bootstrap_cases()) {
+        auto const result = test.run(**bootstrap);
+        if (result) continue;
+        ++failures;
+        std::fprintf(stderr, "rank %d: %s: %s\n", (*bootstrap)->rank().value, test.name.data(),
+                     result.error().message.c_str());
+    }
+    return failures == 0 && (*bootstrap)->fence() ? 0 : 1;
+}

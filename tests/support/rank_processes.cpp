@@ -1,0 +1,104 @@
+#include "rank_processes.hpp"
+
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/files.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace det {
+namespace {
+
+using std::chrono::steady_clock;
+
+struct Child {
+    pid_t pid = 0;
+    UniqueFd says;  // what it complains of, to the end
+};
+
+[[noreturn]] void be_rank(Rank rank, int out, std::function<Status(Rank)> const& body) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    auto const result = body(rank);
+    if (!result) {
+        std::ostringstream text;
+        print(text, result.error(), RenderStyle{});
+        (void)write_all(out, text.str(), "a pipe");
+    }
+    ::_exit(0);
+}
+
+Child start(Rank rank, std::function<Status(Rank)> const& body) {
+    int ends[2] = {};
+    BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    UniqueFd reader(ends[0]), writer(ends[1]);
+    pid_t const pid = ::fork();
+    BOOST_REQUIRE(pid >= 0);
+    if (pid == 0) be_rank(rank, writer.get(), body);
+    return {pid, std::move(reader)};
+}
+
+/// What there is to read of it; at its end it is reaped at once, because peers may look whether it is there.
+void read_from(Child& child, RankOutcome& outcome) {
+    char bytes[4096];
+    auto const size = ::read(child.says.get(), bytes, sizeof bytes);
+    if (size > 0) {
+        outcome.complaint.append(bytes, static_cast<std::size_t>(size));
+        return;
+    }
+    child.says.reset();
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(child.pid, &status, 0) == child.pid);
+    if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+}
+
+/// False: none is left, or the time is over.
+bool read_some(std::vector<Child>& children, std::vector<RankOutcome>& outcomes,
+               steady_clock::time_point deadline) {
+    std::vector<pollfd> entries;
+    for (auto const& child : children) entries.push_back({child.says.get(), POLLIN, 0});
+    if (std::ranges::all_of(entries, [](pollfd const& entry) { return entry.fd < 0; })) return false;
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    int const ready = ::poll(entries.data(), entries.size(), std::max(0, static_cast<int>(left.count())));
+    if (ready == 0) return false;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (ready > 0 && entries[i].revents != 0) read_from(children[i], outcomes[i]);
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<RankOutcome> run_rank_processes(int size, std::function<Status(Rank)> const& body,
+                                            std::chrono::seconds limit) {
+    auto const deadline = steady_clock::now() + limit;
+    std::vector<Child> children;
+    for (int rank = 0; rank < size; ++rank) children.push_back(start({rank}, body));
+    std::vector<RankOutcome> outcomes(children.size());
+    while (read_some(children, outcomes, deadline)) {
+    }
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        if (!children[i].says) continue;
+        ::kill(children[i].pid, SIGKILL);
+        while (children[i].says) read_from(children[i], outcomes[i]);
+        outcomes[i].complaint += "it did not end in time";
+    }
+    return outcomes;
+}
+
+void check_ranks(std::vector<RankOutcome> const& outcomes) {
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+        auto const& [signal, complaint] = outcomes[rank];
+        if (signal) BOOST_ERROR("rank " << rank << " was ended by signal " << *signal);
+        if (!complaint.empty()) BOOST_ERROR("rank " << rank << ": " << complaint);
+    }
+}
+
+}  // namespace det

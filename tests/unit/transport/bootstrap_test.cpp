@@ -1,0 +1,203 @@
+#include <det/foundation/files.hpp>
+#include <det/protocol/meeting.hpp>
+#include <det/transport/file_bootstrap.hpp>
+#include <det/transport/tcp_bootstrap.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <sys/stat.h>
+#include <thread>
+
+#include "../../conformance/bootstrap_suite.hpp"
+#include "../../conformance/expectation.hpp"
+#include "check_result.hpp"
+#include "rank_threads.hpp"
+#include "socket.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::transport;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Open = std::function<Result<std::unique_ptr<Bootstrap>>(Rank)>;
+using Body = std::function<Status(Bootstrap&)>;
+
+/// `body` on each rank in a thread of its own. The chief's bootstrap goes last: the store is its.
+std::vector<Status> run_ranks(int size, Open const& open, Body const& body) {
+    std::vector<Status> results(static_cast<std::size_t>(size), Status(Ok{}));
+    std::vector<std::unique_ptr<Bootstrap>> bootstraps(results.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        threads.emplace_back([&, i] {
+            results[i] = [&]() -> Status {
+                DET_TRY_ASSIGN(bootstraps[i], open({static_cast<int>(i)}));
+                DET_TRY(body(*bootstraps[i]));
+                if (i != 0) bootstraps[i].reset();
+                return Ok{};
+            }();
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    return results;
+}
+
+void run_suite(int size, Open const& open) {
+    check_ranks(run_ranks(size, open, [](Bootstrap& bootstrap) -> Status {
+        for (auto const& test : bootstrap_cases()) {
+            if (auto result = test.run(bootstrap); !result) {
+                return std::move(result).error().while_doing(std::string(test.name));
+            }
+        }
+        return Ok{};
+    }));
+}
+
+struct Meet : TemporaryDirectory {
+    Meet() { must(write_file(file, render_meeting({"a secret"}))); }
+
+    Open tcp(int size, std::chrono::milliseconds timeout = 20s) const {
+        return [this, size, timeout](Rank rank) {
+            return open_tcp_bootstrap(rank, size, file, {.waits = {timeout}});
+        };
+    }
+    Open files(int size, std::chrono::milliseconds timeout = 20s) const {
+        return [this, size, timeout](Rank rank) {
+            return open_file_bootstrap(rank, size, path() / "files", {timeout});
+        };
+    }
+    Endpoint chief() const { return *must(parse_meeting(must(read_file(file)))).chief; }
+
+    std::filesystem::path const file = path() / "meeting";
+};
+
+UniqueFd call(Endpoint const& endpoint) {
+    return must(connect_to(endpoint, std::chrono::steady_clock::now() + 5s));
+}
+
+/// Whether the other side hangs up on us within its limits.
+bool is_hung_up(UniqueFd const& connection) {
+    auto const until = std::chrono::steady_clock::now() + 15s;
+    for (;;) {
+        auto const received = receive_exactly(connection, 1, until);
+        if (!received) return received.error().code == codes::transport;
+    }
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(bootstrap_test, Meet)
+
+BOOST_AUTO_TEST_CASE(files_are_a_bootstrap) {
+    for (int const size : {1, 2, 4}) {
+        Meet meet;
+        run_suite(size, meet.files(size));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_tcp_store_is_a_bootstrap) {
+    for (int const size : {1, 2, 4, 16}) {
+        Meet meet;
+        run_suite(size, meet.tcp(size));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(files_and_the_store_wait_for_what_is_put_later) {
+    for (auto const& open : {files(4), tcp(4)}) {
+        check_ranks(run_ranks(4, open, [](Bootstrap& bootstrap) -> Status {
+            // From rank to rank: each puts its sum when it has that of the rank before.
+            int sum = bootstrap.rank().value;
+            if (sum > 0) {
+                DET_TRY_ASSIGN(auto const before, bootstrap.get({sum - 1}, "sum"));
+                sum += std::stoi(before);
+            }
+            DET_TRY(bootstrap.put("sum", std::to_string(sum)));
+            DET_TRY_ASSIGN(auto const last, bootstrap.get({3}, "sum"));
+            return expect(last == "6", "the sum of all ranks");
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_chief_can_come_again_at_the_same_meeting) {
+    for (int i = 0; i < 3; ++i) run_suite(2, tcp(2));
+    BOOST_TEST(!must(parse_meeting(must(read_file(file)))).chief.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_else_can_read_the_meeting) {
+    auto const store = must(tcp(1)(Rank{0}));
+    struct stat info {};
+    BOOST_REQUIRE(::stat(file.c_str(), &info) == 0);
+    BOOST_TEST((info.st_mode & 077) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_what_never_comes_ends_at_its_limit) {
+    for (auto const& open : {files(2, 100ms), tcp(2, 300ms)}) {
+        auto const bootstrap = must(open(Rank{0}));
+        auto const error = must_fail(bootstrap->get({1}, "never"));
+        BOOST_TEST((error.code == codes::timed_out), error.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_chief_that_never_comes_is_an_error_at_the_limit) {
+    auto const error = must_fail(tcp(2, 100ms)(Rank{1}));
+    BOOST_TEST((error.code == codes::timed_out), error.message);
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_gone_hears_it_at_once) {
+    auto const results = run_ranks(3, tcp(3), [](Bootstrap& bootstrap) -> Status {
+        DET_TRY(bootstrap.fence());
+        if (bootstrap.rank().value == 2) return Ok{};  // and leaves
+        DET_TRY(bootstrap.get({2}, "never"));
+        return Ok{};
+    });
+    for (std::size_t const rank : {0u, 1u}) {
+        BOOST_REQUIRE(!results[rank].has_value());
+        BOOST_TEST(results[rank].error().message == "rank 2 has left");
+    }
+    BOOST_TEST(results[2].has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_has_another_secret_is_turned_away) {
+    auto const store = must(tcp(2)(Rank{0}));
+    auto const theirs = path() / "theirs";
+    must(write_file(theirs, render_meeting({"another secret", chief()})));
+    auto const error = must_fail(open_tcp_bootstrap({1}, 2, theirs, {.waits = {20s}}));
+    BOOST_TEST((error.code == codes::permission), error.message);
+}
+
+BOOST_AUTO_TEST_CASE(who_counts_other_ranks_or_has_a_number_that_is_taken_is_turned_away) {
+    auto const store = must(tcp(3)(Rank{0}));
+    auto const first = must(tcp(3)(Rank{1}));
+    BOOST_TEST((must_fail(tcp(4)(Rank{2})).code == codes::permission));
+    BOOST_TEST(must_fail(tcp(3)(Rank{1})).message == "there is a rank 1 already");
+}
+
+BOOST_AUTO_TEST_CASE(a_port_scanner_and_worse_do_not_disturb_the_ranks) {
+    auto const store = must(tcp(2)(Rank{0}));
+    auto const soon = std::chrono::steady_clock::now() + 5s;
+    std::vector<UniqueFd> silent;
+    for (int i = 0; i < 40; ++i) silent.push_back(call(chief()));  // and say nothing
+    for (int i = 0; i < 50; ++i) call(chief());                    // and hang up
+    auto const web = call(chief());
+    must(send_all(web, "GET / HTTP/1.1\r\nHost: here\r\n\r\n" + std::string(200, 'x'), soon));
+    auto const flood = call(chief());
+    (void)send_all(flood, std::string(std::size_t{4} << 20, '\xff'), soon);
+    BOOST_TEST(is_hung_up(web));
+    BOOST_TEST(is_hung_up(flood));
+
+    auto const other = must(tcp(2)(Rank{1}));
+    must(other->put("key", "value"));
+    BOOST_TEST(must(store->get({1}, "key")) == "value");
+}
+
+BOOST_AUTO_TEST_CASE(more_strangers_than_there_is_room_for_only_make_the_ranks_wait) {
+    auto const store = must(tcp(2)(Rank{0}));
+    std::vector<UniqueFd> strangers;
+    for (int i = 0; i < 100; ++i) strangers.push_back(call(chief()));
+    auto const other = must(tcp(2)(Rank{1}));
+    must(other->put("key", "value"));
+    BOOST_TEST(must(store->get({1}, "key")) == "value");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
