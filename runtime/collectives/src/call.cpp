@@ -1,4 +1,4 @@
-#include "call.hpp"
+#include <det/collectives/call.hpp>
 
 #include <fmt/format.h>
 
@@ -17,10 +17,25 @@ std::string describe_broadcast(Call const& call) {
 std::string describe_allreduce(Call const& call) {
     return fmt::format("allreduce({} of {} {})", name_of(call.op), call.count, name_of(call.type));
 }
+std::string describe_reduce(Call const& call) {
+    return fmt::format("reduce({} of {} {} to rank {})", name_of(call.op), call.count, name_of(call.type),
+                       call.root);
+}
+std::string describe_reduce_scatter(Call const& call) {
+    return fmt::format("reduce_scatter({} of {} {})", name_of(call.op), call.count, name_of(call.type));
+}
+std::string describe_allgather_elements(Call const& call) {
+    return fmt::format("allgather({} {})", call.count, name_of(call.type));
+}
+std::string describe_all_to_all(Call const& call) {
+    return fmt::format("all_to_all({} {})", call.count, name_of(call.type));
+}
 
 constexpr std::string (*describe_by_kind[])(Call const&) = {
-    describe_barrier,          describe_gather,    describe_allgather,
-    describe_broadcast_object, describe_broadcast, describe_allreduce,
+    describe_barrier,          describe_gather,         describe_allgather,
+    describe_broadcast_object, describe_broadcast,      describe_allreduce,
+    describe_reduce,           describe_reduce_scatter, describe_allgather_elements,
+    describe_all_to_all,
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "communicator.hpp"
 
+#include <det/collectives/reduction.hpp>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -20,10 +22,6 @@ std::size_t payload_limit(Tuning const& tuning, int ranks) {
     return std::max(entries_limit(tuning.small_limit_bytes, ranks), reason_limit_bytes);
 }
 
-MutableBytes bytes_of(Tensor tensor) {
-    return {static_cast<std::byte*>(tensor.data), tensor.count * size_of(tensor.type)};
-}
-
 Merge merge_by(Tensor tensor, ReduceOp op) {
     return [type = tensor.type, op](Message& mine, Message const& theirs, Side theirs_are) {
         combine(type, op, mine.payload(), theirs.payload(), theirs_are);
@@ -35,7 +33,8 @@ void merge_nothing(Message&, Message const&, Side) {}
 }  // namespace
 
 Communicator::Communicator(std::unique_ptr<transport::Transport> transport, Tuning tuning)
-    : transport_(std::move(transport)),
+    : RankGroup(transport->rank(), transport->size()),
+      transport_(std::move(transport)),
       tuning_(tuning),
       mine_(payload_limit(tuning, transport_->size())),
       theirs_(payload_limit(tuning, transport_->size())) {}
@@ -90,10 +89,7 @@ Result<std::string> Communicator::broadcast(std::string value, Rank from, Status
     return value;
 }
 
-Status Communicator::broadcast(Tensor tensor, Rank from, Status const& refused) {
-    auto const channel = begin(
-        {.count = tensor.count, .root = from.value, .kind = Kind::broadcast, .type = tensor.type}, refused);
-    if (!refused) return agree(channel, merge_nothing);
+Status Communicator::broadcast(Channel channel, Tensor tensor, Rank from) {
     auto const bytes = bytes_of(tensor);
     bool const is_small = bytes.size() <= tuning_.small_limit_bytes;
     if (is_small && transport_->rank() == from) mine_.append(bytes);
@@ -110,12 +106,26 @@ Status Communicator::relay_from(Channel channel, MutableBytes bytes, Rank root) 
     return relay(channel, plan, bytes, tuning_.segment_bytes);
 }
 
-Status Communicator::allreduce(Tensor tensor, ReduceOp op, Status const& refused) {
-    auto const channel =
-        begin({.count = tensor.count, .kind = Kind::allreduce, .type = tensor.type, .op = op}, refused);
+Status Communicator::run(TensorCall const& call, Status const& refused) {
+    auto const channel = begin(call_of(call), refused);
     if (!refused) return agree(channel, merge_nothing);
+    if (call.kind == Kind::broadcast) return broadcast(channel, call.out, call.root);
+    return run_agreed(channel, call);
+}
+
+Status Communicator::allreduce(Channel channel, Tensor tensor, ReduceOp op) {
+    if (is_half(tensor.type)) return allreduce_halves(channel, tensor, op);
     bool const is_small = bytes_of(tensor).size() <= tuning_.small_limit_bytes;
     return is_small ? allreduce_small(channel, tensor, op) : allreduce_large(channel, tensor, op);
+}
+
+Status Communicator::allreduce_halves(Channel channel, Tensor tensor, ReduceOp op) {
+    std::vector<float> wide(tensor.count);
+    auto* const bytes = bytes_of(tensor).data();
+    widen(tensor.type, bytes, wide.data(), wide.size());
+    DET_TRY(allreduce(channel, Tensor::of(std::span(wide)), op));
+    narrow(tensor.type, wide.data(), bytes, wide.size());
+    return Ok{};
 }
 
 Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/collectives/distributed_context.hpp>
+#include <det/collectives/rank_group.hpp>
 
 #include <optional>
 
@@ -7,27 +8,29 @@
 
 namespace det::collectives {
 
-/// Two ranks or more: each operation is an agreement, and what it leaves to be sent.
-class Communicator {
+/// Ranks that are connected by messages: each operation is an agreement, and what it leaves to be sent.
+class Communicator final : public RankGroup {
 public:
     Communicator(std::unique_ptr<transport::Transport> transport, Tuning tuning);
 
-    transport::Transport& transport() { return *transport_; }
-
-    // `refused` is why this rank could not take part as it was asked to: the others hear of it.
-    Result<std::vector<std::string>> gather(std::string value);
-    Result<std::vector<std::string>> allgather(std::string value);
-    Result<std::string> broadcast(std::string value, Rank from, Status const& refused);
-    Status barrier();
-    Status allreduce(Tensor tensor, ReduceOp op, Status const& refused);
-    Status broadcast(Tensor tensor, Rank from, Status const& refused);
+    Result<std::vector<std::string>> gather(std::string value) override;
+    Result<std::vector<std::string>> allgather(std::string value) override;
+    Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
+    Status barrier() override;
+    Status run(TensorCall const& call, Status const& refused) override;
+    void abandon() noexcept override { transport_->abandon(); }
 
 private:
     /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
+    Status allreduce(Channel channel, Tensor tensor, ReduceOp op);
+    Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
+    Status broadcast(Channel channel, Tensor tensor, Rank from);
+    Status run_agreed(Channel channel, TensorCall const& call);
+    Status exchange_parts(Channel channel, TensorCall const& call);
     Status relay_from(Channel channel, transport::MutableBytes bytes, Rank root);
     /// What the agreement brought.
     void copy_payload(transport::MutableBytes into) const;

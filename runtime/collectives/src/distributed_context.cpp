@@ -1,100 +1,166 @@
 #include <det/collectives/distributed_context.hpp>
+#include <det/collectives/rank_group.hpp>
+#include <det/collectives/reduction.hpp>
 
-#include <fmt/format.h>
-#include <limits>
-
+#include "checks.hpp"
 #include "communicator.hpp"
 
 namespace det::collectives {
 namespace {
 
-Status check_memory(Tensor tensor) {
-    constexpr std::size_t memory_limit_bytes = std::numeric_limits<std::ptrdiff_t>::max();
-    if (tensor.count > memory_limit_bytes / size_of(tensor.type)) {
-        return Error{codes::misuse,
-                     fmt::format("{} elements of {} fit no memory", tensor.count, name_of(tensor.type))};
-    }
-    if (tensor.data == nullptr && tensor.count != 0) {
-        return Error{codes::misuse, fmt::format("{} elements at a null pointer", tensor.count)};
-    }
+/// What a single rank gets of what it puts in: all of it.
+Status run_alone(TensorCall const& call) {
+    if (call.kind == Kind::broadcast) return Ok{};
+    auto const in = bytes_of(call.in);
+    copy(bytes_of(call.out).data(), in.data(), in.size());
     return Ok{};
-}
-
-Status check_reduction(Tensor tensor, ReduceOp op) {
-    DET_TRY(check_memory(tensor));
-    if (op == ReduceOp::mean && !is_floating(tensor.type)) {
-        return Error{codes::misuse, fmt::format("there is no mean of {}", name_of(tensor.type)),
-                     "reduce by sum and divide"};
-    }
-    return Ok{};
-}
-
-Status check_root(Rank root, int size) {
-    if (root.value >= 0 && root.value < size) return Ok{};
-    return Error{codes::misuse,
-                 fmt::format("rank {} cannot broadcast: there are {} ranks", root.value, size)};
-}
-
-Status check_broadcast(Tensor tensor, Rank root, int size) {
-    DET_TRY(check_memory(tensor));
-    return check_root(root, size);
 }
 
 }  // namespace
 
-DistributedContext::DistributedContext(std::unique_ptr<Communicator> communicator, Topology topology)
-    : communicator_(std::move(communicator)), topology_(topology) {}
+DistributedContext::DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology,
+                                       std::unique_ptr<RankGroup> local)
+    : ranks_(std::move(ranks)), topology_(topology), local_(std::move(local)) {}
 DistributedContext::DistributedContext(DistributedContext&&) noexcept = default;
 DistributedContext& DistributedContext::operator=(DistributedContext&&) noexcept = default;
 DistributedContext::~DistributedContext() = default;
 
-DistributedContext DistributedContext::single() { return {nullptr, {}}; }
+DistributedContext DistributedContext::single() { return {nullptr, {}, nullptr}; }
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::Transport> transport,
                                                     Topology topology, Tuning tuning) {
-    DET_TRY(check(topology, *transport));
     if (tuning.segment_bytes == 0) return Error{codes::misuse, "segments of 0 bytes"};
-    return DistributedContext(std::make_unique<Communicator>(std::move(transport), tuning), topology);
+    return make(std::make_unique<Communicator>(std::move(transport), tuning), topology);
 }
 
-Rank DistributedContext::rank() const { return communicator_ ? communicator_->transport().rank() : chief; }
-int DistributedContext::size() const { return communicator_ ? communicator_->transport().size() : 1; }
+Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> ranks, Topology topology,
+                                                    std::unique_ptr<RankGroup> local) {
+    DET_TRY(check(topology, ranks->rank(), ranks->size()));
+    return DistributedContext(std::move(ranks), topology, std::move(local));
+}
+
+Rank DistributedContext::rank() const { return ranks_ ? ranks_->rank() : chief; }
+int DistributedContext::size() const { return ranks_ ? ranks_->size() : 1; }
 
 Result<std::vector<std::string>> DistributedContext::gather(std::string value) {
     if (size() < 2) return std::vector<std::string>{std::move(value)};
-    return communicator_->gather(std::move(value));
+    return ranks_->gather(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::allgather(std::string value) {
     if (size() < 2) return std::vector<std::string>{std::move(value)};
-    return communicator_->allgather(std::move(value));
+    return ranks_->allgather(std::move(value));
 }
 
 Result<std::string> DistributedContext::broadcast(std::string value, Rank from) {
-    auto const refused = check_root(from, size());
-    if (size() >= 2) return communicator_->broadcast(std::move(value), from, refused);
+    auto const refused = check_root(from, "broadcast", size());
+    if (size() >= 2) return ranks_->broadcast(std::move(value), from, refused);
     DET_TRY(refused);
     return value;
 }
 
-Status DistributedContext::barrier() { return size() < 2 ? Status(Ok{}) : communicator_->barrier(); }
+Status DistributedContext::barrier() { return size() < 2 ? Status(Ok{}) : ranks_->barrier(); }
 
-Status DistributedContext::allreduce(Tensor tensor, ReduceOp op) {
-    auto const refused = check_reduction(tensor, op);
-    return size() < 2 ? refused : communicator_->allreduce(tensor, op, refused);
+Result<std::vector<std::string>> DistributedContext::allgather_of_node(std::string value) {
+    std::uint32_t const node = static_cast<std::uint32_t>(topology_.cross_rank);
+    value.append(reinterpret_cast<char const*>(&node), sizeof node);
+    DET_TRY_ASSIGN(auto values, allgather(std::move(value)));
+    std::vector<std::string> of_node;
+    for (auto& other : values) {
+        if (!other.ends_with(std::string_view(reinterpret_cast<char const*>(&node), sizeof node))) continue;
+        other.resize(other.size() - sizeof node);
+        of_node.push_back(std::move(other));
+    }
+    return of_node;
 }
 
+Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value) {
+    if (is_on_one_node()) return allgather(std::move(value));
+    if (local_) return local_->allgather(std::move(value));
+    return allgather_of_node(std::move(value));
+}
+
+Result<std::vector<std::string>> DistributedContext::gather_local(std::string value) {
+    if (is_on_one_node()) return gather(std::move(value));
+    if (local_) return local_->gather(std::move(value));
+    DET_TRY_ASSIGN(auto values, allgather_of_node(std::move(value)));
+    if (!is_local_chief()) values.clear();
+    return values;
+}
+
+Result<std::string> DistributedContext::broadcast_local(std::string value) {
+    if (is_on_one_node()) return broadcast(std::move(value));
+    if (local_) return local_->broadcast(std::move(value), chief, Ok{});
+    DET_TRY_ASSIGN(auto values, allgather_of_node(is_local_chief() ? std::move(value) : std::string()));
+    return std::move(values.front());
+}
+
+Status DistributedContext::run(TensorCall const& call) {
+    auto const checked = check(call, size());
+    if (ranks_) return ranks_->run(call, checked);
+    DET_TRY(checked);
+    return run_alone(call);
+}
+
+Handle DistributedContext::start(TensorCall const& call) {
+    if (!ranks_) return Handle(run(call));
+    return ranks_->start(call, check(call, size()));
+}
+
+Status DistributedContext::allreduce(Tensor tensor, ReduceOp op) { return allreduce(tensor, tensor, op); }
+
+Status DistributedContext::allreduce(ConstTensor in, Tensor out, ReduceOp op) {
+    return run({.kind = Kind::allreduce, .in = in, .out = out, .op = op});
+}
+Status DistributedContext::reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to) {
+    return run({.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
+}
+Status DistributedContext::reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
+    return run({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
+}
+Status DistributedContext::allgather(ConstTensor part, Tensor all) {
+    return run({.kind = Kind::allgather_elements, .in = part, .out = all});
+}
+Status DistributedContext::all_to_all(ConstTensor in, Tensor out) {
+    return run({.kind = Kind::all_to_all, .in = in, .out = out});
+}
 Status DistributedContext::broadcast(Tensor tensor, Rank from) {
-    auto const refused = check_broadcast(tensor, from, size());
-    return size() < 2 ? refused : communicator_->broadcast(tensor, from, refused);
+    return run({.kind = Kind::broadcast, .in = tensor, .out = tensor, .root = from});
 }
-
 Status DistributedContext::broadcast(std::span<std::byte> bytes, Rank from) {
     return broadcast(Tensor{bytes.data(), bytes.size(), DataType::uint8}, from);
 }
 
+Handle DistributedContext::start_allreduce(Tensor tensor, ReduceOp op) {
+    return start_allreduce(tensor, tensor, op);
+}
+Handle DistributedContext::start_allreduce(ConstTensor in, Tensor out, ReduceOp op) {
+    return start({.kind = Kind::allreduce, .in = in, .out = out, .op = op});
+}
+Handle DistributedContext::start_reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to) {
+    return start(
+        {.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
+}
+Handle DistributedContext::start_reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
+    return start({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
+}
+Handle DistributedContext::start_allgather(ConstTensor part, Tensor all) {
+    return start({.kind = Kind::allgather_elements, .in = part, .out = all});
+}
+Handle DistributedContext::start_all_to_all(ConstTensor in, Tensor out) {
+    return start({.kind = Kind::all_to_all, .in = in, .out = out});
+}
+Handle DistributedContext::start_broadcast(Tensor tensor, Rank from) {
+    return start({.kind = Kind::broadcast, .in = tensor, .out = tensor, .root = from});
+}
+
+Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
+    return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
+}
+
 void DistributedContext::abandon() noexcept {
-    if (communicator_) communicator_->transport().abandon();
+    if (ranks_) ranks_->abandon();
+    if (local_) local_->abandon();
 }
 
 }  // namespace det::collectives

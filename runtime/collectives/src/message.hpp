@@ -1,9 +1,8 @@
 #pragma once
+#include <det/collectives/call.hpp>
 #include <det/transport/transport.hpp>
 
 #include <vector>
-
-#include "call.hpp"
 
 namespace det::collectives {
 

@@ -18,15 +18,15 @@ Result<Topology> topology_of(TaskIdentity const& task, transport::Transport cons
     return Topology{task.local_rank, task.local_size, task.cross_rank, task.cross_size};
 }
 
-Status check(Topology const& topology, transport::Transport const& transport) {
-    bool const local_fits = topology.local_rank >= 0 && topology.local_rank < topology.local_size &&
-                            topology.local_size <= transport.size();
-    bool const cross_fits = topology.cross_rank >= 0 && topology.cross_rank < topology.cross_size &&
-                            topology.cross_size <= transport.size();
+Status check(Topology const& topology, Rank rank, int ranks) {
+    bool const local_fits =
+        topology.local_rank >= 0 && topology.local_rank < topology.local_size && topology.local_size <= ranks;
+    bool const cross_fits =
+        topology.cross_rank >= 0 && topology.cross_rank < topology.cross_size && topology.cross_size <= ranks;
     if (local_fits && cross_fits) return Ok{};
     return Error{codes::misuse, fmt::format("rank {} of {} cannot be local rank {} of {} on node {} of {}",
-                                            transport.rank().value, transport.size(), topology.local_rank,
-                                            topology.local_size, topology.cross_rank, topology.cross_size)};
+                                            rank.value, ranks, topology.local_rank, topology.local_size,
+                                            topology.cross_rank, topology.cross_size)};
 }
 
 }  // namespace det::collectives

@@ -17,7 +17,7 @@ std::span<Tuning const> tunings() {
 }
 
 Status run_all_cases(DistributedContext& context, std::uint32_t seed) {
-    for (auto const cases : {reduction_cases(), object_cases(), divergence_cases()}) {
+    for (auto const cases : {reduction_cases(), element_cases(), object_cases(), divergence_cases()}) {
         for (auto const& test : cases) {
             auto result = test.run(context, seed);
             if (result) continue;

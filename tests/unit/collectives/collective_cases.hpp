@@ -14,6 +14,7 @@ struct CollectiveCase {
 };
 
 std::span<CollectiveCase const> reduction_cases();
+std::span<CollectiveCase const> element_cases();
 std::span<CollectiveCase const> object_cases();
 /// Where ranks do not agree.
 std::span<CollectiveCase const> divergence_cases();

@@ -52,6 +52,8 @@ constexpr Call calls[] = {
      "allreduce(sum of 8 int32)"},
     {[](DistributedContext& c) { return reduce<double, 50'000>(c, ReduceOp::mean); },
      "allreduce(mean of 50000 float64)"},
+    {[](DistributedContext& c) { return reduce<BFloat16, 8>(c, ReduceOp::sum); },
+     "allreduce(sum of 8 bfloat16)"},
 };
 
 /// All ranks get the same error in the same words, and the next operation works.

@@ -1,4 +1,6 @@
 #pragma once
+#include <det/collectives/buffer.hpp>
+#include <det/collectives/handle.hpp>
 #include <det/collectives/tensor.hpp>
 #include <det/collectives/topology.hpp>
 #include <det/collectives/tuning.hpp>
@@ -9,7 +11,8 @@
 
 namespace det::collectives {
 
-class Communicator;
+class RankGroup;
+struct TensorCall;
 
 inline constexpr Rank chief{0};
 
@@ -25,6 +28,10 @@ public:
     static DistributedContext single();
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
+    /// `local`: the ranks of this node, in the order of their local ranks, where there are several nodes.
+    /// Without it what is local goes through all ranks, and the nodes have to call it in step.
+    static Result<DistributedContext> make(std::unique_ptr<RankGroup> ranks, Topology topology,
+                                           std::unique_ptr<RankGroup> local = nullptr);
     DistributedContext(DistributedContext&&) noexcept;
     DistributedContext& operator=(DistributedContext&&) noexcept;
     ~DistributedContext();
@@ -36,6 +43,7 @@ public:
     int cross_rank() const { return topology_.cross_rank; }
     int cross_size() const { return topology_.cross_size; }
     bool is_chief() const { return rank() == chief; }
+    bool is_local_chief() const { return local_rank() == 0; }
 
     // Byte strings of any size, which may differ between ranks.
 
@@ -47,9 +55,25 @@ public:
     /// Nobody returns before everybody has come.
     Status barrier();
 
-    // Elements in place: the same type and count on all ranks.
+    // The same among the ranks of this node, in the order of their local ranks; its chief is local rank 0.
+
+    Result<std::vector<std::string>> gather_local(std::string value);
+    Result<std::vector<std::string>> allgather_local(std::string value);
+    Result<std::string> broadcast_local(std::string value);
+
+    // Elements: the same type and count on all ranks. Input and output are the same memory (in place) or do
+    // not overlap; `part` of n elements per rank is in rank order, and may lie where the caller's part of
+    // `all` is.
 
     Status allreduce(Tensor tensor, ReduceOp op);
+    Status allreduce(ConstTensor in, Tensor out, ReduceOp op);
+    /// `out` is looked at on `to` alone.
+    Status reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to = chief);
+    /// all: size() x part.count elements. Each rank gets its part of the reduced whole.
+    Status reduce_scatter(ConstTensor all, Tensor part, ReduceOp op);
+    Status allgather(ConstTensor part, Tensor all);
+    /// Of both the r-th part is for, and from, rank r. Counts are multiples of size().
+    Status all_to_all(ConstTensor in, Tensor out);
     Status broadcast(Tensor tensor, Rank from = chief);
     Status broadcast(std::span<std::byte> bytes, Rank from = chief);
 
@@ -67,15 +91,38 @@ public:
         return broadcast(Tensor::of(values), from);
     }
 
+    // Started now, finished by the Handle; which says what goes on when. Several may be on their way; their
+    // order is that of all other calls.
+
+    Handle start_allreduce(Tensor tensor, ReduceOp op);
+    Handle start_allreduce(ConstTensor in, Tensor out, ReduceOp op);
+    Handle start_reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to = chief);
+    Handle start_reduce_scatter(ConstTensor all, Tensor part, ReduceOp op);
+    Handle start_allgather(ConstTensor part, Tensor all);
+    Handle start_all_to_all(ConstTensor in, Tensor out);
+    Handle start_broadcast(Tensor tensor, Rank from = chief);
+
+    /// Memory on which collectives need no copies where that can be had: for gradients and other large data.
+    /// Not collective: ranks may ask at different times for different sizes.
+    Result<Buffer> allocate(std::size_t size_bytes);
+
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before
     /// the context is destroyed, and end the process soon: that is what tells them.
     void abandon() noexcept;
 
 private:
-    DistributedContext(std::unique_ptr<Communicator> communicator, Topology topology);
+    DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::unique_ptr<RankGroup> local);
 
-    std::unique_ptr<Communicator> communicator_;  // none: a single rank
+    Status run(TensorCall const& call);
+    Handle start(TensorCall const& call);
+    bool is_alone_on_node() const { return topology_.local_size == 1; }
+    bool is_on_one_node() const { return topology_.cross_size == 1; }
+    /// The values of this node's ranks, by way of all ranks.
+    Result<std::vector<std::string>> allgather_of_node(std::string value);
+
+    std::unique_ptr<RankGroup> ranks_;  // none: a single rank
     Topology topology_;
+    std::unique_ptr<RankGroup> local_;  // none: one node, or what is local goes through all ranks
 };
 
 }  // namespace det::collectives

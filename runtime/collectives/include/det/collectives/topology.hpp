@@ -20,7 +20,7 @@ Topology on_one_node(transport::Transport const& transport);
 /// started without the process manager that its MPI needs and every task believes to be alone.
 Result<Topology> topology_of(TaskIdentity const& task, transport::Transport const& transport);
 
-/// An Error where the numbers contradict each other or the transport.
-Status check(Topology const& topology, transport::Transport const& transport);
+/// An Error where the numbers contradict each other or the rank.
+Status check(Topology const& topology, Rank rank, int ranks);
 
 }  // namespace det::collectives

@@ -6,12 +6,23 @@
 
 namespace det::collectives {
 
-enum class Kind : std::uint8_t { barrier, gather, allgather, broadcast_object, broadcast, allreduce };
+enum class Kind : std::uint8_t {
+    barrier,
+    gather,
+    allgather,
+    broadcast_object,
+    broadcast,
+    allreduce,
+    reduce,
+    reduce_scatter,
+    allgather_elements,
+    all_to_all,
+};
 
 /// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.
 struct Call {
     std::uint64_t sequence = 0;  // counts the operations of a context
-    std::uint64_t count = 0;     // elements
+    std::uint64_t count = 0;     // elements that each rank passes
     std::uint64_t small_limit_bytes = 0;
     std::uint64_t segment_bytes = 0;
     std::int32_t root = 0;

@@ -1,0 +1,94 @@
+#include "arrival.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace det::node_collectives {
+namespace {
+
+using collectives::Call;
+
+// A stamp has the number of the operation in its lower part, so that it differs from that of the operation
+// before whatever was called, and above it what was called.
+constexpr int sequence_bits = 16;
+constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
+
+std::uint64_t mix(std::uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xbf58'476d'1ce4'e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d0'49bb'1331'11ebu;
+    return value ^ (value >> 31);
+}
+
+std::uint64_t stamp_of(Call const& call, bool is_refusal) {
+    auto const rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) << 32 |
+                      static_cast<std::uint64_t>(call.kind) << 16 |
+                      static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op);
+    auto const fingerprint = is_refusal ? 0 : mix(call.count + mix(rest + 1)) | (sequence_mask + 1);
+    return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
+}
+
+}  // namespace
+
+void Arrival::post(Seat& seat, Call const& call, Status const& refused) {
+    call_ = call;
+    stamp_ = stamp_of(call, !refused);
+    if (!refused) {
+        refused_ = refused;
+        differs_ = true;
+    }
+    seat.cell(seat.rank).stamp.store(stamp_, std::memory_order_release);
+    seat.wake();
+}
+
+bool Arrival::advance(Seat& seat) {
+    if (stage_ == Stage::meeting) {
+        for (; next_ < seat.ranks; ++next_) {
+            auto const theirs = seat.cell(next_).stamp.load(std::memory_order_acquire);
+            if (theirs == stamp_) continue;
+            if ((theirs & sequence_mask) != (stamp_ & sequence_mask)) return false;
+            differs_ = true;
+        }
+        if (!differs_) return true;
+        state_ours(seat);
+        stage_ = Stage::stating;
+        next_ = 0;
+    }
+    for (; next_ < seat.ranks; ++next_) {
+        auto const theirs = seat.segment.statement(next_).sequence.load(std::memory_order_acquire);
+        if (theirs != call_.sequence + 1) return false;
+    }
+    verdict_ = judge(seat);
+    return true;
+}
+
+void Arrival::state_ours(Seat& seat) {
+    auto& statement = seat.segment.statement(seat.rank);
+    statement.call = call_;
+    statement.is_refusal = refused_ ? 0 : 1;
+    auto const reason =
+        refused_ ? std::string() : fmt::format("rank {}: {}", seat.rank, refused_.error().message);
+    statement.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
+    std::copy_n(reason.data(), statement.reason_size, statement.reason);
+    statement.sequence.store(call_.sequence + 1, std::memory_order_release);
+    seat.wake();
+}
+
+Status Arrival::judge(Seat const& seat) const {
+    auto const fail = [](std::string message) {
+        return Error{codes::misuse, std::move(message),
+                     "make the same calls in the same order on every rank"};
+    };
+    for (int rank = 0; rank < seat.ranks; ++rank) {
+        auto const& statement = seat.segment.statement(rank);
+        if (statement.is_refusal != 0) return fail({statement.reason, statement.reason_size});
+    }
+    auto const& first = seat.segment.statement(0).call;
+    for (int rank = 1; rank < seat.ranks; ++rank) {
+        auto const& other = seat.segment.statement(rank).call;
+        if (other != first) return fail(describe_difference(first, {0}, other, {rank}));
+    }
+    return fail("ranks disagree on an operation that all describe in the same way");
+}
+
+}  // namespace det::node_collectives

@@ -1,0 +1,129 @@
+#include "exchange.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace det::node_collectives {
+namespace {
+
+using collectives::Destination;
+using collectives::Store;
+
+/// The chunk of a round: shorter, or nothing, at the end.
+template <class Span>
+Span chunk_of(Span whole, std::uint64_t round, std::size_t chunk_bytes) {
+    auto const begin = std::min(static_cast<std::size_t>(round) * chunk_bytes, whole.size());
+    return whole.subspan(begin, std::min(chunk_bytes, whole.size() - begin));
+}
+
+bool has_any(auto const& pieces) {
+    return std::ranges::any_of(pieces, [](auto const& piece) { return !piece.empty(); });
+}
+
+}  // namespace
+
+void Plan::clear(int ranks) {
+    sends.assign(static_cast<std::size_t>(ranks), {});
+    receives.assign(static_cast<std::size_t>(ranks), {});
+    sources.assign(static_cast<std::size_t>(ranks), nullptr);
+    collects_from = From::their_slot_for_all;
+    part.reset();
+    store = Store::cached;
+    longest_bytes = 0;
+    ends_together = false;
+}
+
+void Exchange::begin(Seat& seat, Plan const& plan) {
+    auto const chunk = seat.segment.geometry().chunk_bytes;
+    base_ = seat.rounds;
+    end_ = base_ + (plan.longest_bytes + chunk - 1) / chunk;
+    seat.rounds = end_;
+    // Who has no part in a stage has it behind it, and nobody waits for it.
+    auto& own = seat.own_rounds();
+    published_ = has_any(plan.sends) ? base_ : end_;
+    reduced_ = plan.part ? base_ : end_;
+    collected_ = has_any(plan.receives) ? base_ : end_;
+    own.published.value.store(published_, std::memory_order_release);
+    own.reduced.value.store(reduced_, std::memory_order_release);
+    own.collected.value.store(collected_, std::memory_order_release);
+    seat.wake();
+}
+
+bool Exchange::advance(Seat& seat, Plan& plan) {
+    while (published_ < end_ || reduced_ < end_ || collected_ < end_) {
+        bool moved = published_ < end_ && publish(seat, plan);
+        moved |= reduced_ < end_ && reduce(seat, plan);
+        moved |= collected_ < end_ && collect(seat, plan);
+        if (!moved) return false;
+        seat.wake();
+    }
+    return !plan.ends_together || have_all(seat, &Rounds::collected, end_);
+}
+
+bool Exchange::have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count) {
+    for (int other = 0; other < seat.ranks; ++other) {
+        if (other == seat.rank) continue;
+        if ((seat.segment.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
+        awaited_ = other;
+        return false;
+    }
+    return true;
+}
+
+bool Exchange::is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) {
+    auto const in_flight = seat.segment.geometry().chunks_in_flight;
+    return round < base_ + in_flight || have_all(seat, readers, round + 1 - in_flight);
+}
+
+bool Exchange::publish(Seat const& seat, Plan const& plan) {
+    auto const readers = plan.part ? &Rounds::reduced : &Rounds::collected;
+    if (!is_slot_free(seat, readers, published_)) return false;
+    auto const chunk = seat.segment.geometry().chunk_bytes;
+    for (int reader = 0; reader < seat.ranks; ++reader) {
+        auto const bytes = chunk_of(plan.sends[static_cast<std::size_t>(reader)], published_ - base_, chunk);
+        collectives::copy(seat.segment.slot(seat.rank, reader, published_), bytes.data(), bytes.size());
+    }
+    seat.own_rounds().published.value.store(++published_, std::memory_order_release);
+    return true;
+}
+
+bool Exchange::reduce(Seat const& seat, Plan& plan) {
+    auto const& part = *plan.part;
+    if (!have_all(seat, &Rounds::published, reduced_ + 1)) return false;
+    if (part.is_shared && !is_slot_free(seat, &Rounds::collected, reduced_)) return false;
+    auto const chunk = seat.segment.geometry().chunk_bytes;
+    auto const own = chunk_of(part.own, reduced_ - base_, chunk);
+    auto const result = chunk_of(part.result, reduced_ - base_, chunk);
+    auto& sources = plan.sources;
+    for (int writer = 0; writer < seat.ranks; ++writer) {
+        sources[static_cast<std::size_t>(writer)] =
+            writer == seat.rank ? own.data() : seat.segment.slot(writer, seat.rank, reduced_);
+    }
+    std::array<Destination, 2> destinations{};
+    std::size_t count = 0;
+    if (!result.empty()) destinations[count++] = {result.data(), plan.store};
+    if (part.is_shared)
+        destinations[count++] = {seat.segment.slot(seat.rank, seat.rank, reduced_), Store::cached};
+    collectives::reduce(part.type, part.op, sources, std::span(destinations).first(count),
+                        own.size() / size_of(part.type));
+    seat.own_rounds().reduced.value.store(++reduced_, std::memory_order_release);
+    return true;
+}
+
+bool Exchange::collect(Seat const& seat, Plan const& plan) {
+    if (collected_ >= published_) return false;  // in place it would overwrite what is yet to be sent
+    auto const writers = plan.part ? &Rounds::reduced : &Rounds::published;
+    if (!have_all(seat, writers, collected_ + 1)) return false;
+    auto const chunk = seat.segment.geometry().chunk_bytes;
+    for (int writer = 0; writer < seat.ranks; ++writer) {
+        auto const bytes =
+            chunk_of(plan.receives[static_cast<std::size_t>(writer)], collected_ - base_, chunk);
+        auto const reader = plan.collects_from == Plan::From::their_slot_for_us ? seat.rank : writer;
+        collectives::copy(bytes.data(), seat.segment.slot(writer, reader, collected_), bytes.size(),
+                          plan.store);
+    }
+    seat.own_rounds().collected.value.store(++collected_, std::memory_order_release);
+    return true;
+}
+
+}  // namespace det::node_collectives

@@ -1,0 +1,148 @@
+#include "group.hpp"
+
+#include <fmt/format.h>
+
+#include "object_operation.hpp"
+#include "tensor_operation.hpp"
+
+namespace det::node_collectives {
+namespace {
+
+using collectives::Kind;
+
+class Handed final : public collectives::Pending {
+public:
+    Handed(NodeGroup& group, std::shared_ptr<NodeGroup::Started> started)
+        : group_(group), started_(std::move(started)) {}
+
+    Result<bool> test() override {
+        if (!started_->result) DET_TRY(group_.go_on());
+        return started_->result.has_value();
+    }
+    Status wait() override { return group_.finish(*started_); }
+
+private:
+    NodeGroup& group_;
+    std::shared_ptr<NodeGroup::Started> started_;
+};
+
+}  // namespace
+
+NodeGroup::NodeGroup(Seat seat, Options options)
+    : RankGroup({seat.rank}, seat.ranks),
+      options_(std::move(options)),
+      seat_(std::move(seat)),
+      watch_(seat_.segment, seat_.rank, options_,
+             options_.members == Members::processes ? watch_processes(seat_.segment) : watch_nothing()),
+      cores_(cores_of(seat_.segment)) {
+    constexpr int beats_per_limit = 10;
+    if (options_.members == Members::processes) {
+        heartbeat_.emplace(seat_.segment.member(seat_.rank).heartbeat,
+                           options_.silence_limit / beats_per_limit);
+    }
+}
+
+NodeGroup::~NodeGroup() { abandon(); }
+
+void NodeGroup::abandon() noexcept {
+    has_left_ = true;
+    seat_.segment.member(seat_.rank).presence.store(Presence::left, std::memory_order_release);
+    seat_.wake();
+}
+
+Status NodeGroup::complete(Operation& operation) {
+    if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", seat_.rank)};
+    DET_TRY(watch_.state());
+    if (!operation.has_begun()) operation.begin(seat_);
+    Wait wait(seat_, watch_, cores_);
+    for (auto moves = operation.moves(); !operation.advance(seat_);) {
+        if (operation.moves() != moves) wait.begin_again();
+        moves = operation.moves();
+        DET_TRY(wait.pause(operation.awaited(), operation.call()));
+    }
+    return operation.result();
+}
+
+Status NodeGroup::barrier() {
+    DET_TRY(finish_started());
+    Barrier operation;
+    return complete(operation);
+}
+
+Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
+    DET_TRY(finish_started());
+    TensorOperation operation(call, refused);
+    return complete(operation);
+}
+
+Result<std::vector<std::string>> NodeGroup::run_objects(collectives::Call call, std::string value,
+                                                        Status const& refused) {
+    DET_TRY(finish_started());
+    ObjectOperation operation(call, std::move(value), refused);
+    DET_TRY(complete(operation));
+    return operation.take_values(seat_);
+}
+
+Result<std::vector<std::string>> NodeGroup::gather(std::string value) {
+    DET_TRY_ASSIGN(auto values, run_objects({.kind = Kind::gather}, std::move(value), Ok{}));
+    if (seat_.rank != 0) values.clear();
+    return values;
+}
+
+Result<std::vector<std::string>> NodeGroup::allgather(std::string value) {
+    return run_objects({.kind = Kind::allgather}, std::move(value), Ok{});
+}
+
+Result<std::string> NodeGroup::broadcast(std::string value, Rank from, Status const& refused) {
+    DET_TRY_ASSIGN(auto values, run_objects({.root = from.value, .kind = Kind::broadcast_object},
+                                            std::move(value), refused));
+    return std::move(values[static_cast<std::size_t>(from.value)]);
+}
+
+collectives::Handle NodeGroup::start(collectives::TensorCall const& call, Status const& refused) {
+    auto started = std::make_shared<Started>();
+    started->operation = std::make_unique<TensorOperation>(call, refused);
+    started_.push_back(started);
+    // What ends the group is told by the handles.
+    static_cast<void>(go_on());
+    return collectives::Handle(std::make_unique<Handed>(*this, std::move(started)));
+}
+
+void NodeGroup::end_first(Status result) {
+    started_.front()->result = std::move(result);
+    started_.front()->operation.reset();
+    started_.pop_front();
+}
+
+Status NodeGroup::go_on() {
+    DET_TRY(watch_.state());
+    while (!started_.empty()) {
+        auto& operation = *started_.front()->operation;
+        if (!operation.has_begun()) {
+            operation.begin(seat_);
+            watch_.begin();
+        }
+        if (!operation.advance(seat_)) return watch_.look(operation.awaited(), operation.call());
+        end_first(operation.result());
+    }
+    return Ok{};
+}
+
+Status NodeGroup::finish(Started const& wanted) {
+    while (!wanted.result) end_first(complete(*started_.front()->operation));
+    return *wanted.result;
+}
+
+Status NodeGroup::finish_started() {
+    while (!started_.empty()) end_first(complete(*started_.front()->operation));
+    return watch_.state();
+}
+
+Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
+    if (size_bytes == 0) return collectives::Buffer{};
+    if (!seat_.arena) return collectives::allocate_private(size_bytes);
+    DET_TRY_ASSIGN(auto memory, seat_.arena->allocate(size_bytes));
+    return collectives::Buffer(memory, [this](std::span<std::byte> bytes) { seat_.arena->release(bytes); });
+}
+
+}  // namespace det::node_collectives

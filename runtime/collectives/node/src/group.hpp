@@ -1,0 +1,51 @@
+#pragma once
+#include <deque>
+
+#include "heartbeat.hpp"
+#include "operation.hpp"
+#include "wait.hpp"
+
+namespace det::node_collectives {
+
+class NodeGroup final : public collectives::RankGroup {
+public:
+    NodeGroup(Seat seat, Options options);
+    ~NodeGroup() override;
+
+    Status barrier() override;
+    Result<std::vector<std::string>> gather(std::string value) override;
+    Result<std::vector<std::string>> allgather(std::string value) override;
+    Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
+    Status run(collectives::TensorCall const& call, Status const& refused) override;
+    collectives::Handle start(collectives::TensorCall const& call, Status const& refused) override;
+    Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
+    void abandon() noexcept override;
+
+    /// An operation that was started. Whoever holds the handle shares it with the group.
+    struct Started {
+        std::unique_ptr<Operation> operation;
+        std::optional<Status> result = {};
+    };
+    /// Goes on with what was started, without waiting.
+    Status go_on();
+    /// Until this one, and with it those before it, are over.
+    Status finish(Started const& wanted);
+
+private:
+    Status finish_started();
+    /// Of the first that was started.
+    void end_first(Status result);
+    Status complete(Operation& operation);
+    Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
+                                                 Status const& refused);
+
+    Options options_;
+    Seat seat_;
+    Watch watch_;
+    Cores cores_;
+    std::optional<Heartbeat> heartbeat_;
+    std::deque<std::shared_ptr<Started>> started_;
+    bool has_left_ = false;
+};
+
+}  // namespace det::node_collectives

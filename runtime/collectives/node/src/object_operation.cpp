@@ -1,0 +1,78 @@
+#include "object_operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace det::node_collectives {
+namespace {
+
+using collectives::Kind;
+
+/// Begins the payload of a cell; a tiny value follows.
+using Size = std::uint64_t;
+constexpr std::size_t tiny_limit_bytes = payload_bytes - sizeof(Size);
+
+char const* text(std::byte const* bytes) { return reinterpret_cast<char const*>(bytes); }
+
+}  // namespace
+
+ObjectOperation::ObjectOperation(collectives::Call call, std::string value, Status const& refused)
+    : Operation(call, refused), own_(std::move(value)) {}
+
+bool ObjectOperation::is_source(int rank) const {
+    return call().kind != Kind::broadcast_object || rank == call().root;
+}
+
+bool ObjectOperation::is_target(int rank) const { return call().kind != Kind::gather || rank == call().root; }
+
+void ObjectOperation::offer(Seat& seat) {
+    if (!is_source(seat.rank)) return;
+    auto* const payload = seat.cell(seat.rank).payload;
+    Size const size = own_.size();
+    std::memcpy(payload, &size, sizeof size);
+    auto const* const bytes = reinterpret_cast<std::byte const*>(own_.data());
+    if (size <= tiny_limit_bytes) {
+        std::copy_n(bytes, size, payload + sizeof size);
+    } else if (size <= seat.segment.geometry().small_limit_bytes) {
+        collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes, size);
+    }
+}
+
+bool ObjectOperation::take_small(Seat const& seat, int rank, std::size_t size) {
+    if (size > std::max(tiny_limit_bytes, seat.segment.geometry().small_limit_bytes)) return false;
+    if (!is_target(seat.rank) || rank == seat.rank) return true;
+    auto const* const bytes = size <= tiny_limit_bytes ? seat.cell(rank).payload + sizeof(Size)
+                                                       : seat.segment.small(seat.sequence, rank);
+    values_[static_cast<std::size_t>(rank)].assign(text(bytes), size);
+    return true;
+}
+
+bool ObjectOperation::settle(Seat& seat, Plan& plan) {
+    values_.resize(static_cast<std::size_t>(seat.ranks));
+    std::size_t longest = 0;
+    for (int rank = 0; rank < seat.ranks; ++rank) {
+        if (!is_source(rank)) continue;
+        Size size = 0;
+        std::memcpy(&size, seat.cell(rank).payload, sizeof size);
+        if (take_small(seat, rank, size)) continue;
+        if (longest == 0) plan.clear(seat.ranks);
+        longest = std::max<std::size_t>(longest, size);
+        auto const index = static_cast<std::size_t>(rank);
+        if (rank == seat.rank) {
+            plan.sends[index] = std::as_bytes(std::span(own_));
+        } else if (is_target(seat.rank)) {
+            values_[index].resize(size);
+            plan.receives[index] = std::as_writable_bytes(std::span(values_[index]));
+        }
+    }
+    plan.longest_bytes = longest;
+    return longest != 0;
+}
+
+std::vector<std::string> ObjectOperation::take_values(Seat const& seat) {
+    auto const own = static_cast<std::size_t>(seat.rank);
+    if (is_source(seat.rank) && is_target(seat.rank)) values_[own] = std::move(own_);
+    return std::move(values_);
+}
+
+}  // namespace det::node_collectives

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "operation.hpp"
+
+namespace det::node_collectives {
+
+/// Byte strings of unequal size, of all ranks or of one, to all ranks or to one.
+class ObjectOperation final : public Operation {
+public:
+    ObjectOperation(collectives::Call call, std::string value, Status const& refused);
+
+    /// Once it is over: values by rank; those that do not come to this rank are empty.
+    std::vector<std::string> take_values(Seat const& seat);
+
+private:
+    void offer(Seat& seat) override;
+    bool settle(Seat& seat, Plan& plan) override;
+
+    bool is_source(int rank) const;
+    bool is_target(int rank) const;
+    /// Whether the value came with the arrival of its rank; then it is taken.
+    bool take_small(Seat const& seat, int rank, std::size_t size);
+
+    std::string own_;
+    std::vector<std::string> values_;
+};
+
+}  // namespace det::node_collectives

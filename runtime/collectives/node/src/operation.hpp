@@ -1,0 +1,53 @@
+#pragma once
+#include "arrival.hpp"
+#include "exchange.hpp"
+
+namespace det::node_collectives {
+
+/// One operation of this rank: goes on as far as the others have come whenever it is asked to, and never
+/// waits.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    Operation(Operation const&) = delete;
+    Operation& operator=(Operation const&) = delete;
+
+    /// Arrives. Those before it are over.
+    void begin(Seat& seat);
+    bool has_begun() const { return has_begun_; }
+    /// Whether it is over.
+    bool advance(Seat& seat);
+
+    collectives::Call const& call() const { return call_; }
+    /// Who has to come or to do something before it can go on.
+    int awaited() const { return has_arrived_ ? exchange_.awaited() : arrival_.awaited(); }
+    /// Changes whenever something was done.
+    std::uint64_t moves() const { return exchange_.moves(); }
+    /// Once it is over.
+    Status const& result() const { return arrival_.verdict(); }
+
+protected:
+    Operation(collectives::Call call, Status const& refused) : call_(call), refused_(refused) {}
+
+    /// Leaves what the others need, where all find it once this rank has arrived.
+    virtual void offer(Seat&) {}
+    /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
+    /// the plan was made; otherwise the operation is over.
+    virtual bool settle(Seat&, Plan&) { return false; }
+
+private:
+    collectives::Call call_;
+    Status refused_;
+    bool has_begun_ = false;
+    bool has_arrived_ = false;
+    Arrival arrival_;
+    Exchange exchange_;
+    Plan plan_;
+};
+
+class Barrier final : public Operation {
+public:
+    Barrier() : Operation({.kind = collectives::Kind::barrier}, Ok{}) {}
+};
+
+}  // namespace det::node_collectives

@@ -1,0 +1,31 @@
+#pragma once
+#include <det/collectives/reduction.hpp>
+
+#include "arena.hpp"
+#include "segment.hpp"
+
+namespace det::node_collectives {
+
+/// The place of one rank in the shared memory, and what it counts there.
+struct Seat {
+    Segment segment;
+    std::optional<Arena> arena;
+    int rank = 0;
+    int ranks = 1;
+    std::uint64_t sequence = 0;  // of the operation that is going on
+    std::uint64_t rounds = 0;    // of exchanges, before this operation
+
+    Cell& cell(int of) const { return segment.cell(sequence, of); }
+    Rounds& own_rounds() const { return segment.rounds(rank); }
+
+    /// After something was written that others wait for. Those who sleep since long are woken: without a
+    /// fence, so that one who is just lying down may be missed; it wakes by itself soon.
+    void wake() const {
+        if (segment.dormitory().sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers();
+    }
+    void wake_sleepers() const;
+    /// Until somebody writes something, or for a moment.
+    void sleep(std::chrono::microseconds at_most) const;
+};
+
+}  // namespace det::node_collectives

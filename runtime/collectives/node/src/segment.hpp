@@ -1,0 +1,122 @@
+#pragma once
+#include <det/collectives/call.hpp>
+#include <det/node_collectives/node_group.hpp>
+
+#include <atomic>
+#include <sched.h>
+
+namespace det::node_collectives {
+
+/// Two lines, because processors fetch them in pairs: what one rank writes and others poll shares them with
+/// nothing.
+inline constexpr std::size_t apart_bytes = 128;
+inline constexpr std::size_t payload_bytes = 56;
+inline constexpr std::size_t text_limit_bytes = 768;
+
+/// How a rank arrives at an operation: in one line, which number it is and what was called (see stamp_of),
+/// and the data where it is tiny. Two per rank, for operations of even and odd number: whoever writes one has
+/// seen all others arrive at the operation between, so they have read what it held before.
+struct alignas(apart_bytes) Cell {
+    std::atomic<std::uint64_t> stamp;
+    std::byte payload[payload_bytes];
+};
+
+/// A count that one rank writes and others wait for.
+struct alignas(apart_bytes) Counter {
+    std::atomic<std::uint64_t> value;
+};
+
+/// Rounds of exchanges that a rank has behind it, counted over the life of the group: the same on all ranks
+/// between two operations.
+struct Rounds {
+    Counter published, reduced, collected;
+};
+
+/// What a rank called, written out where ranks differ.
+struct alignas(apart_bytes) Statement {
+    std::atomic<std::uint64_t> sequence;  // of the operation, plus 1
+    collectives::Call call;
+    std::uint32_t is_refusal;
+    std::uint32_t reason_size;
+    char reason[text_limit_bytes];
+};
+
+enum class Presence : std::uint32_t { absent, arriving, present, left };
+
+/// Who a rank is.
+struct alignas(apart_bytes) Member {
+    std::atomic<Presence> presence;
+    std::int32_t pid;
+    std::uint64_t pid_namespace;
+    cpu_set_t cores;
+    char node[64];
+    alignas(apart_bytes) std::atomic<std::uint64_t> heartbeat;
+};
+
+/// What ended the group: written once.
+struct alignas(apart_bytes) Failure {
+    std::atomic<std::uint32_t> state;  // 0: none, 1: being written, 2: written
+    std::uint32_t is_timeout;
+    char text[text_limit_bytes];
+};
+
+/// Those who wait long sleep here.
+struct alignas(apart_bytes) Dormitory {
+    std::atomic<std::uint32_t> sleepers;
+    std::atomic<std::uint32_t> wake_ups;
+};
+
+/// The control memory, mapped.
+class Segment {
+public:
+    static Result<UniqueFd> create(int ranks, Geometry const& geometry);
+    static Result<Segment> map(int fd);
+    Segment(Segment&& other) noexcept;
+    Segment& operator=(Segment&&) = delete;
+    ~Segment();
+
+    int ranks() const { return ranks_; }
+    Geometry const& geometry() const { return geometry_; }
+
+    Cell& cell(std::uint64_t sequence, int rank) const {
+        return at<Cell>(cells_,
+                        (sequence % 2) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank));
+    }
+    Rounds& rounds(int rank) const { return at<Rounds>(rounds_, static_cast<std::size_t>(rank)); }
+    Statement& statement(int rank) const {
+        return at<Statement>(statements_, static_cast<std::size_t>(rank));
+    }
+    Member& member(int rank) const { return at<Member>(members_, static_cast<std::size_t>(rank)); }
+    Failure& failure() const { return at<Failure>(failure_, 0); }
+    Dormitory& dormitory() const { return at<Dormitory>(dormitory_, 0); }
+    std::byte* small(std::uint64_t sequence, int rank) const {
+        auto const index = (sequence % 2) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
+        return memory_ + small_ + index * geometry_.small_limit_bytes;
+    }
+    /// Where `writer` leaves its chunk of that round for `reader`; what it leaves for all, where the two are
+    /// the same.
+    std::byte* slot(int writer, int reader, std::uint64_t round) const {
+        auto const pair = static_cast<std::size_t>(writer * ranks_ + reader);
+        auto const index = pair * geometry_.chunks_in_flight + round % geometry_.chunks_in_flight;
+        return memory_ + slots_ + index * geometry_.chunk_bytes;
+    }
+
+private:
+    Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
+    /// Sets the places; the size of all.
+    std::size_t lay_out();
+
+    template <class T>
+    T& at(std::size_t begin, std::size_t index) const {
+        return reinterpret_cast<T*>(memory_ + begin)[index];
+    }
+
+    std::byte* memory_ = nullptr;
+    std::size_t size_ = 0;
+    int ranks_ = 0;
+    Geometry geometry_;
+    std::size_t failure_ = 0, dormitory_ = 0, cells_ = 0, rounds_ = 0, members_ = 0, statements_ = 0,
+                small_ = 0, slots_ = 0;
+};
+
+}  // namespace det::node_collectives

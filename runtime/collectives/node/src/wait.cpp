@@ -1,0 +1,38 @@
+#include "wait.hpp"
+
+#include <algorithm>
+
+namespace det::node_collectives {
+
+using namespace std::chrono_literals;
+
+Cores cores_of(Segment const& segment) {
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    for (int rank = 0; rank < segment.ranks(); ++rank)
+        CPU_OR(&together, &together, &segment.member(rank).cores);
+    return CPU_COUNT(&together) >= segment.ranks() ? Cores::own : Cores::shared;
+}
+
+Status Wait::pause_longer(int awaited, collectives::Call const& call) {
+    // About some ms either way: a yield takes longer where others use it.
+    constexpr int yields_before_sleep = 20'000;
+    constexpr int yields_per_look = 64;
+    if (yields_ == 0) watch_.begin();
+    if (yields_ < yields_before_sleep) {
+        ::sched_yield();
+        if (++yields_ % yields_per_look != 0) return Ok{};
+        return watch_.look(awaited, call);
+    }
+    auto const now = std::chrono::steady_clock::now();
+    if (yields_ == yields_before_sleep) {
+        ++yields_;
+        sleeping_since_ = now;
+    }
+    constexpr int part = 16;
+    auto const waited = std::chrono::duration_cast<std::chrono::microseconds>(now - sleeping_since_);
+    seat_.sleep(std::clamp<std::chrono::microseconds>(waited / part, 20us, 2ms));
+    return watch_.look(awaited, call);
+}
+
+}  // namespace det::node_collectives

@@ -1,0 +1,52 @@
+#pragma once
+#include <sched.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#include "seat.hpp"
+#include "watch.hpp"
+
+namespace det::node_collectives {
+
+enum class Cores { own, shared };
+/// Whether each rank has a core to itself: by what the ranks may run on together.
+Cores cores_of(Segment const& segment);
+
+/// One wait for others. With a core of its own a rank spins; where ranks share cores each one that spins
+/// keeps another from running, so they yield. Who has waited long sleeps.
+class Wait {
+public:
+    Wait(Seat const& seat, Watch& watch, Cores cores) : seat_(seat), watch_(watch), cores_(cores) {}
+
+    /// Something has come, and the next is awaited.
+    void begin_again() { polls_ = yields_ = 0; }
+    /// After each poll that found nothing.
+    Status pause(int awaited, collectives::Call const& call) {
+        if (cores_ == Cores::own && polls_ < spins) {
+            ++polls_;
+            relax();
+            return Ok{};
+        }
+        return pause_longer(awaited, call);
+    }
+
+private:
+    static constexpr int spins = 2'000;
+
+    static void relax() {
+#ifdef __SSE2__
+        _mm_pause();
+#endif
+    }
+    Status pause_longer(int awaited, collectives::Call const& call);
+
+    Seat const& seat_;
+    Watch& watch_;
+    Cores cores_;
+    int polls_ = 0;
+    int yields_ = 0;
+    std::chrono::steady_clock::time_point sleeping_since_;
+};
+
+}  // namespace det::node_collectives

@@ -1,0 +1,118 @@
+#include "watch.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <thread>
+
+namespace det::node_collectives {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_interval = 500us;
+
+std::string who(Member const& member, int rank) {
+    return fmt::format("rank {} on node {} (process {})", rank, member.node, member.pid);
+}
+
+}  // namespace
+
+void Watch::begin() {
+    begun_ = looked_ = Clock::now();
+    has_warned_ = false;
+    suspect_ = -1;
+    heard_rank_ = -1;
+}
+
+Status Watch::state() const {
+    auto const& failure = segment_.failure();
+    if (failure.state.load(std::memory_order_acquire) != 2) return Ok{};
+    return Error{failure.is_timeout != 0 ? codes::timed_out : codes::transport, failure.text,
+                 "end this rank, or make a new group of those that are left"};
+}
+
+Status Watch::look(int awaited, collectives::Call const& call) {
+    DET_TRY(state());
+    auto const now = Clock::now();
+    if (now - looked_ < look_interval) return Ok{};
+    auto result = look_closer(awaited, call, now);
+    looked_ = now;
+    return result;
+}
+
+Status Watch::look_closer(int awaited, collectives::Call const& call, Clock::time_point now) {
+    warn_once(awaited, call, now);
+    if (options_.collective_timeout && now - begun_ >= *options_.collective_timeout) {
+        return end_group(fmt::format("{} took longer than {} ms", describe_wait(awaited, call),
+                                     options_.collective_timeout->count()),
+                         true);
+    }
+    auto const reason = reason_of_loss(awaited, now);
+    if (!reason) {
+        suspect_ = -1;
+        return Ok{};
+    }
+    // It may have done its part just before.
+    if (std::exchange(suspect_, awaited) != awaited) return Ok{};
+    return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(awaited), awaited), *reason,
+                                 describe_wait(awaited, call)),
+                     false);
+}
+
+std::optional<std::string> Watch::reason_of_loss(int awaited, Clock::time_point now) {
+    if (segment_.member(awaited).presence.load(std::memory_order_acquire) == Presence::left)
+        return "it has left";
+    if (liveness_->has_ended(awaited)) return "its process has ended";
+    if (!is_silent(awaited, now)) return std::nullopt;
+    return fmt::format("nothing was heard of it for {} ms, it is stopped or gets no time to run",
+                       options_.silence_limit.count());
+}
+
+bool Watch::is_silent(int awaited, Clock::time_point now) {
+    if (options_.members == Members::threads) return false;
+    auto const beat = segment_.member(awaited).heartbeat.load(std::memory_order_relaxed);
+    if (heard_rank_ != awaited || heard_beat_ != beat) {
+        heard_rank_ = awaited;
+        heard_beat_ = beat;
+        silence_ = {};
+        return false;
+    }
+    // Where it was this process that was stopped, the time between two looks says nothing about others.
+    constexpr Clock::duration awake_limit = 100ms;
+    silence_ += std::min(now - looked_, awake_limit);
+    return silence_ >= options_.silence_limit;
+}
+
+void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_point now) {
+    if (has_warned_ || now - begun_ < options_.warn_after) return;
+    has_warned_ = true;
+    if (!options_.on_warning) return;
+    options_.on_warning(fmt::format("{} for {} s", describe_wait(awaited, call),
+                                    std::chrono::duration_cast<std::chrono::seconds>(now - begun_).count()));
+}
+
+std::string Watch::describe_wait(int awaited, collectives::Call const& call) const {
+    return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}", rank_, awaited,
+                       segment_.member(awaited).node, describe(call), call.sequence + 1);
+}
+
+Status Watch::end_group(std::string const& text, bool is_timeout) {
+    auto& failure = segment_.failure();
+    std::uint32_t none = 0;
+    if (failure.state.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
+        failure.is_timeout = is_timeout ? 1 : 0;
+        auto const size = std::min(text.size(), sizeof failure.text - 1);
+        std::copy_n(text.data(), size, failure.text);
+        failure.text[size] = '\0';
+        failure.state.store(2, std::memory_order_release);
+        return state();
+    }
+    // Another rank is writing why; it may be lost while it does.
+    auto const limit = Clock::now() + 10ms;
+    while (failure.state.load(std::memory_order_acquire) != 2 && Clock::now() < limit)
+        std::this_thread::yield();
+    DET_TRY(state());
+    return Error{codes::transport, text};
+}
+
+}  // namespace det::node_collectives

@@ -1,0 +1,51 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "liveness.hpp"
+
+namespace det::node_collectives {
+
+/// Sees that somebody who is awaited is lost. What one rank sees, all are told: those who wait for others who
+/// wait for the lost one as well.
+class Watch {
+public:
+    Watch(Segment& segment, int rank, Options const& options, std::unique_ptr<Liveness> liveness)
+        : segment_(segment), rank_(rank), options_(options), liveness_(std::move(liveness)) {}
+
+    /// One wait begins.
+    void begin();
+    /// While it lasts, now and then: an Error once `awaited` is lost, or the group has ended by what another
+    /// saw. Between two calls the caller looks whether what it waits for has come: a rank may end after it
+    /// did its part.
+    Status look(int awaited, collectives::Call const& call);
+
+    /// What has ended the group, once it has.
+    Status state() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    Status look_closer(int awaited, collectives::Call const& call, Clock::time_point now);
+    std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
+    bool is_silent(int awaited, Clock::time_point now);
+    void warn_once(int awaited, collectives::Call const& call, Clock::time_point now);
+    /// Ends the group, unless somebody else has.
+    Status end_group(std::string const& text, bool is_timeout);
+    std::string describe_wait(int awaited, collectives::Call const& call) const;
+
+    Segment& segment_;
+    int rank_;
+    Options const& options_;
+    std::unique_ptr<Liveness> liveness_;
+
+    Clock::time_point begun_, looked_;
+    bool has_warned_ = false;
+    int suspect_ = -1;
+    // Of whom the heart was last seen to beat, and for how long it has been silent while we were awake.
+    int heard_rank_ = -1;
+    std::uint64_t heard_beat_ = 0;
+    Clock::duration silence_{};
+};
+
+}  // namespace det::node_collectives

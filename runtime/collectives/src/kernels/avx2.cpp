@@ -1,0 +1,2 @@
+#define DET_KERNELS avx2_kernels
+#include "loops.hpp"

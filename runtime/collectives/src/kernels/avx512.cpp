@@ -1,0 +1,2 @@
+#define DET_KERNELS avx512_kernels
+#include "loops.hpp"

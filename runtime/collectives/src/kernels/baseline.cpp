@@ -1,0 +1,2 @@
+#define DET_KERNELS baseline_kernels
+#include "loops.hpp"

@@ -1,0 +1,123 @@
+#include <det/collectives/reduction.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#ifdef __SSE2__
+#include <immintrin.h>
+#else
+#include <atomic>
+#endif
+
+#include "kernels/kernels.hpp"
+#include "reduce.hpp"
+
+namespace det::collectives {
+namespace {
+
+static_assert(Kernels::types == data_types && Kernels::ops == reduce_ops);
+
+struct TypeTraits {
+    std::string_view name;
+    std::size_t size_bytes;
+    bool is_floating;
+};
+
+constexpr std::array<TypeTraits, data_types> types{{{"uint8", 1, false},
+                                                    {"int32", 4, false},
+                                                    {"int64", 8, false},
+                                                    {"float32", 4, true},
+                                                    {"float64", 8, true},
+                                                    {"float16", 2, true},
+                                                    {"bfloat16", 2, true}}};
+constexpr std::array<std::string_view, reduce_ops> op_names{"sum", "mean", "min", "max", "prod"};
+
+TypeTraits const& traits_of(DataType type) { return types[static_cast<std::size_t>(type)]; }
+
+Kernels::Reduce kernel_of(DataType type, ReduceOp op) {
+    auto const kernel = kernels().reduce[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
+    assert(kernel != nullptr);
+    return kernel;
+}
+
+std::size_t half_index(DataType type) {
+    assert(is_half(type));
+    return type == DataType::float16 ? 0 : 1;
+}
+
+template <class T>
+void divide(std::span<std::byte> bytes, int by) {
+    auto* const values = reinterpret_cast<T*>(bytes.data());
+    for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) values[i] /= static_cast<T>(by);
+}
+
+}  // namespace
+
+std::string_view name_of(DataType type) { return traits_of(type).name; }
+std::string_view name_of(ReduceOp op) { return op_names[static_cast<std::size_t>(op)]; }
+std::size_t size_of(DataType type) { return traits_of(type).size_bytes; }
+bool is_floating(DataType type) { return traits_of(type).is_floating; }
+bool is_half(DataType type) { return type == DataType::float16 || type == DataType::bfloat16; }
+
+void widen(DataType type, std::byte const* from, float* to, std::size_t count) {
+    kernels().widen[half_index(type)](from, to, count);
+}
+
+void narrow(DataType type, float const* from, std::byte* to, std::size_t count) {
+    kernels().narrow[half_index(type)](from, to, count);
+}
+
+void copy(std::byte* to, std::byte const* from, std::size_t size_bytes, Store store) {
+    if (to == from || size_bytes == 0) return;
+    (store == Store::cached ? kernels().copy : kernels().stream)(to, from, size_bytes);
+}
+
+void finish_streaming() {
+#ifdef __SSE2__
+    _mm_sfence();
+#else
+    std::atomic_thread_fence(std::memory_order_release);
+#endif
+}
+
+void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
+            std::span<Destination const> destinations, std::size_t count) {
+    assert(sources.size() >= 2);
+    constexpr std::size_t block_bytes = 4096;  // stays in the first cache until it is in all destinations
+    constexpr std::size_t ranks_inline = 64;
+    auto const kernel = kernel_of(type, op);
+    auto const size = count * size_of(type);
+    std::array<void const*, ranks_inline> few;
+    std::vector<void const*> many(sources.size() > ranks_inline ? sources.size() : 0);
+    auto* const at = many.empty() ? few.data() : many.data();
+    bool const is_direct = destinations.size() == 1 && destinations.front().store == Store::cached;
+    alignas(64) std::byte block[block_bytes];
+    auto const step = is_direct ? std::max<std::size_t>(size, 1) : block_bytes;
+    for (std::size_t begin = 0; begin < size; begin += step) {
+        auto const length = std::min(step, size - begin);
+        for (std::size_t i = 0; i < sources.size(); ++i) at[i] = sources[i] + begin;
+        auto* const result = is_direct ? destinations.front().data : block;
+        kernel(result, at, sources.size(), length / size_of(type));
+        if (is_direct) continue;
+        for (auto const& destination : destinations) {
+            copy(destination.data + begin, block, length, destination.store);
+        }
+    }
+}
+
+void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
+             Side others_are) {
+    assert(values.size() == others.size() && !is_half(type));
+    void const* const below_first[] = {others.data(), values.data()};
+    void const* const above_last[] = {values.data(), others.data()};
+    auto const sum_for_mean = op == ReduceOp::mean ? ReduceOp::sum : op;
+    kernel_of(type, sum_for_mean)(values.data(), others_are == Side::below ? below_first : above_last, 2,
+                                  values.size() / size_of(type));
+}
+
+void finish_mean(DataType type, std::span<std::byte> values, int ranks) {
+    assert(is_floating(type) && !is_half(type));
+    (type == DataType::float32 ? divide<float> : divide<double>)(values, ranks);
+}
+
+}  // namespace det::collectives
