@@ -78,8 +78,10 @@ BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_th
     auto const batch =
         login("root", {"pkill", "--signal", "KILL", "--full", R"(^slurmstepd: \[[0-9]+\.batch\])"});
     BOOST_TEST(batch.exit_code == 0, batch.err);
-    wait_for_state(id, "INTERRUPTED");
-    shell(fmt::format("det experiment kill {}", id));
+    // Nobody is there who would hand the supervisor a poke, or tell slurmctld of its end.
+    shell(fmt::format("det experiment cancel {}", id));
+    wait_for_state(id, "CANCELED");
+    wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "the job is gone");
 }
 
 BOOST_AUTO_TEST_CASE(a_step_whose_slurmstepd_is_gone_is_given_up_and_begun_again) {

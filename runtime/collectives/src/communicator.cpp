@@ -32,7 +32,7 @@ void merge_nothing(Message&, Message const&, Side) {}
 
 }  // namespace
 
-Communicator::Communicator(std::unique_ptr<transport::Transport> transport, Tuning tuning)
+Communicator::Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning)
     : RankGroup(transport->rank(), transport->size()),
       transport_(std::move(transport)),
       tuning_(tuning),
@@ -40,17 +40,21 @@ Communicator::Communicator(std::unique_ptr<transport::Transport> transport, Tuni
       theirs_(payload_limit(tuning, transport_->size())) {}
 
 Channel Communicator::begin(Call call, Status const& refused) {
-    call.sequence = sequence_++;
+    auto const number = sequence_++;
+    call.sequence = number;
+    call = said_as(call);
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
     mine_.clear_payload();
-    mine_.set_head(Head{.call = call, .rank = transport_->rank().value});
+    mine_.set_head(Head{.call = call, .rank = name_of(rank()).value});
     if (!refused) {
-        mine_.fail("rank " + std::to_string(transport_->rank().value) + ": " + refused.error().message);
+        // Who passes on the reason of others has it with their names.
+        auto const who = speaks_for_itself() ? "rank " + std::to_string(rank().value) + ": " : "";
+        mine_.fail(who + refused.error().message);
     }
     // Half of the tags: the other half is left to those who talk beside the collectives.
     constexpr std::uint64_t tags = (transport::tag_max + 1) / 2;
-    return {*transport_, {static_cast<std::uint32_t>(call.sequence % tags)}};
+    return {*transport_, {static_cast<std::uint32_t>(number % tags)}};
 }
 
 Status Communicator::agree(Channel channel, Merge const& merge) {

@@ -11,7 +11,7 @@ namespace det::collectives {
 /// Ranks that are connected by messages: each operation is an agreement, and what it leaves to be sent.
 class Communicator final : public RankGroup {
 public:
-    Communicator(std::unique_ptr<transport::Transport> transport, Tuning tuning);
+    Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning);
 
     Result<std::vector<std::string>> gather(std::string value) override;
     Result<std::vector<std::string>> allgather(std::string value) override;
@@ -35,7 +35,7 @@ private:
     /// What the agreement brought.
     void copy_payload(transport::MutableBytes into) const;
 
-    std::unique_ptr<transport::Transport> transport_;
+    std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
     Message mine_;

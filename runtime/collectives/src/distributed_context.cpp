@@ -1,25 +1,14 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/collectives/reduction.hpp>
 
+#include "alone.hpp"
 #include "checks.hpp"
 #include "communicator.hpp"
 
 namespace det::collectives {
-namespace {
-
-/// What a single rank gets of what it puts in: all of it.
-Status run_alone(TensorCall const& call) {
-    if (call.kind == Kind::broadcast) return Ok{};
-    auto const in = bytes_of(call.in);
-    copy(bytes_of(call.out).data(), in.data(), in.size());
-    return Ok{};
-}
-
-}  // namespace
 
 DistributedContext::DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology,
-                                       std::unique_ptr<RankGroup> local)
+                                       std::shared_ptr<RankGroup> local)
     : ranks_(std::move(ranks)), topology_(topology), local_(std::move(local)) {}
 DistributedContext::DistributedContext(DistributedContext&&) noexcept = default;
 DistributedContext& DistributedContext::operator=(DistributedContext&&) noexcept = default;
@@ -34,7 +23,7 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::T
 }
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> ranks, Topology topology,
-                                                    std::unique_ptr<RankGroup> local) {
+                                                    std::shared_ptr<RankGroup> local) {
     DET_TRY(check(topology, ranks->rank(), ranks->size()));
     return DistributedContext(std::move(ranks), topology, std::move(local));
 }

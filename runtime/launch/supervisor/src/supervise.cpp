@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <poll.h>
+#include <unistd.h>
 
 #include "insist.hpp"
 #include "lane.hpp"
@@ -231,6 +232,14 @@ private:
         bool const paused_before = !has_begun_ && desired_of_first() == Desired::pause;
         if (any_follows(Follow::requeue_held) || paused_before) return give_back(QueueAgain::Then::stay_held);
         if (!has_begun_) around_.say("nothing is left to run here");
+        if (::getppid() != slurmstepd_) end_job();
+    }
+
+    /// Without its slurmstepd a job's batch script ends and slurmctld does not hear of it.
+    void end_job() {
+        around_.say("the slurmstepd of this script is gone: the job is ended from here");
+        if (auto const ended = around_.slurm.cancel(assignment_.job); !ended)
+            around_.say(fmt::format("the job can't be ended: {}", ended.error().message));
     }
 
     bool any_follows(Follow follow) const {
@@ -304,6 +313,7 @@ private:
     Surroundings const& around_;
     std::chrono::milliseconds const look_every_ =
         silence_limit([this](auto name) { return around_.environment.find(name); }) / looks_until_silent;
+    pid_t const slurmstepd_ = ::getppid();
     Notices notices_;
     Claims claims_;
     std::list<Lane> lanes_;

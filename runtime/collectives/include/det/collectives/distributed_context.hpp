@@ -31,7 +31,7 @@ public:
     /// `local`: the ranks of this node, in the order of their local ranks, where there are several nodes.
     /// Without it what is local goes through all ranks, and the nodes have to call it in step.
     static Result<DistributedContext> make(std::unique_ptr<RankGroup> ranks, Topology topology,
-                                           std::unique_ptr<RankGroup> local = nullptr);
+                                           std::shared_ptr<RankGroup> local = nullptr);
     DistributedContext(DistributedContext&&) noexcept;
     DistributedContext& operator=(DistributedContext&&) noexcept;
     ~DistributedContext();
@@ -111,7 +111,7 @@ public:
     void abandon() noexcept;
 
 private:
-    DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::unique_ptr<RankGroup> local);
+    DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::shared_ptr<RankGroup> local);
 
     Status run(TensorCall const& call);
     Handle start(TensorCall const& call);
@@ -122,7 +122,7 @@ private:
 
     std::unique_ptr<RankGroup> ranks_;  // none: a single rank
     Topology topology_;
-    std::unique_ptr<RankGroup> local_;  // none: one node, or what is local goes through all ranks
+    std::shared_ptr<RankGroup> local_;  // none: one node, or what is local goes through all ranks
 };
 
 }  // namespace det::collectives

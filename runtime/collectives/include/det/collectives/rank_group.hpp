@@ -3,6 +3,7 @@
 #include <det/collectives/call.hpp>
 #include <det/collectives/handle.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace det::collectives {
@@ -33,6 +34,14 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return size_; }
 
+    // Where what this group does is a part of what a larger one was asked for:
+
+    /// How that one numbers these ranks.
+    void name_ranks(std::vector<Rank> names) { names_ = std::move(names); }
+    /// What that one was asked for: ranks compare it in place of their operations from here on, and messages
+    /// are about it.
+    void speak_for(Call const& call) { spoken_ = call; }
+
     virtual Status barrier() = 0;
     virtual Result<std::vector<std::string>> gather(std::string value) = 0;
     virtual Result<std::vector<std::string>> allgather(std::string value) = 0;
@@ -48,10 +57,21 @@ public:
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
+    Rank name_of(Rank rank) const {
+        return names_.empty() ? rank : names_[static_cast<std::size_t>(rank.value)];
+    }
+    Call said_as(Call const& call) const { return spoken_.value_or(call); }
+    bool speaks_for_itself() const { return !spoken_; }
+
 private:
     Rank rank_;
     int size_;
+    std::vector<Rank> names_;     // none: its own numbers
+    std::optional<Call> spoken_;  // none: its own operations
 };
+
+/// One rank, with nothing to say to anybody: on its node, say.
+std::unique_ptr<RankGroup> make_alone();
 
 /// Memory of this process alone.
 Result<Buffer> allocate_private(std::size_t size_bytes);

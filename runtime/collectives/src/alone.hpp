@@ -1,0 +1,9 @@
+#pragma once
+#include <det/collectives/rank_group.hpp>
+
+namespace det::collectives {
+
+/// What a single rank gets of what it puts in: all of it.
+Status run_alone(TensorCall const& call);
+
+}  // namespace det::collectives

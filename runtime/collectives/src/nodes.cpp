@@ -1,0 +1,55 @@
+#include "nodes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace det::collectives {
+
+Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
+    std::string own(sizeof topology, '\0');
+    std::memcpy(own.data(), &topology, sizeof topology);
+    DET_TRY_ASSIGN(auto const said, ranks.allgather(std::move(own)));
+    Nodes nodes;
+    nodes.ranks_.resize(static_cast<std::size_t>(topology.cross_size));
+    nodes.places_.resize(said.size());
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+        Topology theirs;
+        if (said[rank].size() != sizeof theirs)
+            return Error{codes::misuse, fmt::format("rank {} does not say where it sits", rank)};
+        std::memcpy(&theirs, said[rank].data(), sizeof theirs);
+        if (theirs.cross_size != topology.cross_size || theirs.cross_rank < 0 ||
+            theirs.cross_rank >= theirs.cross_size) {
+            return Error{codes::misuse,
+                         fmt::format("rank {} sits on node {} of {}, others know of {} nodes", rank,
+                                     theirs.cross_rank, theirs.cross_size, topology.cross_size)};
+        }
+        nodes.places_[rank] = {theirs.cross_rank, theirs.local_rank};
+        nodes.ranks_[static_cast<std::size_t>(theirs.cross_rank)].push_back({static_cast<int>(rank)});
+    }
+    for (auto& on_node : nodes.ranks_) {
+        std::ranges::sort(on_node, {}, [&](Rank rank) { return nodes.local_rank_of(rank); });
+        for (std::size_t i = 0; i < on_node.size(); ++i) {
+            if (nodes.local_rank_of(on_node[i]) != static_cast<int>(i)) {
+                return Error{codes::misuse,
+                             fmt::format("the local rank of rank {} is {}: it should be {}", on_node[i].value,
+                                         nodes.local_rank_of(on_node[i]), i)};
+            }
+        }
+        if (on_node.empty()) return Error{codes::misuse, "a node has no ranks"};
+    }
+    return nodes;
+}
+
+bool Nodes::are_even() const {
+    return std::ranges::all_of(ranks_,
+                               [&](auto const& on_node) { return on_node.size() == ranks_[0].size(); });
+}
+
+std::vector<Rank> Nodes::lane(int local_rank) const {
+    std::vector<Rank> lane;
+    for (auto const& on_node : ranks_) lane.push_back(on_node.at(static_cast<std::size_t>(local_rank)));
+    return lane;
+}
+
+}  // namespace det::collectives

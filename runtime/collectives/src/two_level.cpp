@@ -1,0 +1,284 @@
+// Each operation goes up (within nodes, to the first rank of each), across (between those) and down again. A
+// rank that can't go on, at whichever level, takes part in the rest with the reason, so that all hear of it.
+#include <det/collectives/reduction.hpp>
+#include <det/collectives/two_level.hpp>
+#include <det/transport/part.hpp>
+
+#include <fmt/format.h>
+#include <optional>
+
+#include "communicator.hpp"
+#include "nodes.hpp"
+#include "reduce.hpp"
+#include "strings.hpp"
+
+namespace det::collectives {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr Rank leader{0};  // of a node: its local rank
+
+template <class T>
+Status status_of(Result<T> const& result) {
+    return result ? Status(Ok{}) : Status(result.error());
+}
+
+template <class AnyTensor>
+AnyTensor slice(AnyTensor tensor, std::size_t begin, std::size_t count) {
+    auto bytes = bytes_of(tensor);
+    if (bytes.empty()) return tensor;
+    return {bytes.data() + begin * size_of(tensor.type), count, tensor.type};
+}
+
+ReduceOp without_mean(ReduceOp op) { return op == ReduceOp::mean ? ReduceOp::sum : op; }
+
+class TwoLevel final : public RankGroup {
+public:
+    TwoLevel(std::shared_ptr<transport::Transport> transport, std::unique_ptr<Communicator> flat,
+             std::shared_ptr<RankGroup> local, Nodes nodes, Tuning const& tuning)
+        : RankGroup(transport->rank(), transport->size()),
+          transport_(std::move(transport)),
+          flat_(std::move(flat)),
+          local_(std::move(local)),
+          nodes_(std::move(nodes)),
+          tuning_(tuning),
+          is_even_(nodes_.are_even()) {
+        if (is_even_ || leads()) {
+            auto const members = nodes_.lane(local_->rank().value);
+            lane_.emplace(transport::make_part(*transport_, members), tuning);
+            lane_->name_ranks(members);
+        }
+        local_->name_ranks(nodes_.on(own_node()));
+    }
+
+    Status barrier() override { return agree_on({.kind = Kind::barrier}, Ok{}); }
+
+    Result<Strings> gather(std::string value) override {
+        begin({.kind = Kind::gather});
+        auto const up = local_->gather(std::move(value));
+        Result<Strings> by_node = Strings{};
+        if (leads()) by_node = up ? lane_->gather(pack(*up)) : pass_on<Strings>(up.error());
+        DET_TRY(tell_node(status_of(by_node)));
+        if (rank() != chief) return Strings{};
+        return in_rank_order(*by_node);
+    }
+
+    Result<Strings> allgather(std::string value) override {
+        begin({.kind = Kind::allgather});
+        auto const up = local_->gather(std::move(value));
+        Result<Strings> by_node = Strings{};
+        if (leads()) by_node = up ? lane_->allgather(pack(*up)) : pass_on<Strings>(up.error());
+        DET_TRY_ASSIGN(auto const packed,
+                       local_->broadcast(by_node ? pack(*by_node) : "", leader, status_of(by_node)));
+        DET_TRY_ASSIGN(auto const all, unpack(packed));
+        return in_rank_order(all);
+    }
+
+    Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override {
+        begin({.root = from.value, .kind = Kind::broadcast_object});
+        bool const is_here = refused && nodes_.node_of(from) == own_node();
+        Rank const local_root{is_here ? nodes_.local_rank_of(from) : leader.value};
+        auto up = local_->broadcast(is_here ? std::move(value) : "", local_root, in_my_name(refused));
+        Result<std::string> across = std::string();
+        if (leads()) {
+            across = up ? lane_->broadcast(*std::move(up), {nodes_.node_of(from)}, Ok{})
+                        : pass_on<std::string>(up.error());
+        }
+        auto const told = status_of(across);
+        return local_->broadcast(across ? *std::move(across) : "", leader, told);
+    }
+
+    Status run(TensorCall const& call, Status const& refused) override {
+        auto const size_bytes = call.in.count * size_of(call.in.type);
+        bool const is_small = size_bytes <= tuning_.small_limit_bytes;
+        if (refused && call.kind == Kind::allreduce && is_small) {
+            begin(call_of(call));
+            return allreduce(call, &TwoLevel::allreduce_by_leaders);
+        }
+        DET_TRY(agree_on(call_of(call), refused));
+        bool const is_lane_work = is_even_ && !is_half(call.in.type);
+        if (call.kind == Kind::allreduce) return allreduce(call, &TwoLevel::allreduce_by_lanes);
+        if (call.kind == Kind::reduce && is_lane_work) return reduce_by_lane(call);
+        if (call.kind == Kind::broadcast && is_even_) return broadcast_by_lane(call);
+        return flat_->run(call, Ok{});
+    }
+
+    Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
+    void abandon() noexcept override { transport_->abandon(); }
+
+private:
+    bool leads() const { return local_->rank() == leader; }
+    int own_node() const { return nodes_.node_of(rank()); }
+
+    /// What all that follows on both levels is a part of.
+    void begin(Call call) {
+        call.sequence = sequence_++;
+        local_->speak_for(call);
+        if (lane_) lane_->speak_for(call);
+    }
+    Status in_my_name(Status const& refused) const {
+        if (refused) return Ok{};
+        auto error = refused.error();
+        error.message = fmt::format("rank {}: {}", rank().value, error.message);
+        return error;
+    }
+    /// Beyond a node the reason for not taking part is all that others get. What they make of it together.
+    template <class T>
+    Result<T> pass_on(Error const& why) {
+        auto const told = lane_->run({}, why);
+        return told ? why : told.error();
+    }
+    /// All of the node hear what its first rank knows of the others.
+    Status tell_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
+
+    /// All ranks have come, with the same call.
+    Status agree_on(Call const& call, Status const& refused) {
+        begin(call);
+        auto const up = status_of(local_->broadcast("", leader, in_my_name(refused)));
+        Status across = Ok{};
+        if (leads()) across = up ? lane_->barrier() : status_of(pass_on<Ok>(up.error()));
+        return tell_node(across);
+    }
+
+    using Allreduce = Status (TwoLevel::*)(TensorCall const& call);
+
+    /// Halves are rounded once, after all ranks are in.
+    Status allreduce(TensorCall const& call, Allreduce by) {
+        if (!is_half(call.in.type)) return (this->*by)(call);
+        std::vector<float> wide(call.in.count);
+        widen(call.in.type, bytes_of(call.in).data(), wide.data(), wide.size());
+        auto of_wide = call;
+        of_wide.out = Tensor::of(std::span(wide));
+        of_wide.in = of_wide.out;
+        DET_TRY((this->*by)(of_wide));
+        narrow(call.out.type, wide.data(), bytes_of(call.out).data(), wide.size());
+        return Ok{};
+    }
+
+    void finish(ReduceOp op, Tensor sums) const {
+        if (op == ReduceOp::mean) finish_mean(sums.type, bytes_of(sums), size());
+    }
+
+    Status allreduce_by_leaders(TensorCall const& call) {
+        auto sum = call;
+        sum.op = without_mean(call.op);
+        auto up = sum;
+        up.kind = Kind::reduce;
+        up.root = leader;
+        if (!leads()) up.out = {};
+        auto const gone_up = local_->run(up, Ok{});
+        Status across = Ok{};
+        if (leads()) {
+            sum.in = sum.out;
+            across = gone_up ? lane_->run(sum, Ok{}) : status_of(pass_on<Ok>(gone_up.error()));
+            if (across) finish(call.op, call.out);
+        }
+        return local_->run({.kind = Kind::broadcast, .in = call.out, .out = call.out, .root = leader},
+                           across);
+    }
+
+    /// Each rank of a node has a share of the elements, and reduces it with those who have the same share on
+    /// the other nodes.
+    Status allreduce_by_lanes(TensorCall const& call) {
+        if (!is_even_) return allreduce_by_leaders(call);
+        auto const lanes = static_cast<std::size_t>(local_->size());
+        auto const share = call.in.count / lanes;
+        auto const rest = call.in.count - share * lanes;
+        DET_TRY(allreduce_shares(call, share));
+        if (rest == 0) return Ok{};
+        auto last = call;
+        last.in = slice(call.in, share * lanes, rest);
+        last.out = slice(call.out, share * lanes, rest);
+        return allreduce_by_leaders(last);
+    }
+
+    Status allreduce_shares(TensorCall const& call, std::size_t share) {
+        auto const ranks = static_cast<std::size_t>(local_->size());
+        auto const in = slice(call.in, 0, share * ranks);
+        auto const out = slice(call.out, 0, share * ranks);
+        auto const own = slice(out, share * static_cast<std::size_t>(local_->rank().value), share);
+        auto const op = without_mean(call.op);
+        DET_TRY(local_->run({.kind = Kind::reduce_scatter, .in = in, .out = own, .op = op}, Ok{}));
+        auto const across = lane_->run({.kind = Kind::allreduce, .in = own, .out = own, .op = op}, Ok{});
+        if (across) finish(call.op, own);
+        return local_->run({.kind = Kind::allgather_elements, .in = own, .out = out}, across);
+    }
+
+    /// Within each node to the rank that has the root's number there, then between those.
+    Status reduce_by_lane(TensorCall const& call) {
+        Rank const local_root{nodes_.local_rank_of(call.root)};
+        bool const carries = local_->rank() == local_root;
+        std::vector<std::byte> memory;
+        Tensor partial;
+        if (carries) {
+            memory.resize(call.in.count * size_of(call.in.type));
+            partial = rank() == call.root ? call.out : Tensor{memory.data(), call.in.count, call.in.type};
+        }
+        auto const op = without_mean(call.op);
+        DET_TRY(local_->run(
+            {.kind = Kind::reduce, .in = call.in, .out = partial, .op = op, .root = local_root}, Ok{}));
+        Status across = Ok{};
+        if (carries) {
+            Rank const node{nodes_.node_of(call.root)};
+            across = lane_->run({.kind = Kind::reduce,
+                                 .in = partial,
+                                 .out = rank() == call.root ? partial : Tensor{},
+                                 .op = op,
+                                 .root = node},
+                                Ok{});
+            if (across && rank() == call.root) finish(call.op, call.out);
+        }
+        return status_of(local_->broadcast("", local_root, across));
+    }
+
+    Status broadcast_by_lane(TensorCall const& call) {
+        Rank const local_root{nodes_.local_rank_of(call.root)};
+        auto part = call;
+        part.root = {nodes_.node_of(call.root)};
+        auto const across = local_->rank() == local_root ? lane_->run(part, Ok{}) : Status(Ok{});
+        part.root = local_root;
+        return local_->run(part, across);
+    }
+
+    /// What nodes have gathered, each packed, as values of ranks.
+    Result<Strings> in_rank_order(Strings const& by_node) const {
+        Strings values(static_cast<std::size_t>(size()));
+        for (int node = 0; node < nodes_.count(); ++node) {
+            DET_TRY_ASSIGN(auto of_node, unpack(by_node.at(static_cast<std::size_t>(node))));
+            auto const& ranks = nodes_.on(node);
+            if (of_node.size() != ranks.size()) return Error{codes::transport, "a node's values are damaged"};
+            for (std::size_t i = 0; i < ranks.size(); ++i)
+                values[static_cast<std::size_t>(ranks[i].value)] = std::move(of_node[i]);
+        }
+        return values;
+    }
+
+    std::shared_ptr<transport::Transport> transport_;
+    std::unique_ptr<Communicator> flat_;
+    std::shared_ptr<RankGroup> local_;
+    Nodes nodes_;
+    Tuning tuning_;
+    bool is_even_;
+    std::optional<Communicator> lane_;  // none: only first ranks talk to other nodes, and this is none
+    std::uint64_t sequence_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Transport> transport,
+                                                  std::shared_ptr<RankGroup> local, Topology const& topology,
+                                                  Tuning tuning) {
+    DET_TRY(check(topology, transport->rank(), transport->size()));
+    std::shared_ptr<transport::Transport> shared(std::move(transport));
+    auto flat = std::make_unique<Communicator>(shared, tuning);
+    DET_TRY_ASSIGN(auto nodes, Nodes::gather(*flat, topology));
+    // Whoever gathers must be the first of its node, too.
+    if (nodes.on(0)[0] != chief)
+        return Error{codes::misuse, "rank 0 is not the first rank of the first node"};
+    std::unique_ptr<RankGroup> group = std::make_unique<TwoLevel>(std::move(shared), std::move(flat),
+                                                                  std::move(local), std::move(nodes), tuning);
+    return group;
+}
+
+}  // namespace det::collectives
