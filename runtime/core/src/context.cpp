@@ -1,6 +1,8 @@
 #include <det/core/context.hpp>
 #include <det/core/place.hpp>
+#include <det/node_collectives/node_group.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/protocol/task_identity.hpp>
 #ifdef DET_WITH_MPI
 #include <det/transport/mpi.hpp>
 #endif
@@ -23,8 +25,23 @@ Result<std::unique_ptr<transport::Transport>> open_transport() {
 #endif
 }
 
-Result<collectives::DistributedContext> connect(Place const& place) {
+/// The ranks meet in the run's directory on this node: no MPI, and no launcher that would know one, is
+/// needed.
+Result<collectives::DistributedContext> connect_on_node(Place const& place, Info const& info,
+                                                        ContextOptions const& options) {
+    // Steps of a job that run side by side have ranks of their own.
+    auto const step = options.environment.find("SLURM_STEP_ID").value_or("0");
+    node_collectives::Options node{.node_name = info.cluster.agent_id, .on_warning = options.on_warning};
+    DET_TRY_ASSIGN(auto ranks, node_collectives::meet({info.run_dir, fmt::format("ranks-{}.socket", step),
+                                                       Rank{place.rank}, place.size},
+                                                      std::move(node)));
+    return collectives::DistributedContext::make(std::move(ranks), place.topology);
+}
+
+Result<collectives::DistributedContext> connect(Place const& place, std::optional<Info> const& info,
+                                                ContextOptions const& options) {
     if (place.size == 1) return collectives::DistributedContext::single();
+    if (info && place.topology.local_size == place.size) return connect_on_node(place, *info, options);
     DET_TRY_ASSIGN(auto transport, open_transport());
     if (transport->size() != place.size || transport->rank().value != place.rank) {
         return Error{
@@ -78,7 +95,7 @@ Result<Context> Context::init(ContextOptions options) {
     }
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
     // Last: from here on the others may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, connect(place));
+    DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
     return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
                                                    std::move(info), std::move(distributed), std::move(store),
                                                    std::move(journal), std::move(notice)}));
