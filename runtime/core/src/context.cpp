@@ -1,23 +1,15 @@
 #include <det/core/context.hpp>
-#include <det/core/place.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <fmt/format.h>
 
-#include "open_transport.hpp"
+#include "connect.hpp"
 #include "session.hpp"
 
 namespace det::core {
 namespace {
 
 SystemClock system_clock;
-
-Result<collectives::DistributedContext> connect(Place const& place, std::optional<Info> const& info,
-                                                Environment const& environment) {
-    if (place.size == 1) return collectives::DistributedContext::single();
-    DET_TRY_ASSIGN(auto transport, open_transport(place, info, environment));
-    return collectives::DistributedContext::make(std::move(transport), place.topology);
-}
 
 std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOptions const& options) {
     return info && info->spec ? std::filesystem::path(info->spec->checkpoint_path) : options.checkpoint_path;
@@ -61,7 +53,7 @@ Result<Context> Context::init(ContextOptions options) {
     }
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
     // Last: from here on the others may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, connect(place, info, options.environment));
+    DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
     return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
                                                    std::move(info), std::move(distributed), std::move(store),
                                                    std::move(journal), std::move(notice)}));

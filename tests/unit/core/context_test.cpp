@@ -1,4 +1,5 @@
 #include <boost/test/unit_test.hpp>
+#include <thread>
 
 #include "core_support.hpp"
 
@@ -65,6 +66,30 @@ BOOST_AUTO_TEST_CASE(a_run_has_one_chief) {
 BOOST_AUTO_TEST_CASE(a_run_without_its_notice_page_is_refused) {
     must(remove_tree(run_dir / preemption::notice_file));
     BOOST_TEST((must_fail(Context::init(options())).code == codes::no_such_file));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_on_one_node_find_each_other_by_the_runs_directory) {
+    constexpr int ranks = 3;
+    std::vector<Status> results(ranks, Status(Ok{}));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto of_rank = options();
+        for (auto const* variable : {"RANK", "LOCAL_RANK"})
+            of_rank.environment.set(variable, std::to_string(rank));
+        for (auto const* variable : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"})
+            of_rank.environment.set(variable, std::to_string(ranks));
+        of_rank.environment.set("GROUP_RANK", "0");
+        of_rank.environment.set("GROUP_WORLD_SIZE", "1");
+        auto const body = [of_rank]() -> Status {
+            DET_TRY_ASSIGN(auto context, Context::init(of_rank));
+            DET_TRY_ASSIGN(auto const sum, context.distributed().allreduce(1, collectives::ReduceOp::sum));
+            if (sum != ranks) return Error{codes::internal, "not all ranks were there"};
+            return context.close();
+        };
+        threads.emplace_back([&result = results[static_cast<std::size_t>(rank)], body] { result = body(); });
+    }
+    for (auto& thread : threads) thread.join();
+    for (auto& result : results) must(std::move(result));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_is_no_rank_is_refused_before_it_writes) {

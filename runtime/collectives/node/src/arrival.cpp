@@ -30,51 +30,52 @@ std::uint64_t stamp_of(Call const& call, bool is_refusal) {
 
 }  // namespace
 
-void Arrival::post(Seat& seat, Call const& call, Status const& refused) {
-    call_ = call;
-    stamp_ = stamp_of(call, !refused);
-    if (!refused) {
-        refused_ = refused;
-        differs_ = true;
-    }
+void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal) {
+    call_ = &call;
+    refusal_ = &refusal;
+    differs_ = refusal.has_value();
+    stamp_ = stamp_of(call, refusal.has_value());
     seat.cell(seat.rank).stamp.store(stamp_, std::memory_order_release);
     seat.wake();
 }
 
 bool Arrival::advance(Seat& seat) {
-    if (stage_ == Stage::meeting) {
-        for (; next_ < seat.ranks; ++next_) {
-            auto const theirs = seat.cell(next_).stamp.load(std::memory_order_acquire);
-            if (theirs == stamp_) continue;
-            if ((theirs & sequence_mask) != (stamp_ & sequence_mask)) return false;
-            differs_ = true;
-        }
-        if (!differs_) return true;
-        state_ours(seat);
-        stage_ = Stage::stating;
-        next_ = 0;
+    if (stage_ == Stage::stating) return advance_stating(seat);
+    for (; next_ < seat.ranks; ++next_) {
+        auto const theirs = seat.cell(next_).stamp.load(std::memory_order_acquire);
+        if (theirs == stamp_) continue;
+        if ((theirs & sequence_mask) != (stamp_ & sequence_mask)) return false;
+        differs_ = true;
     }
+    if (!differs_) return true;
+    state_ours(seat);
+    stage_ = Stage::stating;
+    next_ = 0;
+    return advance_stating(seat);
+}
+
+bool Arrival::advance_stating(Seat& seat) {
     for (; next_ < seat.ranks; ++next_) {
         auto const theirs = seat.segment.statement(next_).sequence.load(std::memory_order_acquire);
-        if (theirs != call_.sequence + 1) return false;
+        if (theirs != call_->sequence + 1) return false;
     }
-    verdict_ = judge(seat);
+    objection_ = judge(seat);
     return true;
 }
 
 void Arrival::state_ours(Seat& seat) {
     auto& statement = seat.segment.statement(seat.rank);
-    statement.call = call_;
-    statement.is_refusal = refused_ ? 0 : 1;
+    statement.call = *call_;
+    statement.is_refusal = *refusal_ ? 1 : 0;
     auto const reason =
-        refused_ ? std::string() : fmt::format("rank {}: {}", seat.rank, refused_.error().message);
+        *refusal_ ? fmt::format("rank {}: {}", seat.rank, (*refusal_)->message) : std::string();
     statement.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
     std::copy_n(reason.data(), statement.reason_size, statement.reason);
-    statement.sequence.store(call_.sequence + 1, std::memory_order_release);
+    statement.sequence.store(call_->sequence + 1, std::memory_order_release);
     seat.wake();
 }
 
-Status Arrival::judge(Seat const& seat) const {
+Error Arrival::judge(Seat const& seat) const {
     auto const fail = [](std::string message) {
         return Error{codes::misuse, std::move(message),
                      "make the same calls in the same order on every rank"};

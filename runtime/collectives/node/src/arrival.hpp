@@ -11,27 +11,29 @@ namespace det::node_collectives {
 /// Error on all, and the next operation can be tried.
 class Arrival {
 public:
-    /// What is tiny was put into the payload of the cell already.
-    void post(Seat& seat, collectives::Call const& call, Status const& refused);
+    /// What is tiny was put into the payload of the cell already. Call and refusal stay where they are.
+    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal);
     /// Whether all have come and what follows is known.
     bool advance(Seat& seat);
 
     int awaited() const { return next_; }
-    Status const& verdict() const { return verdict_; }
+    /// Why the operation cannot be, once it is known.
+    std::optional<Error> const& objection() const { return objection_; }
 
 private:
     enum class Stage { meeting, stating };
 
+    bool advance_stating(Seat& seat);
     void state_ours(Seat& seat);
-    Status judge(Seat const& seat) const;
+    Error judge(Seat const& seat) const;
 
-    collectives::Call call_;
-    Status refused_ = Ok{};
+    collectives::Call const* call_ = nullptr;
+    std::optional<Error> const* refusal_ = nullptr;
     std::uint64_t stamp_ = 0;
     Stage stage_ = Stage::meeting;
     int next_ = 0;
     bool differs_ = false;
-    Status verdict_ = Ok{};
+    std::optional<Error> objection_;
 };
 
 }  // namespace det::node_collectives

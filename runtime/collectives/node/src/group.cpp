@@ -35,6 +35,7 @@ NodeGroup::NodeGroup(Seat seat, Options options)
       watch_(seat_.segment, seat_.rank, options_,
              options_.members == Members::processes ? watch_processes(seat_.segment) : watch_nothing()),
       cores_(cores_of(seat_.segment)) {
+    seat_.plan = &plan_;
     constexpr int beats_per_limit = 10;
     if (options_.members == Members::processes) {
         heartbeat_.emplace(seat_.segment.member(seat_.rank).heartbeat,
@@ -52,7 +53,7 @@ void NodeGroup::abandon() noexcept {
 
 Status NodeGroup::complete(Operation& operation) {
     if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", seat_.rank)};
-    DET_TRY(watch_.state());
+    if (watch_.is_over()) return watch_.state();
     if (!operation.has_begun()) operation.begin(seat_);
     Wait wait(seat_, watch_, cores_);
     for (auto moves = operation.moves(); !operation.advance(seat_);) {
@@ -64,20 +65,20 @@ Status NodeGroup::complete(Operation& operation) {
 }
 
 Status NodeGroup::barrier() {
-    DET_TRY(finish_started());
+    finish_started();
     Barrier operation;
     return complete(operation);
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
-    DET_TRY(finish_started());
+    finish_started();
     TensorOperation operation(call, refused);
     return complete(operation);
 }
 
 Result<std::vector<std::string>> NodeGroup::run_objects(collectives::Call call, std::string value,
                                                         Status const& refused) {
-    DET_TRY(finish_started());
+    finish_started();
     ObjectOperation operation(call, std::move(value), refused);
     DET_TRY(complete(operation));
     return operation.take_values(seat_);
@@ -133,9 +134,8 @@ Status NodeGroup::finish(Started const& wanted) {
     return *wanted.result;
 }
 
-Status NodeGroup::finish_started() {
+void NodeGroup::finish_started() {
     while (!started_.empty()) end_first(complete(*started_.front()->operation));
-    return watch_.state();
 }
 
 Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {

@@ -32,7 +32,7 @@ public:
     Status finish(Started const& wanted);
 
 private:
-    Status finish_started();
+    void finish_started();
     /// Of the first that was started.
     void end_first(Status result);
     Status complete(Operation& operation);
@@ -40,6 +40,7 @@ private:
                                                  Status const& refused);
 
     Options options_;
+    Plan plan_;
     Seat seat_;
     Watch watch_;
     Cores cores_;

@@ -5,18 +5,23 @@ namespace det::node_collectives {
 void Operation::begin(Seat& seat) {
     has_begun_ = true;
     call_.sequence = ++seat.sequence - 1;
-    if (refused_) offer(seat);
-    arrival_.post(seat, call_, refused_);
+    if (!refusal_) offer(seat);
+    arrival_.post(seat, call_, refusal_);
 }
 
 bool Operation::advance(Seat& seat) {
     if (!has_arrived_) {
         if (!arrival_.advance(seat)) return false;
-        if (!arrival_.verdict() || !settle(seat, plan_)) return true;
+        if (arrival_.objection() || !settle(seat, *seat.plan)) return true;
         has_arrived_ = true;
-        exchange_.begin(seat, plan_);
+        exchange_.begin(seat, *seat.plan);
     }
-    return exchange_.advance(seat, plan_);
+    return exchange_.advance(seat, *seat.plan);
+}
+
+Status Operation::result() const {
+    if (!arrival_.objection()) return Ok{};
+    return *arrival_.objection();
 }
 
 }  // namespace det::node_collectives

@@ -24,10 +24,12 @@ public:
     /// Changes whenever something was done.
     std::uint64_t moves() const { return exchange_.moves(); }
     /// Once it is over.
-    Status const& result() const { return arrival_.verdict(); }
+    Status result() const;
 
 protected:
-    Operation(collectives::Call call, Status const& refused) : call_(call), refused_(refused) {}
+    Operation(collectives::Call const& call, Status const& refused) : call_(call) {
+        if (!refused) refusal_ = refused.error();
+    }
 
     /// Leaves what the others need, where all find it once this rank has arrived.
     virtual void offer(Seat&) {}
@@ -37,12 +39,11 @@ protected:
 
 private:
     collectives::Call call_;
-    Status refused_;
+    std::optional<Error> refusal_;
     bool has_begun_ = false;
     bool has_arrived_ = false;
     Arrival arrival_;
     Exchange exchange_;
-    Plan plan_;
 };
 
 class Barrier final : public Operation {

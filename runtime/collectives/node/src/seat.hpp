@@ -6,6 +6,8 @@
 
 namespace det::node_collectives {
 
+struct Plan;
+
 /// The place of one rank in the shared memory, and what it counts there.
 struct Seat {
     Segment segment;
@@ -14,6 +16,7 @@ struct Seat {
     int ranks = 1;
     std::uint64_t sequence = 0;  // of the operation that is going on
     std::uint64_t rounds = 0;    // of exchanges, before this operation
+    Plan* plan = nullptr;        // of this operation; keeps its memory from one to the next
 
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }

@@ -14,7 +14,7 @@ using collectives::Store;
 // From here on looking into each other's memory is faster than leaving a copy.
 constexpr std::size_t shared_from_bytes = 4 * 1024;
 // Results that the ranks' caches do not hold anyway go past them.
-constexpr std::size_t streaming_from_bytes = std::size_t{4} << 20;
+constexpr std::size_t streaming_from_bytes = std::size_t{24} << 20;
 
 /// Where the memory of a rank lies: what arrives in place of tiny data.
 struct Offer {

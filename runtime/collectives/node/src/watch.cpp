@@ -25,8 +25,8 @@ void Watch::begin() {
 }
 
 Status Watch::state() const {
+    if (!is_over()) return Ok{};
     auto const& failure = segment_.failure();
-    if (failure.state.load(std::memory_order_acquire) != 2) return Ok{};
     return Error{failure.is_timeout != 0 ? codes::timed_out : codes::transport, failure.text,
                  "end this rank, or make a new group of those that are left"};
 }

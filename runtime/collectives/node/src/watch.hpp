@@ -20,6 +20,7 @@ public:
     /// did its part.
     Status look(int awaited, collectives::Call const& call);
 
+    bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
     /// What has ended the group, once it has.
     Status state() const;
 

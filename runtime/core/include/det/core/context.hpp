@@ -7,7 +7,9 @@
 #include <det/foundation/clock.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace det::core {
 
@@ -17,6 +19,8 @@ struct ContextOptions {
     std::filesystem::path checkpoint_path = "checkpoints";
     /// Not owned; must outlive the context. Null: the system's.
     Clock* clock = nullptr;
+    /// Is told when a rank has waited for another for a minute, and for which: once in each operation.
+    std::function<void(std::string const& warning)> on_warning = {};
 };
 
 /// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its
@@ -40,7 +44,8 @@ public:
     nlohmann::json const& hyperparameters() const;
 
     /// Collective, the last call: nobody ends before everybody's work is done. A context that is destroyed
-    /// without it leaves its peers without a word: a rank that fails alone ends, and the launcher ends the others.
+    /// without it leaves its peers without a word: a rank that fails alone ends, and the launcher ends the
+    /// others.
     Status close();
 
 private:

@@ -1,0 +1,9 @@
+#pragma once
+#include "../row.hpp"
+
+namespace det::bench {
+
+/// The 99th percentile of the time from kill -9 of a rank until all others have the error, against 10 ms.
+Row failure_row();
+
+}  // namespace det::bench
