@@ -7,7 +7,8 @@
 #include "objects.hpp"
 #include "reduce.hpp"
 #include "relay.hpp"
-#include "ring.hpp"
+#include "run_schedule.hpp"
+#include "selection.hpp"
 
 namespace det::collectives {
 namespace {
@@ -128,19 +129,20 @@ Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op
 
 Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
     DET_TRY(agree(channel, merge_nothing));
+    auto const bytes = bytes_of(tensor);
     auto const ranks = transport_->size();
+    auto const algorithm = tuning_.allreduce.value_or(choose_allreduce(ranks, bytes.size()));
     auto const element = size_of(tensor.type);
-    auto const blocks = split_evenly(bytes_of(tensor), element, ranks);
-    auto const largest = blocks.front().size();
-    auto const segment =
-        std::min(std::max(tuning_.segment_bytes / element, std::size_t{1}) * element, largest);
-    segments_.resize(2 * segment);
-    DET_TRY(ring_reduce_scatter(channel, blocks, {segment, segments_}, [&](auto values, auto from_below) {
-        combine(tensor.type, op, values, from_below, Side::below);
-    }));
-    int const own = block_of(transport_->rank(), ranks);
-    if (op == ReduceOp::mean) finish_mean(tensor.type, blocks[static_cast<std::size_t>(own)], ranks);
-    return ring_allgather(channel, blocks, own);
+    auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
+    segments_.resize(2 * std::min(piece, bytes.size()));
+    Reduction const reduction{
+        element, [&](auto values, auto others, Side side) { combine(tensor.type, op, values, others, side); },
+        [&](auto values) {
+            if (op == ReduceOp::mean) finish_mean(tensor.type, values, ranks);
+        }};
+    return run_schedule(
+        channel, allreduce_schedule(algorithm, transport_->rank(), ranks, tree_segments(bytes.size(), piece)),
+        bytes, {std::min(piece, bytes.size()), segments_}, reduction);
 }
 
 void Communicator::copy_payload(MutableBytes into) const {
