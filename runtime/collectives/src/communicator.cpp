@@ -1,7 +1,10 @@
 #include "communicator.hpp"
 
+#include <det/foundation/text.hpp>
+
 #include <algorithm>
 #include <cassert>
+#include <fmt/format.h>
 #include <utility>
 
 #include "objects.hpp"
@@ -127,11 +130,22 @@ Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op
     return Ok{};
 }
 
+Algorithm Communicator::choose_algorithm(std::size_t size_bytes) {
+    auto const ranks = transport_->size();
+    auto const& row = choose_allreduce(ranks, size_bytes);
+    auto const algorithm = tuning_.allreduce.value_or(row.algorithm);
+    if (tuning_.explain != nullptr && explained_.insert(size_bytes).second) {
+        tuning_.explain(fmt::format("allreduce of {} over {} ranks: {} ({})", format_size(size_bytes), ranks,
+                                    name_of(algorithm), tuning_.allreduce ? "as told" : describe(row)));
+    }
+    return algorithm;
+}
+
 Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
     DET_TRY(agree(channel, merge_nothing));
     auto const bytes = bytes_of(tensor);
     auto const ranks = transport_->size();
-    auto const algorithm = tuning_.allreduce.value_or(choose_allreduce(ranks, bytes.size()));
+    auto const algorithm = choose_algorithm(bytes.size());
     auto const element = size_of(tensor.type);
     auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
     segments_.resize(2 * std::min(piece, bytes.size()));

@@ -2,6 +2,7 @@
 #include <det/collectives/distributed_context.hpp>
 
 #include <optional>
+#include <set>
 
 #include "agreement.hpp"
 
@@ -27,6 +28,7 @@ private:
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
+    Algorithm choose_algorithm(std::size_t size_bytes);
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
     Status relay_from(Channel channel, transport::MutableBytes bytes, Rank root);
     /// What the agreement brought.
@@ -38,6 +40,7 @@ private:
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;
+    std::set<std::size_t> explained_;  // sizes
 };
 
 }  // namespace det::collectives

@@ -1,6 +1,8 @@
 #include "schedule.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "positions.hpp"
 #include "tree.hpp"
@@ -97,16 +99,23 @@ void add_down(Schedule& schedule, TreePlace const& place, BlockRange segment) {
     if (place.above) schedule.steps.push_back({Action::send, *place.above, segment});
 }
 
-/// Each tree sees to one half of the blocks; who has children in one has none in the other, but for one or
-/// two ranks, so that each rank sends and receives about twice the data.
+/// Each tree sees to one half of the blocks; who has children in one has none in the other, so that each rank
+/// sends and receives about twice the data. What a leaf has to say it says first, and what it hears it takes
+/// last: no piece of one tree waits for a piece of the other on its way through all of it.
 Schedule double_tree(Rank rank, int ranks, int segments) {
     Schedule schedule{2 * segments};
-    TreePlace const places[] = {tree_place(rank, ranks, Tree::first), tree_place(rank, ranks, Tree::second)};
-    for (int i = 0; i < segments; ++i) {
-        for (int tree = 0; tree < 2; ++tree) add_up(schedule, rank, places[tree], one(tree * segments + i));
+    struct Half {
+        TreePlace place;
+        int first_block;
+    };
+    Half inner{tree_place(rank, ranks, Tree::first), 0},
+        leaf{tree_place(rank, ranks, Tree::second), segments};
+    if (!inner.place.is_inner()) std::swap(inner, leaf);
+    for (auto const& half : {leaf, inner}) {
+        for (int i = 0; i < segments; ++i) add_up(schedule, rank, half.place, one(half.first_block + i));
     }
-    for (int i = 0; i < segments; ++i) {
-        for (int tree = 0; tree < 2; ++tree) add_down(schedule, places[tree], one(tree * segments + i));
+    for (auto const& half : {inner, leaf}) {
+        for (int i = 0; i < segments; ++i) add_down(schedule, half.place, one(half.first_block + i));
     }
     return schedule;
 }

@@ -1,7 +1,12 @@
 #include "selection.hpp"
 
+#include <det/foundation/text.hpp>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cassert>
+#include <fmt/format.h>
 #include <limits>
 
 namespace det::collectives {
@@ -9,8 +14,43 @@ namespace {
 
 constexpr int any = std::numeric_limits<int>::max();
 
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+
+using enum Algorithm;
+using enum RankCount;
+
 constexpr SelectionRow table[] = {
-    {any, 0, Algorithm::ring},
+    {power_of_two, 2, 0, recursive_doubling},
+    {power_of_two, 2, 1 * mib, ring},
+    {power_of_two, 4, 0, recursive_doubling},
+    {power_of_two, 4, 256 * kib, halving_doubling},
+    {power_of_two, 16, 0, recursive_doubling},
+    {power_of_two, 16, 128 * kib, halving_doubling},
+    {power_of_two, any, 0, recursive_doubling},
+    {power_of_two, any, 64 * kib, halving_doubling},
+    {other, 3, 0, recursive_doubling},
+    {other, 3, 16 * kib, double_tree},
+    {other, 3, 128 * kib, ring},
+    {other, 5, 0, recursive_doubling},
+    {other, 5, 128 * kib, ring},
+    {other, 7, 0, recursive_doubling},
+    {other, 7, 64 * kib, double_tree},
+    {other, 7, 256 * kib, ring},
+    {other, 12, 0, recursive_doubling},
+    {other, 12, 128 * kib, halving_doubling},
+    {other, 12, 512 * kib, ring},
+    {other, 24, 0, recursive_doubling},
+    {other, 24, 128 * kib, halving_doubling},
+    {other, 24, 1 * mib, ring},
+    {other, 48, 0, recursive_doubling},
+    {other, 48, 128 * kib, halving_doubling},
+    {other, 48, 2 * mib, ring},
+    {other, 96, 0, recursive_doubling},
+    {other, 96, 128 * kib, halving_doubling},
+    {other, 96, 4 * mib, ring},
+    {other, any, 0, recursive_doubling},
+    {other, any, 64 * kib, halving_doubling},
+    {other, any, 16 * mib, ring},
 };
 
 constexpr std::array<std::string_view, algorithms> names{"recursive doubling", "ring", "halving and doubling",
@@ -22,16 +62,22 @@ std::string_view name_of(Algorithm algorithm) { return names[static_cast<std::si
 
 std::span<SelectionRow const> selection_table() { return table; }
 
-Algorithm choose_allreduce(int ranks, std::size_t size_bytes) {
-    auto chosen = Algorithm::ring;
-    int row_ranks = 0;
+SelectionRow const& choose_allreduce(int ranks, std::size_t size_bytes) {
+    auto const count = std::has_single_bit(static_cast<unsigned>(ranks)) ? power_of_two : other;
+    SelectionRow const* chosen = nullptr;
     for (auto const& row : table) {
-        if (row.ranks_max < ranks) continue;
-        if (row_ranks != 0 && row.ranks_max != row_ranks) break;  // rows for more ranks
-        row_ranks = row.ranks_max;
-        if (row.size_from_bytes <= size_bytes) chosen = row.algorithm;
+        if (row.count != count || row.ranks_max < ranks) continue;
+        if (chosen != nullptr && row.ranks_max != chosen->ranks_max) break;  // rows for more ranks
+        if (row.size_from_bytes <= size_bytes) chosen = &row;
     }
-    return chosen;
+    assert(chosen != nullptr);  // each number of ranks has a row from 0 bytes on
+    return *chosen;
+}
+
+std::string describe(SelectionRow const& row) {
+    auto const ranks = row.ranks_max == any ? "more ranks" : fmt::format("up to {} ranks", row.ranks_max);
+    return fmt::format("the fastest from {} on with {}{}", format_size(row.size_from_bytes), ranks,
+                       row.count == power_of_two ? ", a power of two" : "");
 }
 
 int tree_segments(std::size_t size_bytes, std::size_t segment_bytes) {

@@ -13,6 +13,8 @@ struct TreePlace {
     std::optional<Rank> parent;
     std::optional<Rank> below;
     std::optional<Rank> above;
+
+    bool is_inner() const { return below || above; }
 };
 
 /// Two trees over the same ranks: the second is the first, shifted by one, so that leaves of the one are

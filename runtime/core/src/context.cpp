@@ -1,8 +1,12 @@
 #include <det/core/context.hpp>
 #include <det/core/place.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "open_transport.hpp"
 #include "session.hpp"
@@ -12,11 +16,25 @@ namespace {
 
 SystemClock system_clock;
 
+void write_explanation(std::string const& line) {
+    (void)write_all(STDERR_FILENO, "det: " + line + "\n", "standard error");
+}
+
+/// DET_DEBUG=collectives: the chief says how each operation is done.
+collectives::Tuning tuning_for(Place const& place, Environment const& environment) {
+    collectives::Tuning tuning;
+    auto const wanted = environment.find("DET_DEBUG").value_or("");
+    bool const is_wanted = std::ranges::count(split(wanted, ','), "collectives") > 0;
+    if (is_wanted && place.rank == 0) tuning.explain = write_explanation;
+    return tuning;
+}
+
 Result<collectives::DistributedContext> connect(Place const& place, std::optional<Info> const& info,
                                                 Environment const& environment) {
     if (place.size == 1) return collectives::DistributedContext::single();
     DET_TRY_ASSIGN(auto transport, open_transport(place, info, environment));
-    return collectives::DistributedContext::make(std::move(transport), place.topology);
+    return collectives::DistributedContext::make(std::move(transport), place.topology,
+                                                 tuning_for(place, environment));
 }
 
 std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOptions const& options) {

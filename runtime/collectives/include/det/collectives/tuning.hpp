@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace det::collectives {
@@ -22,6 +23,8 @@ struct Tuning {
     std::size_t segment_bytes = 512 * 1024;
     /// Absent: what is fastest for these sizes and ranks, by a table.
     std::optional<Algorithm> allreduce = {};
+    /// Told how each operation of its kind and size will be done, and why; the first time only. Null: nobody.
+    void (*explain)(std::string const& line) = nullptr;
 };
 
 }  // namespace det::collectives
