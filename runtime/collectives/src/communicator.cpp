@@ -1,15 +1,18 @@
 #include "communicator.hpp"
 
 #include <det/collectives/reduction.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <cassert>
+#include <fmt/format.h>
 #include <utility>
 
 #include "objects.hpp"
 #include "reduce.hpp"
 #include "relay.hpp"
-#include "ring.hpp"
+#include "run_schedule.hpp"
+#include "selection.hpp"
 
 namespace det::collectives {
 namespace {
@@ -46,7 +49,7 @@ Channel Communicator::begin(Call call, Status const& refused) {
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
     mine_.clear_payload();
-    mine_.set_head(Head{.call = call, .rank = name_of(rank()).value});
+    mine_.set_head(Head{.call = call, .rank = named(rank()).value});
     if (!refused) {
         // Who passes on the reason of others has it with their names.
         auto const who = speaks_for_itself() ? "rank " + std::to_string(rank().value) + ": " : "";
@@ -140,21 +143,33 @@ Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op
     return Ok{};
 }
 
+Algorithm Communicator::choose_algorithm(std::size_t size_bytes) {
+    auto const ranks = transport_->size();
+    auto const& row = choose_allreduce(ranks, size_bytes);
+    auto const algorithm = tuning_.allreduce.value_or(row.algorithm);
+    if (tuning_.explain != nullptr && explained_.insert(size_bytes).second) {
+        tuning_.explain(fmt::format("allreduce of {} over {} ranks: {} ({})", format_size(size_bytes), ranks,
+                                    name_of(algorithm), tuning_.allreduce ? "as told" : describe(row)));
+    }
+    return algorithm;
+}
+
 Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
     DET_TRY(agree(channel, merge_nothing));
+    auto const bytes = bytes_of(tensor);
     auto const ranks = transport_->size();
+    auto const algorithm = choose_algorithm(bytes.size());
     auto const element = size_of(tensor.type);
-    auto const blocks = split_evenly(bytes_of(tensor), element, ranks);
-    auto const largest = blocks.front().size();
-    auto const segment =
-        std::min(std::max(tuning_.segment_bytes / element, std::size_t{1}) * element, largest);
-    segments_.resize(2 * segment);
-    DET_TRY(ring_reduce_scatter(channel, blocks, {segment, segments_}, [&](auto values, auto from_below) {
-        combine(tensor.type, op, values, from_below, Side::below);
-    }));
-    int const own = block_of(transport_->rank(), ranks);
-    if (op == ReduceOp::mean) finish_mean(tensor.type, blocks[static_cast<std::size_t>(own)], ranks);
-    return ring_allgather(channel, blocks, own);
+    auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
+    segments_.resize(2 * std::min(piece, bytes.size()));
+    Reduction const reduction{
+        element, [&](auto values, auto others, Side side) { combine(tensor.type, op, values, others, side); },
+        [&](auto values) {
+            if (op == ReduceOp::mean) finish_mean(tensor.type, values, ranks);
+        }};
+    return run_schedule(
+        channel, allreduce_schedule(algorithm, transport_->rank(), ranks, tree_segments(bytes.size(), piece)),
+        bytes, {std::min(piece, bytes.size()), segments_}, reduction);
 }
 
 void Communicator::copy_payload(MutableBytes into) const {

@@ -3,6 +3,7 @@
 #include <det/collectives/rank_group.hpp>
 
 #include <optional>
+#include <set>
 
 #include "agreement.hpp"
 
@@ -27,6 +28,7 @@ private:
     Status allreduce(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
+    Algorithm choose_algorithm(std::size_t size_bytes);
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
     Status run_agreed(Channel channel, TensorCall const& call);
@@ -41,6 +43,7 @@ private:
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;
+    std::set<std::size_t> explained_;  // sizes
 };
 
 }  // namespace det::collectives

@@ -55,6 +55,37 @@ BOOST_AUTO_TEST_CASE(algorithms_may_change_over_at_any_size) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(every_algorithm_does_for_all_sizes) {
+    for (std::size_t i = 0; i < algorithms; ++i) {
+        for (int const ranks : {2, 3, 6}) {
+            run_suite(
+                ranks,
+                {.small_limit_bytes = 0, .segment_bytes = 1000, .allreduce = static_cast<Algorithm>(i)});
+        }
+    }
+}
+
+std::atomic<int> explanations = 0;
+
+BOOST_AUTO_TEST_CASE(a_choice_is_explained_once_for_each_size) {
+    explanations = 0;
+    auto const count = [](std::string const& line) {
+        explanations +=
+            line ==
+            "allreduce of 1.0 MiB over 3 ranks: ring (the fastest from 128.0 KiB on with up to 3 ranks)";
+    };
+    auto const results = run_contexts(3,
+                                      [](DistributedContext& context) -> Status {
+                                          std::vector<float> values(std::size_t{256} << 10);
+                                          for (int i = 0; i < 3; ++i)
+                                              DET_TRY(context.allreduce(std::span(values), ReduceOp::sum));
+                                          return Ok{};
+                                      },
+                                      {.explain = count});
+    check_ranks(results);
+    BOOST_TEST(explanations == 3);  // one for each rank
+}
+
 BOOST_AUTO_TEST_CASE(nothing_leans_on_buffered_sends) {
     for (int const ranks : {2, 5}) {
         for (auto const& tuning : tunings()) run_suite(ranks, tuning, {.eager_limit_bytes = 0});

@@ -57,7 +57,7 @@ public:
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
-    Rank name_of(Rank rank) const {
+    Rank named(Rank rank) const {
         return names_.empty() ? rank : names_[static_cast<std::size_t>(rank.value)];
     }
     Call said_as(Call const& call) const { return spoken_.value_or(call); }

@@ -1,7 +1,17 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace det::collectives {
+
+/// How data that does not travel within the agreement is reduced (ALGORITHMS.md).
+enum class Algorithm : std::uint8_t { recursive_doubling, ring, halving_doubling, double_tree };
+inline constexpr std::size_t algorithms = 4;
+
+std::string_view name_of(Algorithm algorithm);
 
 /// Where algorithms change over. The same on all ranks, and the same from run to run for bitwise equal
 /// results.
@@ -11,6 +21,10 @@ struct Tuning {
     std::size_t small_limit_bytes = 32 * 1024;
     /// Pieces in which larger data is passed on, so that what was received is still in cache when it is used.
     std::size_t segment_bytes = 512 * 1024;
+    /// Absent: what is fastest for these sizes and ranks, by a table.
+    std::optional<Algorithm> allreduce = {};
+    /// Told how each operation of its kind and size will be done, and why; the first time only. Null: nobody.
+    void (*explain)(std::string const& line) = nullptr;
 };
 
 }  // namespace det::collectives

@@ -1,0 +1,151 @@
+#include "loggp.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <queue>
+
+namespace det::simulation {
+namespace {
+
+using namespace collectives;
+
+/// A message, and when it is there to be received.
+struct Arrival {
+    int from;
+    double time;
+};
+
+struct Node {
+    Schedule schedule;
+    std::size_t next = 0;
+    double free_at = 0;      // the processor
+    double out_free_at = 0;  // the link, either way
+    double in_free_at = 0;
+    int waits_for = -1;
+    std::vector<Arrival> arrived;  // few at a time, of one sender in their order
+};
+
+class Simulation {
+public:
+    Simulation(ScheduleOf const& schedule_of, int ranks, double size_bytes, LogGP const& network)
+        : nodes_(static_cast<std::size_t>(ranks)), size_bytes_(size_bytes), network_(network) {
+        for (int rank = 0; rank < ranks; ++rank) {
+            at(rank).schedule = schedule_of(rank);
+            ready_.emplace(0.0, rank);
+        }
+    }
+
+    double run() {
+        double end = 0;
+        while (!ready_.empty()) {
+            int const rank = ready_.top().second;
+            ready_.pop();
+            auto& node = at(rank);
+            if (node.next == node.schedule.steps.size()) {
+                end = std::max(end, node.free_at);
+                ++ended_;
+            } else if (advance(rank, node)) {
+                ready_.emplace(node.free_at, rank);
+            }
+        }
+        assert(ended_ == nodes_.size());  // else ranks wait for each other for ever
+        return end;
+    }
+
+private:
+    using Event = std::pair<double, int>;  // when a rank goes on; of several at a time the lowest
+
+    Node& at(int rank) { return nodes_[static_cast<std::size_t>(rank)]; }
+
+    double bytes_of(Node const& node, BlockRange blocks) const {
+        return size_bytes_ * (blocks.end - blocks.begin) / node.schedule.blocks;
+    }
+
+    /// One step; false where the rank waits for a message.
+    bool advance(int rank, Node& node) {
+        auto const& step = node.schedule.steps[node.next];
+        auto const bytes = bytes_of(node, step.blocks);
+        if (step.action == Action::send) {
+            send(rank, node, step.peer.value, bytes);
+        } else if (step.action != Action::finish) {
+            auto const message = std::ranges::find(node.arrived, step.peer.value, &Arrival::from);
+            if (message == node.arrived.end()) {
+                node.waits_for = step.peer.value;
+                return false;
+            }
+            auto const combining = step.action == Action::receive ? 0 : network_.combining * bytes;
+            node.free_at = std::max(node.free_at, message->time) + network_.overhead + combining;
+            node.arrived.erase(message);
+        }
+        ++node.next;
+        return true;
+    }
+
+    void send(int rank, Node& node, int peer, double bytes) {
+        auto const wire_time = network_.per_byte * bytes;
+        node.free_at += network_.overhead;
+        auto const begins = std::max(node.free_at, node.out_free_at);
+        node.out_free_at = begins + wire_time;
+        auto& receiver = at(peer);
+        auto const first_byte = std::max(begins + network_.latency, receiver.in_free_at);
+        receiver.in_free_at = first_byte + wire_time;
+        receiver.arrived.push_back({rank, receiver.in_free_at});
+        if (receiver.waits_for == rank) {
+            receiver.waits_for = -1;
+            ready_.emplace(std::max(receiver.free_at, node.free_at), peer);
+        }
+    }
+
+    std::vector<Node> nodes_;
+    double size_bytes_;
+    LogGP network_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> ready_;
+    std::size_t ended_ = 0;
+};
+
+double log2_of(int ranks) { return std::log2(static_cast<double>(ranks)); }
+
+}  // namespace
+
+double simulate(ScheduleOf const& schedule_of, int ranks, double size_bytes, LogGP const& network) {
+    return Simulation(schedule_of, ranks, size_bytes, network).run();
+}
+
+double simulate_allreduce(Algorithm algorithm, int ranks, double size_bytes, int segments,
+                          LogGP const& network) {
+    return simulate([&](int rank) { return allreduce_schedule(algorithm, {rank}, ranks, segments); }, ranks,
+                    size_bytes, network);
+}
+
+double price_ring_by_symmetry(int ranks, double size_bytes, LogGP const& network) {
+    // Two ranks that send each other one block take as long as any number of ranks that pass one on.
+    auto const step = [&](Action action) {
+        return simulate(
+            [&](int rank) {
+                return Schedule{1, {{Action::send, {1 - rank}, {0, 1}}, {action, {1 - rank}, {0, 1}}}};
+            },
+            2, size_bytes / ranks, network);
+    };
+    return (ranks - 1) * (step(Action::combine_below) + step(Action::receive));
+}
+
+double allreduce_formula(Algorithm algorithm, int ranks, double size_bytes, LogGP const& network) {
+    auto const [latency, overhead, per_byte, combining] = network;
+    double const alpha = latency + 2 * overhead;
+    double const share = size_bytes * (ranks - 1) / ranks;
+    switch (algorithm) {
+        case Algorithm::recursive_doubling:
+            return log2_of(ranks) * (alpha + size_bytes * (per_byte + combining));
+        case Algorithm::ring:
+            return 2 * (ranks - 1) * alpha + share * (2 * per_byte + combining);
+        case Algorithm::halving_doubling:
+            return 2 * log2_of(ranks) * alpha + share * (2 * per_byte + combining);
+        case Algorithm::double_tree:
+            break;
+    }
+    // No closed form: what two full trees of pieces cost at least.
+    return 2 * (log2_of(ranks) - 1) * alpha + 2 * size_bytes * per_byte;
+}
+
+}  // namespace det::simulation
