@@ -158,6 +158,7 @@ Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op
     DET_TRY(agree(channel, merge_nothing));
     auto const bytes = bytes_of(tensor);
     auto const ranks = transport_->size();
+    if (ranks == 1) return Ok{};
     auto const algorithm = choose_algorithm(bytes.size());
     auto const element = size_of(tensor.type);
     auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;

@@ -1,0 +1,83 @@
+// Ranks of an experiment find each other by its run: processes, without MPI and mpirun.
+#include <det/protocol/meeting.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "../../conformance/expectation.hpp"
+#include "core_support.hpp"
+#include "rank_processes.hpp"
+
+using namespace det;
+using namespace det::core;
+
+namespace {
+
+/// Two nodes of two ranks. They have one directory here, where each has its own name by its step.
+struct Fixture : RunFixture {
+    static constexpr int nodes = 2;
+    static constexpr int ranks_of_node = 2;
+    static constexpr int ranks = nodes * ranks_of_node;
+
+    Fixture() {
+        must(write_file(run.meeting(), render_meeting({"a secret"})));
+        RendezvousInfo rendezvous{"n[0-1]", "2(x2)", 1};
+        rendezvous.network.chief_address = "127.0.0.1";
+        must(write_file(info / info_files::rendezvous, must(render_rendezvous_info(rendezvous))));
+    }
+
+    ContextOptions options_of(Rank rank) {
+        auto chosen = options();
+        auto const set = [&](char const* name, int value) {
+            chosen.environment.set(name, std::to_string(value));
+        };
+        int const node = rank.value / ranks_of_node;
+        set("RANK", rank.value);
+        set("WORLD_SIZE", ranks);
+        set("LOCAL_RANK", rank.value % ranks_of_node);
+        set("LOCAL_WORLD_SIZE", ranks_of_node);
+        set("GROUP_RANK", node);
+        set("GROUP_WORLD_SIZE", nodes);
+        set("SLURM_STEP_ID", node);
+        return chosen;
+    }
+};
+
+Status work_together(Context& context, Rank rank, int ranks) {
+    auto& all = context.distributed();
+    int const expected = ranks * (ranks - 1) / 2;
+    DET_TRY_ASSIGN(int const sum, all.allreduce(rank.value, collectives::ReduceOp::sum));
+    DET_TRY(expect(sum == expected, "the sum of all ranks"));
+    std::vector<float> many(100'003, static_cast<float>(rank.value));
+    DET_TRY(all.allreduce(std::span<float>(many), collectives::ReduceOp::sum));
+    DET_TRY(expect(many == std::vector<float>(many.size(), static_cast<float>(expected)), "that of many"));
+    DET_TRY_ASSIGN(auto const local, all.allgather_local(std::to_string(rank.value)));
+    DET_TRY(expect(local.size() == static_cast<std::size_t>(all.local_size()), "the ranks of the node"));
+    return expect(local[static_cast<std::size_t>(all.local_rank())] == std::to_string(rank.value),
+                  "this rank in its place");
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(ranks_of_a_run_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_work_together_without_mpi) {
+    check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+        auto chosen = options_of(rank);
+        chosen.environment.set("DET_TRANSPORT", "ucx");
+        DET_TRY_ASSIGN(auto context, Context::init(chosen));
+        DET_TRY(work_together(context, rank, ranks));
+        return context.close();
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {
+    check_ranks(run_rank_processes(1, [&](Rank rank) -> Status {
+        auto chosen = options_of(rank);
+        chosen.environment.set("DET_TRANSPORT", "pigeons");
+        auto const context = Context::init(chosen);
+        return expect(!context && context.error().message.find("pigeons") != std::string::npos,
+                      "it is named");
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
