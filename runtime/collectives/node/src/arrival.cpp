@@ -30,12 +30,16 @@ std::uint64_t stamp_of(Call const& call, bool is_refusal) {
 
 }  // namespace
 
-void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal) {
+void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal,
+                   Payload const& payload) {
     call_ = &call;
     refusal_ = &refusal;
     differs_ = refusal.has_value();
     stamp_ = stamp_of(call, refusal.has_value());
-    seat.cell(seat.rank).stamp.store(stamp_, std::memory_order_release);
+    // One right after the other: those who poll the line would take it away between them.
+    auto& cell = seat.cell(seat.rank);
+    cell.payload = payload;
+    cell.stamp.store(stamp_, std::memory_order_release);
     seat.wake();
 }
 

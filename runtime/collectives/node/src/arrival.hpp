@@ -11,10 +11,21 @@ namespace det::node_collectives {
 /// Error on all, and the next operation can be tried.
 class Arrival {
 public:
-    /// What is tiny was put into the payload of the cell already. Call and refusal stay where they are.
-    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal);
+    /// Call and refusal stay where they are.
+    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal,
+              Payload const& payload);
     /// Whether all have come and what follows is known.
     bool advance(Seat& seat);
+    /// The same for those who have a core to wait on: whether all came soon, and called the same.
+    bool spin(Seat const& seat) {
+        constexpr int polls_max = 300;
+        for (int polls = 0; polls < polls_max; ++polls) {
+            while (seat.cell(next_).stamp.load(std::memory_order_acquire) == stamp_) {
+                if (++next_ == seat.ranks) return true;
+            }
+        }
+        return false;
+    }
 
     int awaited() const { return next_; }
     /// Why the operation cannot be, once it is known.

@@ -1,5 +1,7 @@
 #include "group.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "object_operation.hpp"
@@ -9,6 +11,8 @@ namespace det::node_collectives {
 namespace {
 
 using collectives::Kind;
+
+constexpr std::size_t ranks_of_little = 16;  // more would read too much
 
 class Handed final : public collectives::Pending {
 public:
@@ -51,9 +55,59 @@ void NodeGroup::abandon() noexcept {
     seat_.wake();
 }
 
-Status NodeGroup::complete(Operation& operation) {
+Status NodeGroup::check_usable() const {
     if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", seat_.rank)};
-    if (watch_.is_over()) return watch_.state();
+    return watch_.state();
+}
+
+Status NodeGroup::meet(collectives::Call& call, Payload const& payload) {
+    if (has_left_ || watch_.is_over()) return check_usable();
+    call.sequence = seat_.sequence - 1;
+    std::optional<Error> const no_refusal;
+    Arrival arrival;
+    arrival.post(seat_, call, no_refusal, payload);
+    if (cores_ == Cores::own && arrival.spin(seat_)) return Ok{};
+    Wait wait(seat_, watch_, cores_);
+    while (!arrival.advance(seat_)) DET_TRY(wait.pause(arrival.awaited(), call));
+    if (arrival.objection()) return *arrival.objection();
+    return Ok{};
+}
+
+bool NodeGroup::is_little(collectives::TensorCall const& call) const {
+    auto const limit = std::min(shared_from_bytes - 1, seat_.segment.geometry().small_limit_bytes);
+    return call.kind == Kind::allreduce && bytes_of(call.in).size() <= std::max(limit, payload_bytes) &&
+           static_cast<std::size_t>(seat_.ranks) <= ranks_of_little;
+}
+
+Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
+    auto const in = bytes_of(call.in);
+    bool const is_tiny = in.size() <= payload_bytes;
+    auto described = call_of(call);
+    ++seat_.sequence;
+    Payload payload{};
+    if (is_tiny) {
+        std::copy(in.begin(), in.end(), payload.begin());
+    } else {
+        collectives::copy(seat_.segment.small(seat_.sequence, seat_.rank), in.data(), in.size());
+        Offer{.in = Offer::in_small_buffer, .out = Offer::somewhere}.write(payload);
+    }
+    DET_TRY(meet(described, payload));
+    std::array<std::byte const*, ranks_of_little> sources;
+    for (int rank = 0; rank < seat_.ranks; ++rank) {
+        sources[static_cast<std::size_t>(rank)] = rank == seat_.rank ? in.data()
+                                                  : is_tiny          ? seat_.cell(rank).payload.data()
+                                                            : seat_.segment.small(seat_.sequence, rank);
+    }
+    collectives::Destination const destination{bytes_of(call.out).data()};
+    collectives::reduce(call.in.type, call.op,
+                        std::span(sources).first(static_cast<std::size_t>(seat_.ranks)),
+                        std::span(&destination, 1), call.in.count);
+    seat_.claim_next(in.size());
+    return Ok{};
+}
+
+Status NodeGroup::complete(Operation& operation) {
+    if (has_left_ || watch_.is_over()) return check_usable();
     if (!operation.has_begun()) operation.begin(seat_);
     Wait wait(seat_, watch_, cores_);
     for (auto moves = operation.moves(); !operation.advance(seat_);) {
@@ -66,12 +120,14 @@ Status NodeGroup::complete(Operation& operation) {
 
 Status NodeGroup::barrier() {
     finish_started();
-    Barrier operation;
-    return complete(operation);
+    ++seat_.sequence;
+    collectives::Call call{.kind = Kind::barrier};
+    return meet(call, {});
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
     finish_started();
+    if (refused && is_little(call)) return reduce_little(call);
     TensorOperation operation(call, refused);
     return complete(operation);
 }

@@ -35,7 +35,12 @@ private:
     void finish_started();
     /// Of the first that was started.
     void end_first(Status result);
+    Status check_usable() const;
     Status complete(Operation& operation);
+    /// Without the stages of an operation: for little data, where every nanosecond shows.
+    bool is_little(collectives::TensorCall const& call) const;
+    Status reduce_little(collectives::TensorCall const& call);
+    Status meet(collectives::Call& call, Payload const& payload);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
 

@@ -25,14 +25,13 @@ bool ObjectOperation::is_source(int rank) const {
 
 bool ObjectOperation::is_target(int rank) const { return call().kind != Kind::gather || rank == call().root; }
 
-void ObjectOperation::offer(Seat& seat) {
+void ObjectOperation::offer(Seat& seat, Payload& payload) {
     if (!is_source(seat.rank)) return;
-    auto* const payload = seat.cell(seat.rank).payload;
     Size const size = own_.size();
-    std::memcpy(payload, &size, sizeof size);
+    std::memcpy(payload.data(), &size, sizeof size);
     auto const* const bytes = reinterpret_cast<std::byte const*>(own_.data());
     if (size <= tiny_limit_bytes) {
-        std::copy_n(bytes, size, payload + sizeof size);
+        std::copy_n(bytes, size, payload.data() + sizeof size);
     } else if (size <= seat.segment.geometry().small_limit_bytes) {
         collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes, size);
     }
@@ -41,7 +40,7 @@ void ObjectOperation::offer(Seat& seat) {
 bool ObjectOperation::take_small(Seat const& seat, int rank, std::size_t size) {
     if (size > std::max(tiny_limit_bytes, seat.segment.geometry().small_limit_bytes)) return false;
     if (!is_target(seat.rank) || rank == seat.rank) return true;
-    auto const* const bytes = size <= tiny_limit_bytes ? seat.cell(rank).payload + sizeof(Size)
+    auto const* const bytes = size <= tiny_limit_bytes ? seat.cell(rank).payload.data() + sizeof(Size)
                                                        : seat.segment.small(seat.sequence, rank);
     values_[static_cast<std::size_t>(rank)].assign(text(bytes), size);
     return true;
@@ -53,7 +52,7 @@ bool ObjectOperation::settle(Seat& seat, Plan& plan) {
     for (int rank = 0; rank < seat.ranks; ++rank) {
         if (!is_source(rank)) continue;
         Size size = 0;
-        std::memcpy(&size, seat.cell(rank).payload, sizeof size);
+        std::memcpy(&size, seat.cell(rank).payload.data(), sizeof size);
         if (take_small(seat, rank, size)) continue;
         if (longest == 0) plan.clear(seat.ranks);
         longest = std::max<std::size_t>(longest, size);

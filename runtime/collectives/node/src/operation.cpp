@@ -5,8 +5,9 @@ namespace det::node_collectives {
 void Operation::begin(Seat& seat) {
     has_begun_ = true;
     call_.sequence = ++seat.sequence - 1;
-    if (!refusal_) offer(seat);
-    arrival_.post(seat, call_, refusal_);
+    Payload payload{};
+    if (!refusal_) offer(seat, payload);
+    arrival_.post(seat, call_, refusal_, payload);
 }
 
 bool Operation::advance(Seat& seat) {

@@ -32,7 +32,7 @@ protected:
     }
 
     /// Leaves what the others need, where all find it once this rank has arrived.
-    virtual void offer(Seat&) {}
+    virtual void offer(Seat&, Payload&) {}
     /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
     /// the plan was made; otherwise the operation is over.
     virtual bool settle(Seat&, Plan&) { return false; }
@@ -44,11 +44,6 @@ private:
     bool has_arrived_ = false;
     Arrival arrival_;
     Exchange exchange_;
-};
-
-class Barrier final : public Operation {
-public:
-    Barrier() : Operation({.kind = collectives::Kind::barrier}, Ok{}) {}
 };
 
 }  // namespace det::node_collectives

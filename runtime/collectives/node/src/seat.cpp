@@ -14,7 +14,20 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
     return ::syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
 }
 
+#ifdef __x86_64__
+__attribute__((target("prfchw")))
+#endif
+void claim(std::byte* begin, std::size_t size_bytes) {
+    constexpr std::size_t line_bytes = 64;
+    for (std::size_t at = 0; at < size_bytes; at += line_bytes) __builtin_prefetch(begin + at, 1, 3);
+}
+
 }  // namespace
+
+void Seat::claim_next(std::size_t size_bytes) const {
+    claim(segment.cell(sequence + 1, rank).payload.data(), 1);
+    if (size_bytes > payload_bytes) claim(segment.small(sequence + 1, rank), size_bytes);
+}
 
 void Seat::wake_sleepers() const {
     auto& wake_ups = segment.dormitory().wake_ups;

@@ -21,6 +21,10 @@ struct Seat {
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }
 
+    /// Asks for the lines in which this rank will leave its part of the next operation, of this size: others
+    /// have read what they held. Done now they are ours when they are needed.
+    void claim_next(std::size_t size_bytes) const;
+
     /// After something was written that others wait for. Those who sleep since long are woken: without a
     /// fence, so that one who is just lying down may be missed; it wakes by itself soon.
     void wake() const {

@@ -2,6 +2,7 @@
 #include <det/collectives/call.hpp>
 #include <det/node_collectives/node_group.hpp>
 
+#include <array>
 #include <atomic>
 #include <sched.h>
 
@@ -13,12 +14,14 @@ inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t payload_bytes = 56;
 inline constexpr std::size_t text_limit_bytes = 768;
 
+using Payload = std::array<std::byte, payload_bytes>;
+
 /// How a rank arrives at an operation: in one line, which number it is and what was called (see stamp_of),
 /// and the data where it is tiny. Two per rank, for operations of even and odd number: whoever writes one has
 /// seen all others arrive at the operation between, so they have read what it held before.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> stamp;
-    std::byte payload[payload_bytes];
+    Payload payload;
 };
 
 /// A count that one rank writes and others wait for.

@@ -11,29 +11,13 @@ using collectives::Destination;
 using collectives::Kind;
 using collectives::Store;
 
-// From here on looking into each other's memory is faster than leaving a copy.
-constexpr std::size_t shared_from_bytes = 4 * 1024;
 // Results that the ranks' caches do not hold anyway go past them.
 constexpr std::size_t streaming_from_bytes = std::size_t{24} << 20;
 
-/// Where the memory of a rank lies: what arrives in place of tiny data.
-struct Offer {
-    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};    // it cannot be seen
-    static constexpr std::uint64_t in_small_buffer = nowhere - 1;  // it was copied
-    static constexpr std::uint64_t somewhere = 0;  // nobody writes there, but this rank sees memory
-    std::uint64_t in = nowhere;
-    std::uint64_t out = nowhere;
-};
-static_assert(sizeof(Offer) <= payload_bytes);
-
 Offer offer_of(Seat const& seat, int rank) {
     Offer offer;
-    std::memcpy(&offer, seat.cell(rank).payload, sizeof offer);
+    std::memcpy(&offer, seat.cell(rank).payload.data(), sizeof offer);
     return offer;
-}
-
-void put_offer(Seat& seat, Offer const& offer) {
-    std::memcpy(seat.cell(seat.rank).payload, &offer, sizeof offer);
 }
 
 template <class T>
@@ -54,6 +38,11 @@ T slice_of(T whole, int slice, int slices) {
 
 }  // namespace
 
+void Offer::write(Payload& payload) const {
+    static_assert(sizeof *this <= payload_bytes);
+    std::memcpy(payload.data(), this, sizeof *this);
+}
+
 TensorOperation::TensorOperation(collectives::TensorCall const& call, Status const& refused)
     : Operation(call_of(call), refused),
       tensors_(call),
@@ -68,30 +57,30 @@ bool TensorOperation::is_source(int rank) const {
     return tensors_.kind != Kind::broadcast || rank == tensors_.root.value;
 }
 
-void TensorOperation::offer(Seat& seat) {
+void TensorOperation::offer(Seat& seat, Payload& payload) {
     auto const bytes = contribution(seat);
     if (size_bytes_ <= payload_bytes) {
-        std::copy(bytes.begin(), bytes.end(), seat.cell(seat.rank).payload);
+        std::copy(bytes.begin(), bytes.end(), payload.begin());
         return;
     }
-    if (offer_shared(seat, bytes)) return;
+    if (auto const shared = offer_shared(seat, bytes)) return shared->write(payload);
     bool const is_small = size_bytes_ <= seat.segment.geometry().small_limit_bytes;
     if (is_small) collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes.data(), bytes.size());
-    put_offer(seat, {.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
-                     .out = seat.arena ? Offer::somewhere : Offer::nowhere});
+    Offer{.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
+          .out = seat.arena ? Offer::somewhere : Offer::nowhere}
+        .write(payload);
 }
 
-bool TensorOperation::offer_shared(Seat& seat, Bytes bytes) const {
-    if (!seat.arena || size_bytes_ < shared_from_bytes || !is_source(seat.rank)) return false;
+std::optional<Offer> TensorOperation::offer_shared(Seat const& seat, Bytes bytes) const {
+    if (!seat.arena || size_bytes_ < shared_from_bytes || !is_source(seat.rank)) return std::nullopt;
     // In place each rank would overwrite what others have yet to read.
-    if (tensors_.kind == Kind::all_to_all && tensors_.in.data == tensors_.out.data) return false;
+    if (tensors_.kind == Kind::all_to_all && tensors_.in.data == tensors_.out.data) return std::nullopt;
     auto const in = seat.arena->offset_of(bytes);
     auto const out = seat.arena->offset_of(bytes_of(tensors_.out));
     bool const others_write = tensors_.kind == Kind::allreduce ||
                               (tensors_.kind == Kind::reduce && seat.rank == tensors_.root.value);
-    if (!in || (others_write && !out)) return false;
-    put_offer(seat, {.in = *in, .out = others_write ? *out : Offer::somewhere});
-    return true;
+    if (!in || (others_write && !out)) return std::nullopt;
+    return Offer{.in = *in, .out = others_write ? *out : Offer::somewhere};
 }
 
 TensorOperation::Way TensorOperation::find_way(Seat const& seat) const {
@@ -125,7 +114,7 @@ bool TensorOperation::settle(Seat& seat, Plan& plan) {
         many.empty() ? std::span(few).first(static_cast<std::size_t>(seat.ranks)) : std::span(many);
     for (int rank = 0; rank < seat.ranks; ++rank) {
         inputs[static_cast<std::size_t>(rank)] =
-            way == Way::cells ? seat.cell(rank).payload : seat.segment.small(seat.sequence, rank);
+            way == Way::cells ? seat.cell(rank).payload.data() : seat.segment.small(seat.sequence, rank);
     }
     take_from(seat, inputs, Store::cached);
     return false;

@@ -5,6 +5,20 @@
 
 namespace det::node_collectives {
 
+/// Where the memory of a rank lies: what arrives in place of tiny data.
+struct Offer {
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};    // it cannot be seen
+    static constexpr std::uint64_t in_small_buffer = nowhere - 1;  // it was copied
+    static constexpr std::uint64_t somewhere = 0;  // nobody writes there, but this rank sees memory
+    std::uint64_t in = nowhere;
+    std::uint64_t out = nowhere;
+
+    void write(Payload& payload) const;
+};
+
+/// From here on looking into each other's memory is faster than leaving a copy.
+inline constexpr std::size_t shared_from_bytes = 4 * 1024;
+
 /// Elements. What is tiny travels in the line with which ranks arrive; what is small in a buffer beside it;
 /// of memory that all can see only its place; the rest goes through an exchange.
 class TensorOperation final : public Operation {
@@ -12,7 +26,7 @@ public:
     TensorOperation(collectives::TensorCall const& call, Status const& refused);
 
 private:
-    void offer(Seat& seat) override;
+    void offer(Seat& seat, Payload& payload) override;
     bool settle(Seat& seat, Plan& plan) override;
 
     /// By which way data goes: the same on all ranks, since it follows from what all have offered.
@@ -21,7 +35,7 @@ private:
 
     /// What this rank puts in; nothing where only another one does.
     Bytes contribution(Seat const& seat) const;
-    bool offer_shared(Seat& seat, Bytes bytes) const;
+    std::optional<Offer> offer_shared(Seat const& seat, Bytes bytes) const;
     bool is_source(int rank) const;
 
     /// The whole result of this rank, from what all have put in.
