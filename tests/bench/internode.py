@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WIRE_BYTES_PER_S = 1e9 / 8
 MIB = 1 << 20
 PAIRS = int(os.environ.get("DET_BENCH_PAIRS", "20"))
+TRANSPORT = os.environ.get("DET_BENCH_TRANSPORT", "tcp")
 ANSWER_TIMEOUT_S = 120
 
 
@@ -67,7 +68,8 @@ def ours(nodes, directory):
     subprocess.check_call([program, meeting])
     chief = address_of(nodes[0])
     # Namespaces are nodes as far as the network goes; UCX would find that they share memory.
-    return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), meeting, chief]
+    return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), meeting, chief,
+             TRANSPORT, address_of(node)]
             for rank, node in enumerate(nodes)]
 
 

@@ -1,13 +1,14 @@
 // bench-internode-rank MEETING: makes the file by which ranks find each other.
-// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS: one of our ranks, on a node of its own. The chief
-// reads "BYTES ITERATIONS" lines from standard input and answers each with the seconds of one allreduce: the
-// mean of the iterations, on the rank where it is largest. Before each iteration the input is written again,
-// and all ranks meet.
+// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one of our ranks, on a node of
+// its own. The chief reads "BYTES ITERATIONS" lines from standard input and answers each with the seconds of
+// one allreduce: the mean of the iterations, on the rank where it is largest. Before each iteration the input
+// is written again, and all ranks meet.
 #include <det/collectives/distributed_context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/meeting.hpp>
+#include <det/transport/tcp.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 #include <det/transport/ucx.hpp>
 
@@ -29,7 +30,10 @@ Result<DistributedContext> connect(Rank rank, int ranks, std::string const& meet
     DET_TRY_ASSIGN(auto bootstrap,
                    transport::open_tcp_bootstrap(rank, ranks, meeting, {.chief_address = address}));
     DET_TRY_ASSIGN(auto transport,
-                   transport::open_ucx_transport(std::move(bootstrap), {.local_ranks = ranks}));
+                   rest.at(4) == "ucx"
+                       ? transport::open_ucx_transport(std::move(bootstrap), {.local_ranks = ranks})
+                       : transport::open_tcp_transport(std::move(bootstrap),
+                                                       {.address = rest.at(5), .local_ranks = ranks}));
     return DistributedContext::make(std::move(transport), Topology{0, 1, rank.value, ranks});
 }
 
@@ -67,10 +71,10 @@ Status serve(DistributedContext& context) {
 
 Status run(std::vector<std::string> const& arguments) {
     if (arguments.size() == 1) return write_file(arguments[0], render_meeting({make_uuid()}));
-    if (arguments.size() != 4) return Error{codes::usage, "see the source for the arguments"};
+    if (arguments.size() != 6) return Error{codes::usage, "see the source for the arguments"};
     auto const rank = parse_integer<int>(arguments.at(0)), ranks = parse_integer<int>(arguments.at(1));
     if (!rank || !ranks) return Error{codes::usage, "RANK and RANKS are numbers"};
-    DET_TRY_ASSIGN(auto context, connect({*rank}, *ranks, arguments.at(2), arguments.at(3)));
+    DET_TRY_ASSIGN(auto context, connect({*rank}, *ranks, arguments));
     return serve(context);
 }
 
