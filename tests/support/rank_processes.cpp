@@ -86,7 +86,7 @@ std::vector<RankOutcome> run_rank_processes(int size, std::function<Status(Rank)
     }
     for (std::size_t i = 0; i < children.size(); ++i) {
         if (!children[i].says) continue;
-        ::kill(children[i].pid, SIGKILL);
+        ::kill(children[i].pid, SIGKILL);  // a stopped one too
         while (children[i].says) read_from(children[i], outcomes[i]);
         outcomes[i].complaint += "it did not end in time";
     }

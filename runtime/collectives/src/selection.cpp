@@ -24,6 +24,7 @@ constexpr SelectionRow table[] = {
     {power_of_two, 2, 1 * mib, ring},
     {power_of_two, 4, 0, recursive_doubling},
     {power_of_two, 4, 256 * kib, halving_doubling},
+    {power_of_two, 4, 1 * mib, ring},
     {power_of_two, 16, 0, recursive_doubling},
     {power_of_two, 16, 128 * kib, halving_doubling},
     {power_of_two, any, 0, recursive_doubling},

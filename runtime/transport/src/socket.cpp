@@ -97,19 +97,24 @@ void tune(UniqueFd const& connection) {
     set_option(connection, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline) {
+Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
     DET_TRY_ASSIGN(auto const where, socket_address(endpoint.address, endpoint.port));
     DET_TRY_ASSIGN(auto socket, open_socket(where));
-    auto const what = fmt::format("connect to {} port {}", endpoint.address, endpoint.port);
-    if (::connect(socket.get(), where.get(), where.size) != 0) {
-        if (errno != EINPROGRESS) return os_error(what, errno);
-        DET_TRY(wait_for(socket, POLLOUT, deadline));
-        int problem = 0;
-        socklen_t size = sizeof problem;
-        ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &problem, &size);
-        if (problem != 0) return os_error(what, problem);
+    if (::connect(socket.get(), where.get(), where.size) != 0 && errno != EINPROGRESS) {
+        return os_error(fmt::format("connect to {} port {}", endpoint.address, endpoint.port), errno);
     }
     tune(socket);
+    return socket;
+}
+
+Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline) {
+    DET_TRY_ASSIGN(auto socket, start_connecting(endpoint));
+    DET_TRY(wait_for(socket, POLLOUT, deadline));
+    int problem = 0;
+    socklen_t size = sizeof problem;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &problem, &size);
+    if (problem != 0)
+        return os_error(fmt::format("connect to {} port {}", endpoint.address, endpoint.port), problem);
     return socket;
 }
 

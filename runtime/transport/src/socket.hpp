@@ -15,6 +15,8 @@ int remaining_ms(Moment deadline);
 Result<UniqueFd> listen_at(std::string const& address);
 Result<std::uint16_t> port_of(UniqueFd const& socket);
 
+/// Not connected yet; an Error comes when it is used.
+Result<UniqueFd> start_connecting(Endpoint const& endpoint);
 /// Sends at once what is small. The connection never blocks; the functions below wait for it.
 Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline);
 /// For an accepted connection: never blocks, sends at once what is small, notices a host that went away.

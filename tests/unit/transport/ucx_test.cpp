@@ -27,7 +27,7 @@ struct Meet : TemporaryDirectory {
         DET_TRY_ASSIGN(auto bootstrap, open_tcp_bootstrap(rank, size, path() / "meeting",
                                                           {.waits = {std::chrono::seconds(30)}}));
         options.local_ranks = size;
-        return open_ucx_transport(std::move(bootstrap), options);
+        return open_ucx_transport(std::move(bootstrap), std::move(options));
     }
 };
 

@@ -18,8 +18,9 @@ ucp_tag_t ucp_tag(Rank from, Tag tag) {
 ucp_request_param_t no_params() { return {}; }
 
 /// Until `operation` is over, while everything else that is under way goes on.
-Status poll(UcxSession& session, Operation& operation) {
+Status poll(UcxSession& session, Operation& operation, Rank peer) {
     Backoff backoff(session.cores());
+    auto patience = session.begin_wait(peer);
     for (;;) {
         DET_TRY_ASSIGN(bool const is_over, operation.test());
         if (is_over) return Ok{};
@@ -29,6 +30,7 @@ Status poll(UcxSession& session, Operation& operation) {
             ++i;  // the first may leave, and its lane with it
             DET_TRY(first->find());
         }
+        DET_TRY(patience.check());
         if (!session.progress()) backoff.pause();
     }
 }
@@ -80,7 +82,7 @@ Result<bool> UcxSend::test() {
 }
 
 Result<std::size_t> UcxSend::wait() {
-    DET_TRY(poll(*session_, *this));
+    DET_TRY(poll(*session_, *this, route_.peer));
     return bytes_.size();
 }
 
@@ -150,7 +152,7 @@ Result<bool> UcxReceive::test() {
 }
 
 Result<std::size_t> UcxReceive::wait() {
-    DET_TRY(poll(*session_, *this));
+    DET_TRY(poll(*session_, *this, route_.peer));
     return *size_;
 }
 

@@ -57,9 +57,10 @@ Error ucx_error(std::string const& what, ucs_status_t status) {
 }
 
 Result<std::unique_ptr<UcxSession>> UcxSession::open(std::unique_ptr<Bootstrap> bootstrap,
-                                                     UcxOptions const& options) {
-    std::unique_ptr<UcxSession> session(new UcxSession(std::move(bootstrap), options));
-    DET_TRY(session->start(options.interfaces));
+                                                     UcxOptions options) {
+    auto const interfaces = options.interfaces;
+    std::unique_ptr<UcxSession> session(new UcxSession(std::move(bootstrap), std::move(options)));
+    DET_TRY(session->start(interfaces));
     DET_TRY(session->say_where_we_are());
     return session;
 }
@@ -87,7 +88,7 @@ Status UcxSession::say_where_we_are() {
 
 UcxSession::~UcxSession() {
     if (worker_ != nullptr) {
-        bool const in_common = is_open() && !has_lost_any();
+        bool const in_common = is_open() && is_whole();
         ucp_request_param_t params{};
         if (in_common && wait_for(ucp_worker_flush_nbx(worker_, &params), closing_time)) {
             // Nobody closes a connection on which another still awaits something.
@@ -99,8 +100,9 @@ UcxSession::~UcxSession() {
     if (context_ != nullptr) ucp_cleanup(context_);
 }
 
-bool UcxSession::has_lost_any() const {
-    return std::ranges::any_of(peers_, [](Peer const& peer) { return peer.lost.has_value(); });
+bool UcxSession::is_whole() const {
+    if (watch_ && !watch_->check()) return false;
+    return std::ranges::none_of(peers_, [](Peer const& peer) { return peer.lost.has_value(); });
 }
 
 void UcxSession::close_endpoints(unsigned flags) {

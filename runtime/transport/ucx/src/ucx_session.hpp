@@ -22,8 +22,7 @@ using UcxLane = std::pair<int, std::uint32_t>;
 /// share.
 class UcxSession {
 public:
-    static Result<std::unique_ptr<UcxSession>> open(std::unique_ptr<Bootstrap> bootstrap,
-                                                    UcxOptions const& options);
+    static Result<std::unique_ptr<UcxSession>> open(std::unique_ptr<Bootstrap> bootstrap, UcxOptions options);
     ~UcxSession();
     UcxSession(UcxSession const&) = delete;
     UcxSession& operator=(UcxSession const&) = delete;
@@ -35,7 +34,11 @@ public:
 
     bool is_open() const { return bootstrap_ != nullptr; }
     /// The others hear of it; nothing is waited for.
-    void abandon() noexcept { bootstrap_.reset(); }
+    void abandon() noexcept {
+        bootstrap_.reset();
+        watch_.reset();
+    }
+    Patience begin_wait(Rank peer) const { return {waits_, watch_.get(), rank_, peer}; }
 
     /// Made when it is first asked for.
     Result<ucp_ep_h> endpoint(Rank peer);
@@ -58,23 +61,27 @@ private:
         std::optional<ucs_status_t> lost;
     };
 
-    UcxSession(std::unique_ptr<Bootstrap> bootstrap, UcxOptions const& options)
+    UcxSession(std::unique_ptr<Bootstrap> bootstrap, UcxOptions options)
         : rank_(bootstrap->rank()),
           bootstrap_(std::move(bootstrap)),
           cores_(cores_for(options.local_ranks)),
+          watch_(std::move(options.watch)),
+          waits_(std::move(options.waits)),
           peers_(static_cast<std::size_t>(bootstrap_->size())) {}
 
     Status start(std::string const& interfaces);
     Status say_where_we_are();
     static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status);
     void close_endpoints(unsigned flags);
-    bool has_lost_any() const;
+    bool is_whole() const;
     Peer& at(Rank peer) { return peers_[static_cast<std::size_t>(peer.value)]; }
     Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
     std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
     Cores cores_;
+    std::unique_ptr<Watch> watch_;  // none: ranks are lost where UCX says so
+    WaitRules waits_;
     std::vector<Peer> peers_;  // by rank; where it lies is known to UCX
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;

@@ -36,7 +36,7 @@ private:
 
 Result<std::unique_ptr<Transport>> open_ucx_transport(std::unique_ptr<Bootstrap> bootstrap,
                                                       UcxOptions options) {
-    DET_TRY_ASSIGN(auto session, UcxSession::open(std::move(bootstrap), options));
+    DET_TRY_ASSIGN(auto session, UcxSession::open(std::move(bootstrap), std::move(options)));
     return Result<std::unique_ptr<Transport>>(std::make_unique<UcxTransport>(std::move(session)));
 }
 

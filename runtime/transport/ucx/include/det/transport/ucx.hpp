@@ -1,5 +1,5 @@
 #pragma once
-#include <det/transport/bootstrap.hpp>
+#include <det/transport/patience.hpp>
 #include <det/transport/transport.hpp>
 
 namespace det::transport {
@@ -10,6 +10,9 @@ struct UcxOptions {
     std::string interfaces = {};
     /// How many ranks are on this node: they may have to share its cores while they wait.
     int local_ranks = 1;
+    /// Tells of ranks that are lost though UCX has not noticed, and of those that this rank does not talk to.
+    std::unique_ptr<Watch> watch = {};
+    WaitRules waits = {};
 };
 
 /// The ranks of the bootstrap, over what UCX finds: InfiniBand and its like, TCP, shared memory. All ranks

@@ -1,0 +1,23 @@
+#pragma once
+#include <det/transport/patience.hpp>
+#include <det/transport/transport.hpp>
+
+namespace det::transport {
+
+struct TcpOptions {
+    /// At which of its addresses this rank is reached; it listens there alone.
+    std::string address = "127.0.0.1";
+    /// How many ranks are on this node: they may have to share its cores while they wait.
+    int local_ranks = 1;
+    /// Tells of ranks that are lost and that this rank does not talk to.
+    std::unique_ptr<Watch> watch = {};
+    WaitRules waits = {};
+};
+
+/// The ranks of the bootstrap over plain sockets: needs nothing but a network. All ranks open it together,
+/// and close it together unless one abandons. A connection is made when something is first sent, and proves
+/// that both ends belong to the run.
+Result<std::unique_ptr<Transport>> open_tcp_transport(std::unique_ptr<Bootstrap> bootstrap,
+                                                      TcpOptions options = {});
+
+}  // namespace det::transport

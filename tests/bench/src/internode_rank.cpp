@@ -1,0 +1,87 @@
+// bench-internode-rank MEETING: makes the file by which ranks find each other.
+// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one of our ranks, on a node of
+// its own. The chief reads "BYTES ITERATIONS" lines from standard input and answers each with the seconds of
+// one allreduce: the mean of the iterations, on the rank where it is largest. Before each iteration the input
+// is written again, and all ranks meet.
+#include <det/collectives/distributed_context.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/protocol/meeting.hpp>
+#include <det/transport/tcp.hpp>
+#include <det/transport/tcp_bootstrap.hpp>
+#include <det/transport/ucx.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <sstream>
+
+namespace {
+
+using namespace det;
+using collectives::DistributedContext;
+using collectives::ReduceOp;
+using collectives::Topology;
+using std::chrono::steady_clock;
+
+Result<DistributedContext> connect(Rank rank, int ranks, std::string const& meeting,
+                                   std::string const& address) {
+    DET_TRY_ASSIGN(auto bootstrap,
+                   transport::open_tcp_bootstrap(rank, ranks, meeting, {.chief_address = address}));
+    DET_TRY_ASSIGN(auto transport,
+                   rest.at(4) == "ucx"
+                       ? transport::open_ucx_transport(std::move(bootstrap), {.local_ranks = ranks})
+                       : transport::open_tcp_transport(std::move(bootstrap),
+                                                       {.address = rest.at(5), .local_ranks = ranks}));
+    return DistributedContext::make(std::move(transport), Topology{0, 1, rank.value, ranks});
+}
+
+Result<double> measure(DistributedContext& context, std::size_t size_bytes, int iterations) {
+    std::vector<float> values(size_bytes / sizeof(float));
+    std::chrono::duration<double> total{};
+    for (int i = 0; i < iterations; ++i) {
+        std::fill(values.begin(), values.end(), static_cast<float>(context.rank().value + i));
+        DET_TRY(context.barrier());
+        auto const begin = steady_clock::now();
+        DET_TRY(context.allreduce(std::span(values), ReduceOp::sum));
+        total += steady_clock::now() - begin;
+        auto const ranks = context.size();
+        auto const sum = static_cast<float>(ranks * (ranks - 1) / 2 + ranks * i);
+        if (std::ranges::count(values, sum) != std::ssize(values))
+            return Error{codes::internal, "a wrong sum"};
+    }
+    return context.allreduce(total.count() / iterations, ReduceOp::max);
+}
+
+Status serve(DistributedContext& context) {
+    for (;;) {
+        std::string line;
+        if (context.is_chief()) std::getline(std::cin, line);
+        DET_TRY_ASSIGN(line, context.broadcast(line));
+        if (line.empty()) return Ok{};
+        std::istringstream words(line);
+        std::size_t size_bytes = 0;
+        int iterations = 0;
+        words >> size_bytes >> iterations;
+        DET_TRY_ASSIGN(double const seconds, measure(context, size_bytes, iterations));
+        if (context.is_chief()) std::cout << seconds << std::endl;
+    }
+}
+
+Status run(std::vector<std::string> const& arguments) {
+    if (arguments.size() == 1) return write_file(arguments[0], render_meeting({make_uuid()}));
+    if (arguments.size() != 6) return Error{codes::usage, "see the source for the arguments"};
+    auto const rank = parse_integer<int>(arguments.at(0)), ranks = parse_integer<int>(arguments.at(1));
+    if (!rank || !ranks) return Error{codes::usage, "RANK and RANKS are numbers"};
+    DET_TRY_ASSIGN(auto context, connect({*rank}, *ranks, arguments));
+    return serve(context);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto const result = run({argv + 1, argv + argc});
+    if (!result) std::cerr << "bench-internode-rank: error: " << result.error().message << '\n';
+    return result ? 0 : 1;
+}
