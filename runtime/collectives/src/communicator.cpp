@@ -45,14 +45,13 @@ Communicator::Communicator(std::shared_ptr<transport::Transport> transport, Tuni
 Channel Communicator::begin(Call call, Status const& refused) {
     auto const number = sequence_++;
     call.sequence = number;
-    call = said_as(call);
+    call = voice().said_as(call);
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
     mine_.clear_payload();
-    mine_.set_head(Head{.call = call, .rank = named(rank()).value});
+    mine_.set_head(Head{.call = call, .rank = voice().named(rank()).value});
     if (!refused) {
-        // Who passes on the reason of others has it with their names.
-        auto const who = speaks_for_itself() ? "rank " + std::to_string(rank().value) + ": " : "";
+        auto const who = voice().is_own() ? "rank " + std::to_string(rank().value) + ": " : "";
         mine_.fail(who + refused.error().message);
     }
     // Half of the tags: the other half is left to those who talk beside the collectives.

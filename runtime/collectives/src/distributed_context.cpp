@@ -63,15 +63,20 @@ Result<std::vector<std::string>> DistributedContext::allgather_of_node(std::stri
     return of_node;
 }
 
+RankGroup& DistributedContext::node_by_itself() {
+    local_->speak_for(std::nullopt);
+    return *local_;
+}
+
 Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value) {
     if (is_on_one_node()) return allgather(std::move(value));
-    if (local_) return local_->allgather(std::move(value));
+    if (local_) return node_by_itself().allgather(std::move(value));
     return allgather_of_node(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::gather_local(std::string value) {
     if (is_on_one_node()) return gather(std::move(value));
-    if (local_) return local_->gather(std::move(value));
+    if (local_) return node_by_itself().gather(std::move(value));
     DET_TRY_ASSIGN(auto values, allgather_of_node(std::move(value)));
     if (!is_local_chief()) values.clear();
     return values;
@@ -79,7 +84,7 @@ Result<std::vector<std::string>> DistributedContext::gather_local(std::string va
 
 Result<std::string> DistributedContext::broadcast_local(std::string value) {
     if (is_on_one_node()) return broadcast(std::move(value));
-    if (local_) return local_->broadcast(std::move(value), chief, Ok{});
+    if (local_) return node_by_itself().broadcast(std::move(value), chief, Ok{});
     DET_TRY_ASSIGN(auto values, allgather_of_node(is_local_chief() ? std::move(value) : std::string()));
     return std::move(values.front());
 }

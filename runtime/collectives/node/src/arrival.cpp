@@ -28,6 +28,11 @@ std::uint64_t stamp_of(Call const& call, bool is_refusal) {
     return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
 }
 
+std::string describe_refusal(Seat const& seat, Error const& refusal) {
+    if (!seat.voice->is_own()) return refusal.message;
+    return fmt::format("rank {}: {}", seat.voice->named({seat.rank}).value, refusal.message);
+}
+
 }  // namespace
 
 void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal,
@@ -71,8 +76,7 @@ void Arrival::state_ours(Seat& seat) {
     auto& statement = seat.segment.statement(seat.rank);
     statement.call = *call_;
     statement.is_refusal = *refusal_ ? 1 : 0;
-    auto const reason =
-        *refusal_ ? fmt::format("rank {}: {}", seat.rank, (*refusal_)->message) : std::string();
+    auto const reason = *refusal_ ? describe_refusal(seat, **refusal_) : std::string();
     statement.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
     std::copy_n(reason.data(), statement.reason_size, statement.reason);
     statement.sequence.store(call_->sequence + 1, std::memory_order_release);
@@ -91,7 +95,8 @@ Error Arrival::judge(Seat const& seat) const {
     auto const& first = seat.segment.statement(0).call;
     for (int rank = 1; rank < seat.ranks; ++rank) {
         auto const& other = seat.segment.statement(rank).call;
-        if (other != first) return fail(describe_difference(first, {0}, other, {rank}));
+        if (other != first)
+            return fail(describe_difference(first, seat.voice->named({0}), other, seat.voice->named({rank})));
     }
     return fail("ranks disagree on an operation that all describe in the same way");
 }

@@ -36,10 +36,11 @@ NodeGroup::NodeGroup(Seat seat, Options options)
     : RankGroup({seat.rank}, seat.ranks),
       options_(std::move(options)),
       seat_(std::move(seat)),
-      watch_(seat_.segment, seat_.rank, options_,
+      watch_(seat_.segment, seat_.rank, voice(), options_,
              options_.members == Members::processes ? watch_processes(seat_.segment) : watch_nothing()),
       cores_(cores_of(seat_.segment)) {
     seat_.plan = &plan_;
+    seat_.voice = &voice();
     constexpr int beats_per_limit = 10;
     if (options_.members == Members::processes) {
         heartbeat_.emplace(seat_.segment.member(seat_.rank).heartbeat,
@@ -82,7 +83,7 @@ bool NodeGroup::is_little(collectives::TensorCall const& call) const {
 Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
-    auto described = call_of(call);
+    auto described = voice().said_as(call_of(call));
     ++seat_.sequence;
     Payload payload{};
     if (is_tiny) {
@@ -113,7 +114,7 @@ Status NodeGroup::complete(Operation& operation) {
     for (auto moves = operation.moves(); !operation.advance(seat_);) {
         if (operation.moves() != moves) wait.begin_again();
         moves = operation.moves();
-        DET_TRY(wait.pause(operation.awaited(), operation.call()));
+        DET_TRY(wait.pause(operation.awaited(), operation.said()));
     }
     return operation.result();
 }
@@ -121,7 +122,7 @@ Status NodeGroup::complete(Operation& operation) {
 Status NodeGroup::barrier() {
     finish_started();
     ++seat_.sequence;
-    collectives::Call call{.kind = Kind::barrier};
+    auto call = voice().said_as({.kind = Kind::barrier});
     return meet(call, {});
 }
 
@@ -179,7 +180,7 @@ Status NodeGroup::go_on() {
             operation.begin(seat_);
             watch_.begin();
         }
-        if (!operation.advance(seat_)) return watch_.look(operation.awaited(), operation.call());
+        if (!operation.advance(seat_)) return watch_.look(operation.awaited(), operation.said());
         end_first(operation.result());
     }
     return Ok{};

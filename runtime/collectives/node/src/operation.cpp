@@ -4,10 +4,11 @@ namespace det::node_collectives {
 
 void Operation::begin(Seat& seat) {
     has_begun_ = true;
-    call_.sequence = ++seat.sequence - 1;
+    said_ = seat.voice->said_as(call_);
+    said_.sequence = ++seat.sequence - 1;
     Payload payload{};
     if (!refusal_) offer(seat, payload);
-    arrival_.post(seat, call_, refusal_, payload);
+    arrival_.post(seat, said_, refusal_, payload);
 }
 
 bool Operation::advance(Seat& seat) {

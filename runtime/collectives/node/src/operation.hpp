@@ -19,6 +19,8 @@ public:
     bool advance(Seat& seat);
 
     collectives::Call const& call() const { return call_; }
+    /// What it is to the ranks, once it has begun.
+    collectives::Call const& said() const { return said_; }
     /// Who has to come or to do something before it can go on.
     int awaited() const { return has_arrived_ ? exchange_.awaited() : arrival_.awaited(); }
     /// Changes whenever something was done.
@@ -39,6 +41,7 @@ protected:
 
 private:
     collectives::Call call_;
+    collectives::Call said_;
     std::optional<Error> refusal_;
     bool has_begun_ = false;
     bool has_arrived_ = false;

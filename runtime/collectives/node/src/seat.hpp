@@ -1,4 +1,5 @@
 #pragma once
+#include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
 
 #include "arena.hpp"
@@ -16,7 +17,8 @@ struct Seat {
     int ranks = 1;
     std::uint64_t sequence = 0;  // of the operation that is going on
     std::uint64_t rounds = 0;    // of exchanges, before this operation
-    Plan* plan = nullptr;        // of this operation; keeps its memory from one to the next
+    collectives::Voice const* voice = nullptr;
+    Plan* plan = nullptr;  // of this operation; keeps its memory from one to the next
 
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }

@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 
 constexpr auto look_interval = 500us;
 
-std::string who(Member const& member, int rank) {
-    return fmt::format("rank {} on node {} (process {})", rank, member.node, member.pid);
+std::string who(Member const& member, Rank rank) {
+    return fmt::format("rank {} on node {} (process {})", rank.value, member.node, member.pid);
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ Status Watch::look_closer(int awaited, collectives::Call const& call, Clock::tim
     }
     // It may have done its part just before.
     if (std::exchange(suspect_, awaited) != awaited) return Ok{};
-    return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(awaited), awaited), *reason,
-                                 describe_wait(awaited, call)),
+    return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(awaited), voice_.named({awaited})),
+                                 *reason, describe_wait(awaited, call)),
                      false);
 }
 
@@ -92,7 +92,8 @@ void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_po
 }
 
 std::string Watch::describe_wait(int awaited, collectives::Call const& call) const {
-    return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}", rank_, awaited,
+    return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}",
+                       voice_.named({rank_}).value, voice_.named({awaited}).value,
                        segment_.member(awaited).node, describe(call), call.sequence + 1);
 }
 

@@ -10,8 +10,9 @@ namespace det::node_collectives {
 /// wait for the lost one as well.
 class Watch {
 public:
-    Watch(Segment& segment, int rank, Options const& options, std::unique_ptr<Liveness> liveness)
-        : segment_(segment), rank_(rank), options_(options), liveness_(std::move(liveness)) {}
+    Watch(Segment& segment, int rank, collectives::Voice const& voice, Options const& options,
+          std::unique_ptr<Liveness> liveness)
+        : segment_(segment), rank_(rank), voice_(voice), options_(options), liveness_(std::move(liveness)) {}
 
     /// One wait begins.
     void begin();
@@ -37,6 +38,7 @@ private:
 
     Segment& segment_;
     int rank_;
+    collectives::Voice const& voice_;
     Options const& options_;
     std::unique_ptr<Liveness> liveness_;
 

@@ -117,6 +117,8 @@ private:
     Handle start(TensorCall const& call);
     bool is_alone_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
+    /// For what is not a part of an operation of all ranks.
+    RankGroup& node_by_itself();
     /// The values of this node's ranks, by way of all ranks.
     Result<std::vector<std::string>> allgather_of_node(std::string value);
 

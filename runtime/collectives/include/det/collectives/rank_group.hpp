@@ -22,6 +22,18 @@ struct TensorCall {
 /// What the call is for the agreement and for messages; without a sequence number.
 Call call_of(TensorCall const& call);
 
+/// How ranks are told apart, and operations, in what they compare and in messages. A group whose operations
+/// are parts of those of a larger one speaks for that one.
+struct Voice {
+    std::vector<Rank> names;     // how the larger one numbers these ranks; none: as they number themselves
+    std::optional<Call> spoken;  // what the larger one was asked for; none: their own operations
+
+    Rank named(Rank rank) const { return names.empty() ? rank : names[static_cast<std::size_t>(rank.value)]; }
+    Call said_as(Call const& call) const { return spoken.value_or(call); }
+    /// Who passes on the reason of others has it with their names.
+    bool is_own() const { return !spoken; }
+};
+
 /// What connects the ranks that do operations together: messages, or the memory of a node. It may rely on
 /// what DistributedContext has checked. `refused` is why this rank cannot take part as it was asked to: the
 /// others hear of it, and all get the same Error.
@@ -34,13 +46,9 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return size_; }
 
-    // Where what this group does is a part of what a larger one was asked for:
-
-    /// How that one numbers these ranks.
-    void name_ranks(std::vector<Rank> names) { names_ = std::move(names); }
-    /// What that one was asked for: ranks compare it in place of their operations from here on, and messages
-    /// are about it.
-    void speak_for(Call const& call) { spoken_ = call; }
+    void name_ranks(std::vector<Rank> names) { voice_.names = std::move(names); }
+    /// From here on; nothing: for itself.
+    void speak_for(std::optional<Call> const& call) { voice_.spoken = call; }
 
     virtual Status barrier() = 0;
     virtual Result<std::vector<std::string>> gather(std::string value) = 0;
@@ -57,17 +65,12 @@ public:
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
-    Rank named(Rank rank) const {
-        return names_.empty() ? rank : names_[static_cast<std::size_t>(rank.value)];
-    }
-    Call said_as(Call const& call) const { return spoken_.value_or(call); }
-    bool speaks_for_itself() const { return !spoken_; }
+    Voice const& voice() const { return voice_; }
 
 private:
     Rank rank_;
     int size_;
-    std::vector<Rank> names_;     // none: its own numbers
-    std::optional<Call> spoken_;  // none: its own operations
+    Voice voice_;
 };
 
 /// One rank, with nothing to say to anybody: on its node, say.
