@@ -25,7 +25,7 @@ void touch_all(std::byte* data, std::size_t size_bytes) {
 }  // namespace
 
 Result<HostMemory> HostMemory::allocate(std::size_t size_bytes) {
-    bool const is_large = size_bytes >= 4 * huge_page_bytes;
+    bool const is_large = size_bytes >= huge_page_bytes;
     auto const unit = is_large ? huge_page_bytes : page_bytes;
     auto const size = round_up(size_bytes == 0 ? 1 : size_bytes, unit);
     // A huge page begins at a multiple of its size: what is before and behind it is given back.

@@ -26,11 +26,12 @@ Status read_all(std::filesystem::path const& root, ReadPlan const& plan) {
     DET_TRY_ASSIGN(auto const shards, open_shards(root, plan));
     std::uint64_t block_size = 0;
     for (auto const& shard : shards) block_size = std::max(block_size, shard.block_size_bytes());
+    std::mutex turn;
     return each_in_parallel(
         reader_thread_count, plan.reads.size(), block_size,
         [&](std::size_t index, HostMemory const& memory) -> Status {
             auto const& read = plan.reads[index];
-            DET_TRY_ASSIGN(auto const bytes, shards[read.shard].read_block(read.block, memory));
+            DET_TRY_ASSIGN(auto const bytes, shards[read.shard].read_block(read.block, memory, turn));
             for (auto const& piece : read.pieces)
                 std::memcpy(piece.to, bytes.data() + piece.offset_bytes, piece.size_bytes);
             return Ok{};

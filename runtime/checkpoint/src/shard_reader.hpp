@@ -2,6 +2,8 @@
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <filesystem>
+#include <mutex>
+#include <span>
 
 #include "block_file.hpp"
 #include "host_memory.hpp"
@@ -17,7 +19,10 @@ public:
     std::size_t block_count() const { return expected_->block_crc32c.size(); }
     std::uint64_t block_size_bytes() const { return expected_->block_size_bytes; }
     /// The bytes of that block, in `memory`, which has room for block_size_bytes() in whole pages.
-    Result<std::span<std::byte const>> read_block(std::size_t block, HostMemory const& memory) const;
+    /// `turn` is held while the disk is asked: one read after the other is what most disks do best, and
+    /// other threads look at what they have read meanwhile.
+    Result<std::span<std::byte const>> read_block(std::size_t block, HostMemory const& memory,
+                                                  std::mutex& turn) const;
 
 private:
     ShardReader(BlockFile file, CheckpointFile const& expected)

@@ -92,4 +92,22 @@ Status SharedFsStore::remove(std::string const& uuid) {
     return remove_tree(path_of(uuid));
 }
 
+Status SharedFsStore::remove_files(std::string const& uuid, std::vector<std::string> const& paths) {
+    DET_TRY_ASSIGN(auto manifest, find(uuid));
+    auto const is_removed = [&](std::string const& path) {
+        return std::ranges::find(paths, path) != paths.end();
+    };
+    std::erase_if(manifest.files, [&](auto const& file) { return is_removed(file.path); });
+    std::erase_if(manifest.tensors, [&](auto const& tensor) {
+        return std::ranges::any_of(tensor.slices, is_removed, &StoredSlice::file);
+    });
+    auto const directory = path_of(uuid);
+    DET_TRY(write_file(directory / manifest_name, render_manifest(manifest), 0600, Durability::power_loss));
+    for (auto const& path : paths) {
+        if (::unlink((directory / path).c_str()) != 0 && errno != ENOENT)
+            return os_error(fmt::format("remove '{}'", (directory / path).string()), errno);
+    }
+    return Ok{};
+}
+
 }  // namespace det::checkpoint

@@ -82,6 +82,20 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
     return uuid;
 }
 
+Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
+    if (upload.metadata.is_object()) upload.metadata["steps_completed"] = steps_completed;
+    auto& distributed = session_.distributed;
+    CollectivePeers peers(distributed);
+    DET_TRY_ASSIGN(auto const uuid, peers.broadcast(distributed.is_chief() ? make_uuid() : ""));
+    DET_TRY_ASSIGN(auto const manifest,
+                   checkpoint::upload_sharded(peers, session_.store, upload,
+                                              {uuid, run_name(session_), steps_completed,
+                                               session_.clock.now(), distributed.size(), Json::object()},
+                                              [this] { return still_ours(session_); }));
+    if (manifest) DET_TRY(report(*manifest));
+    return uuid;
+}
+
 Status Checkpoint::report(CheckpointManifest const& manifest) {
     if (!session_.journal) return Ok{};
     return session_.journal->append(

@@ -121,6 +121,21 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_once) {
+    run_sessions([&](Session& session) -> Status {
+        auto const rank = std::to_string(session.distributed.rank().value);
+        checkpoint::Upload own{directory / ("own-" + rank)};
+        DET_TRY(make_directories(*own.directory));
+        DET_TRY(write_file(*own.directory / rank, rank));
+        Checkpoint checkpoint(session);
+        DET_TRY_ASSIGN(auto const uuid, checkpoint.upload(7, own));
+        DET_TRY_ASSIGN(auto const path, checkpoint.restore_path(uuid));
+        return expect(path_exists(path / "2"), "the last rank's file is there");
+    });
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::get<CheckpointCommitted>(records()[0]).steps_completed == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_all) {
     constexpr std::size_t own = 1000;
     run_sessions([&](Session& session) -> Status {

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
@@ -30,6 +31,11 @@ public:
     /// Chief only: `write` fills an empty directory; when it has returned Ok everything is synced and
     /// committed, and the UUID by which it is found again comes back. After an error there is no checkpoint.
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
+
+    /// Collective: one checkpoint of the files that ranks bring, each from a directory of its own. The same
+    /// file may come from several ranks; different ones of a name are refused. Metadata of all ranks is
+    /// merged.
+    Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
 
     using Outcomes = std::vector<checkpoint::Saver::Outcome>;
 
