@@ -47,8 +47,8 @@ std::vector<OnlyThere> const rules{
                      "runtime/slurm/src/libslurm_process.cpp"}},
     {"makes threads",
      R"(std::j?thread\b|pthread_create)",
-     {"runtime/transport/", "runtime/collectives/", "runtime/launch/wrap_rank/src/relay.cpp",
-      "submitter/pack/src/"}},
+     {"runtime/transport/", "runtime/collectives/", "runtime/checkpoint/src/",
+      "runtime/launch/wrap_rank/src/relay.cpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 

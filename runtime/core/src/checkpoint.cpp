@@ -3,8 +3,12 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <sched.h>
 
+#include "collective_peers.hpp"
+#include "past_checkpoints.hpp"
 #include "session.hpp"
 
 namespace det::core {
@@ -24,7 +28,43 @@ Status still_ours(Session const& session) {
     return Ok{};
 }
 
+std::string run_name(Session const& session) {
+    return session.in_experiment() ? session.info->cluster.allocation_id : "";
+}
+
+/// Cores that a rank has for a copy, up to what fills the memory bus of a node.
+int copy_threads(Session const& session) {
+    constexpr int enough = 4;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    return std::clamp(CPU_COUNT(&allowed) / session.distributed.local_size(), 1, enough);
+}
+
+checkpoint::SaverOptions saver_options(Session const& session) {
+    checkpoint::SaverOptions options;
+    options.copy_threads = copy_threads(session);
+    options.may_commit = [&session] { return still_ours(session); };
+    return options;
+}
+
 }  // namespace
+
+struct Checkpoint::Tensors {
+    explicit Tensors(Session& session)
+        : peers(session.distributed), saver(peers, session.store, saver_options(session)) {}
+
+    CollectivePeers peers;
+    checkpoint::Saver saver;
+};
+
+Checkpoint::Checkpoint(Session& session) : session_(session) {}
+Checkpoint::~Checkpoint() = default;
+
+Checkpoint::Tensors& Checkpoint::tensors() {
+    if (!tensors_) tensors_ = std::make_unique<Tensors>(session_);
+    return *tensors_;
+}
 
 Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write) {
@@ -32,19 +72,85 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
-    DET_TRY_ASSIGN(auto const directory, session_.store.begin(uuid));
+    DET_TRY_ASSIGN(auto const directory, session_.store.open(uuid));
     DET_TRY(write(directory));
-    auto const run = session_.in_experiment() ? session_.info->cluster.allocation_id : "";
     DET_TRY_ASSIGN(auto const manifest,
-                   session_.store.commit({uuid, run, steps_completed, session_.clock.now(),
+                   session_.store.commit({uuid, run_name(session_), steps_completed, session_.clock.now(),
                                           session_.distributed.size(), metadata},
                                          [this] { return still_ours(session_); }));
-    if (session_.journal) {
-        DET_TRY(session_.journal->append(CheckpointCommitted{manifest.time, uuid, steps_completed,
-                                                             resources_of(manifest), manifest.metadata},
-                                         Durability::power_loss));
-    }
+    DET_TRY(report(manifest));
     return uuid;
+}
+
+Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
+    if (upload.metadata.is_object()) upload.metadata["steps_completed"] = steps_completed;
+    auto& distributed = session_.distributed;
+    CollectivePeers peers(distributed);
+    DET_TRY_ASSIGN(auto const uuid, peers.broadcast(distributed.is_chief() ? make_uuid() : ""));
+    DET_TRY_ASSIGN(auto const manifest,
+                   checkpoint::upload_sharded(peers, session_.store, upload,
+                                              {uuid, run_name(session_), steps_completed,
+                                               session_.clock.now(), distributed.size(), Json::object()},
+                                              [this] { return still_ours(session_); }));
+    if (manifest) DET_TRY(report(*manifest));
+    return uuid;
+}
+
+Status Checkpoint::report(CheckpointManifest const& manifest) {
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(
+        CheckpointCommitted{manifest.time, manifest.uuid, manifest.steps_completed, resources_of(manifest),
+                            manifest.metadata},
+        Durability::power_loss);
+}
+
+Status Checkpoint::report(Outcomes const& outcomes) {
+    for (auto const& outcome : outcomes) {
+        if (outcome.manifest) DET_TRY(report(*outcome.manifest));
+    }
+    return Ok{};
+}
+
+Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().saver.prepare(state); }
+
+Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                  checkpoint::State const& state) {
+    if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
+    metadata["steps_completed"] = steps_completed;
+    DET_TRY_ASSIGN(auto begun, tensors().saver.save({run_name(session_), steps_completed,
+                                                     session_.clock.now(), std::move(metadata)},
+                                                    state));
+    DET_TRY(report(begun.ended));
+    return begun;
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::poll() {
+    if (!tensors_) return Outcomes();
+    DET_TRY_ASSIGN(auto ended, tensors().saver.poll());
+    DET_TRY(report(ended));
+    return ended;
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::finish() {
+    if (!tensors_) return Outcomes();
+    DET_TRY_ASSIGN(auto ended, tensors().saver.finish());
+    DET_TRY(report(ended));
+    return ended;
+}
+
+Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
+                                                           checkpoint::OnDamage on_damage) {
+    std::vector<std::string> newest_first;
+    if (session_.distributed.is_chief()) {
+        if (auto const newest = latest()) newest_first.push_back(*newest);
+        // Of what lies behind a journal that can't be read nothing is known; the newest is.
+        auto const past = session_.in_experiment() ? list_past_checkpoints(session_.info->run_path)
+                                                   : Result(std::vector<std::string>());
+        for (auto const& uuid : past.value_or(std::vector<std::string>())) {
+            if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
+        }
+    }
+    return checkpoint::load(tensors().peers, session_.store, std::move(newest_first), state, on_damage);
 }
 
 std::optional<std::string> Checkpoint::latest() const {

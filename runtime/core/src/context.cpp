@@ -71,8 +71,12 @@ nlohmann::json const& Context::hyperparameters() const {
 }
 
 Status Context::close() {
+    DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
     DET_TRY(parts_->session.distributed.barrier());
     parts_->is_closed = true;
+    for (auto const& save : ended) {
+        if (save.error) return *save.error;
+    }
     return Ok{};
 }
 

@@ -20,6 +20,8 @@ constexpr CommandEntry entries[] = {
     {"experiment", "fork", "a new experiment from one that is there", make_experiment_fork},
     {"experiment", "cancel", "end an experiment, its trials may save their work", make_experiment_cancel},
     {"experiment", "kill", "end an experiment at once", make_experiment_kill},
+    {"experiment", "delete", "remove an experiment that has ended", make_experiment_delete},
+    {"experiment", "gc", "remove the checkpoints that it does not keep", make_experiment_gc},
     {"experiment", "archive", "hide an experiment that has ended", make_experiment_archive},
     {"experiment", "unarchive", "show it again", make_experiment_unarchive},
     {"experiment", "set name", "give an experiment another name", make_experiment_set_name},
@@ -27,12 +29,20 @@ constexpr CommandEntry entries[] = {
     {"experiment", "set priority", "move a waiting experiment in the queue", make_experiment_set_priority},
     {"experiment", "set max-slots", "limit the slots that its trials have at once",
      make_experiment_set_max_slots},
+    {"experiment", "set gc-policy", "change how many checkpoints it keeps", make_experiment_set_gc_policy},
     {"experiment", "label add", "label an experiment", make_experiment_label_add},
     {"experiment", "label remove", "take a label away", make_experiment_label_remove},
     {"trial", "describe", "one trial: its hyperparameters and its runs", make_trial_describe},
+    {"trial", "download", "a copy of one of its checkpoints", make_trial_download},
     {"trial", "kill", "end one trial at once", make_trial_kill},
     {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
     {"trial", "metrics", "what a trial reported", make_trial_metrics},
+    {"checkpoint", "list", "the checkpoints of an experiment", make_experiment_list_checkpoints},
+    {"checkpoint", "describe", "what a checkpoint holds", make_checkpoint_describe},
+    {"checkpoint", "verify", "read it, and compare it with its checksums", make_checkpoint_verify},
+    {"checkpoint", "download", "a copy of a checkpoint", make_checkpoint_download},
+    {"checkpoint", "delete", "remove checkpoints", make_checkpoint_delete},
+    {"checkpoint", "rm", "remove files of checkpoints", make_checkpoint_rm},
     {"task", "list", "who has which nodes and slots now", make_task_list},
     {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
     {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
@@ -62,8 +72,8 @@ constexpr NameAlias other_names[] = {
 };
 
 constexpr GroupAlias aliases[] = {
-    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},
-    {"j", "job"},        {"tpl", "template"},   {"rp", "resource-pool"},
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},          {"j", "job"},
+    {"c", "checkpoint"}, {"tpl", "template"},   {"rp", "resource-pool"},
 };
 
 }  // namespace

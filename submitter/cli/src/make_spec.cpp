@@ -40,7 +40,10 @@ std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) 
 }
 
 std::string checkpoint_path(config::ExperimentConfig const& config) {
-    auto const* shared = std::get_if<config::SharedFsStorage>(&config.checkpoint_storage.location);
+    auto const& location = config.checkpoint_storage.location;
+    if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
+        return fs::path(directory->container_path).lexically_normal().string();
+    auto const* shared = std::get_if<config::SharedFsStorage>(&location);
     if (shared == nullptr) return "";  // refused by the plan
     fs::path path(shared->host_path);
     // An absolute storage_path lies below host_path already.

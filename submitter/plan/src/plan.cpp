@@ -19,12 +19,38 @@ using config::ExperimentConfig;
 constexpr char pool_path[] = "resources.resource_pool";
 constexpr std::int64_t lanes_limit = 256;  // steps that one supervisor looks after
 
+bool lies_below(std::string const& path, std::string const& directory) {
+    return (path + "/").starts_with(directory.ends_with('/') ? directory : directory + "/");
+}
+
+/// A directory has the same path inside and outside of a container: who looks at checkpoints is outside.
+Status check_directory(ExperimentConfig const& config, config::DirectoryStorage const& directory) {
+    for (auto const& mount : config.bind_mounts) {
+        bool const is_elsewhere = lies_below(directory.container_path, mount.container_path) &&
+                                  mount.host_path != mount.container_path;
+        if (!is_elsewhere) continue;
+        return at(
+            config, "checkpoint_storage.container_path",
+            Error{codes::not_supported,
+                  fmt::format(
+                      "'{}' is '{}' outside of the container: checkpoints are looked for under one name",
+                      mount.container_path, mount.host_path),
+                  fmt::format("use 'type: shared_fs' with 'host_path: {}'", mount.host_path)});
+    }
+    return Ok{};
+}
+
 Status check_storage(ExperimentConfig const& config) {
-    if (config.checkpoint_storage.type == "shared_fs") return Ok{};
+    auto const& storage = config.checkpoint_storage;
+    if (storage.type == "shared_fs") return Ok{};
+    if (auto const* directory = std::get_if<config::DirectoryStorage>(&storage.location))
+        return check_directory(config, *directory);
     return at(config, "checkpoint_storage.type",
               Error{codes::not_supported,
-                    fmt::format("checkpoint storage '{}' can't be used yet", config.checkpoint_storage.type),
-                    "use 'shared_fs'"});
+                    fmt::format("checkpoint storage '{}' is not built into this det-submit", storage.type),
+                    "use 'type: shared_fs' with a directory that all nodes see as 'host_path'; 'det-submit "
+                    "checkpoint "
+                    "download' copies what is to be kept elsewhere"});
 }
 
 /// The one that is named; else the default one, and for trials of 0 slots the one for those.

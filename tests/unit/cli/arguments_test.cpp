@@ -51,9 +51,10 @@ BOOST_AUTO_TEST_CASE(aliases_mean_their_groups) {
 BOOST_AUTO_TEST_CASE(the_nearest_command_is_named_else_all_of_them) {
     BOOST_TEST(refusal({"experimnt", "list"}).hint == "use 'det-submit experiment'");
     BOOST_TEST(refusal({"frobnicate"}).hint ==
-               "commands: config, dump, experiment, job, resource-pool, search, site, task, template, trial");
+               "commands: checkpoint, config, dump, experiment, job, resource-pool, search, site, task, "
+               "template, trial");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
-    BOOST_TEST(refusal({"trial", "frobnicate"}).hint == "it has: describe, kill, logs, metrics");
+    BOOST_TEST(refusal({"trial", "frobnicate"}).hint == "it has: describe, download, kill, logs, metrics");
     BOOST_TEST(refusal({"trial", "frobnicate"}).message == "there is no command 'trial frobnicate'");
 }
 

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_document_says_what_it_is) {
     for (auto const& [name, claim] : std::map<std::string, std::string>{{"spec.json", "spec/1"},
                                                                         {"event.json", "event/1"},
                                                                         {"desired", "desired/1"},
-                                                                        {"manifest", "manifest/1"}}) {
+                                                                        {"manifest", "manifest/2"}}) {
         BOOST_TEST(dump(golden_format(name)) == 0, name << ": " << err);
         auto const answer = Json::parse(out);
         BOOST_TEST(answer["det"] == claim);

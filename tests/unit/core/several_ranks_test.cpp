@@ -121,4 +121,45 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_once) {
+    run_sessions([&](Session& session) -> Status {
+        auto const rank = std::to_string(session.distributed.rank().value);
+        checkpoint::Upload own{directory / ("own-" + rank)};
+        DET_TRY(make_directories(*own.directory));
+        DET_TRY(write_file(*own.directory / rank, rank));
+        Checkpoint checkpoint(session);
+        DET_TRY_ASSIGN(auto const uuid, checkpoint.upload(7, own));
+        DET_TRY_ASSIGN(auto const path, checkpoint.restore_path(uuid));
+        return expect(path_exists(path / "2"), "the last rank's file is there");
+    });
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::get<CheckpointCommitted>(records()[0]).steps_completed == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_all) {
+    constexpr std::size_t own = 1000;
+    run_sessions([&](Session& session) -> Status {
+        auto const rank = static_cast<std::uint64_t>(session.distributed.rank().value);
+        std::vector<float> weights(own);
+        checkpoint::State const state{checkpoint::Tensor::slice("w", checkpoint::Dtype::f32, {ranks * own},
+                                                                {{rank * own}, {own}}, weights.data())};
+        Checkpoint checkpoint(session);
+        for (std::uint64_t step : {1, 2}) {
+            std::ranges::fill(weights, static_cast<float>(10 * step + rank));
+            DET_TRY(checkpoint.save(step, Json{{"note", "x"}}, state));
+        }
+        DET_TRY(checkpoint.finish());
+        std::ranges::fill(weights, -1.0F);
+        DET_TRY_ASSIGN(auto const loaded, checkpoint.load(state, checkpoint::OnDamage::take_older));
+        DET_TRY(expect(loaded && loaded->manifest.steps_completed == 2, "it is the newest"));
+        return expect(weights.front() == static_cast<float>(20 + rank) && weights.back() == weights.front(),
+                      "the values are this rank's");
+    });
+    BOOST_REQUIRE(records().size() == 2u);
+    auto const newest = std::get<CheckpointCommitted>(records()[1]);
+    BOOST_TEST(newest.steps_completed == 2u);
+    BOOST_TEST(newest.metadata == (Json{{"note", "x"}, {"steps_completed", 2}}));
+    BOOST_TEST(newest.resources.contains("rank-00002.safetensors"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,6 +21,19 @@ BOOST_AUTO_TEST_CASE(crc32c_goes_on_from_an_earlier_part_wherever_it_is_cut) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(crc32c_of_much_is_that_of_its_parts) {
+    std::string text(50'000, '\0');
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i * 31 >> 3);
+    std::uint32_t byte_by_byte = 0;
+    for (char const c : text) byte_by_byte = crc32c(std::string_view(&c, 1), byte_by_byte);
+    BOOST_TEST(crc32c(text) == byte_by_byte);
+    for (std::size_t const cut : {0, 1, 4095, 12'288, 30'001, 50'000}) {
+        auto const first = std::string_view(text).substr(0, cut), second = std::string_view(text).substr(cut);
+        BOOST_TEST(crc32c(second, crc32c(first)) == byte_by_byte);
+        BOOST_TEST(crc32c_combine(crc32c(first), crc32c(second), second.size()) == byte_by_byte);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(values_come_back_as_they_went_in) {
     std::string out;
     append_value(out, std::uint16_t{0xbeef});

@@ -1,3 +1,4 @@
+#include <det/foundation/files.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 #include <det/protocol/desired.hpp>
 #include <det/protocol/event.hpp>
@@ -45,6 +46,8 @@ CheckpointManifest example_manifest() {
     manifest.time = noon;
     manifest.world_size = 8;
     manifest.files = {{"metadata.json", 30, 0xdeadbeef}, {"weights/rank-0.bin", std::uint64_t{1} << 40, 1}};
+    manifest.files.push_back({"rank-00000.safetensors", 10'000, 2, 4096, {3, 4, 0xffffffff}, manifest.uuid});
+    manifest.tensors = {{"w", "F32", {4, 8}, {{"rank-00000.safetensors", 4096, {2, 0}, {2, 8}}}}};
     manifest.directories = {"weights"};
     manifest.metadata = Json{{"steps_completed", 1000}};
     return manifest;
@@ -65,6 +68,9 @@ BOOST_AUTO_TEST_CASE(the_files_on_disk_keep_their_form) {
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST((must(parse_spec(render_spec(example_spec()))) == example_spec()));
     BOOST_TEST((must(parse_manifest(render_manifest(example_manifest()))) == example_manifest()));
+    auto const old = must(parse_manifest(must(read_file(DET_GOLDEN_DIR "/formats/manifest-1"))));
+    BOOST_TEST(old.files.size() == 2u);
+    BOOST_TEST(old.tensors.empty());
     auto const event = must(parse_event(render_event({"renamed", noon, "a@b", Json{{"name", "x"}}})));
     BOOST_TEST(event.kind == "renamed");
     BOOST_TEST((event.time == noon));
@@ -102,6 +108,12 @@ BOOST_AUTO_TEST_CASE(newer_versions_and_other_kinds_are_refused_by_name) {
     BOOST_TEST(error.message.find("spec/2") != std::string::npos);
     BOOST_TEST((must_fail(parse_spec(render_desired(Desired::run))).code == codes::damaged));
     BOOST_TEST((must_fail(parse_manifest("{}")).code == codes::damaged));
+    auto blocks = example_manifest();
+    blocks.files.back().block_crc32c.pop_back();
+    BOOST_TEST((must_fail(parse_manifest(render_manifest(blocks))).code == codes::damaged));
+    auto flat = example_manifest();
+    flat.tensors[0].slices[0].begin = {2};
+    BOOST_TEST((must_fail(parse_manifest(render_manifest(flat))).code == codes::damaged));
 }
 
 BOOST_AUTO_TEST_CASE(a_document_with_a_hole_is_damaged_not_a_crash) {

@@ -68,14 +68,14 @@ Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     DET_TRY_ASSIGN(auto const numbers, list_numbers(root_.experiments()));
     std::vector<ExperimentId> ids;
     for (auto const number : numbers) {
-        if (number != 0) ids.push_back({number});
+        if (number != 0 && !path_exists(ExperimentLayout(root_, {number}).deleted())) ids.push_back({number});
     }
     return ids;
 }
 
 Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     ExperimentLayout const layout(root_, id);
-    if (!path_exists(layout.path())) {
+    if (!path_exists(layout.path()) || path_exists(layout.deleted())) {
         return Error{codes::no_such_experiment,
                      fmt::format("there is no experiment {} in '{}'", id.value, root_.path().string()),
                      "see 'det-submit experiment list'"};

@@ -1,41 +1,28 @@
 #pragma once
-#include <det/foundation/result.hpp>
-#include <det/protocol/checkpoint_manifest.hpp>
-
-#include <filesystem>
-#include <functional>
-#include <string>
+#include <det/checkpoint/store.hpp>
 
 namespace det::checkpoint {
 
-/// Checkpoints as directories of a shared file system: <root>/<uuid>/. A directory becomes a checkpoint when
-/// its manifest is there, which vouches for every file; until then readers take it for absent.
-class SharedFsStore {
+/// Checkpoints as directories of a file system that all nodes see: <root>/<uuid>/.
+class SharedFsStore final : public Store {
 public:
     explicit SharedFsStore(std::filesystem::path root) : root_(std::move(root)) {}
 
-    /// An empty directory to write shards into. It is nothing yet.
+    Result<std::filesystem::path> open(std::string const& uuid) override;
+    Status put(std::string const& uuid, std::vector<std::string> const& paths) override;
+    Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override;
+    Result<CheckpointManifest> find(std::string const& uuid) const override;
+    Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
+                                        Selector const& selector) const override;
+    Result<std::vector<std::string>> list() const override;
+    Status remove(std::string const& uuid) override;
+
+    /// An empty directory to write files into. It is nothing yet.
     Result<std::filesystem::path> begin(std::string const& uuid);
 
-    /// What the manifest says besides its files.
-    struct Description {
-        std::string uuid;
-        std::string run;
-        std::uint64_t steps_completed = 0;
-        UtcTime time;
-        int world_size = 1;
-        Json metadata = Json::object();
-    };
-    /// Writes metadata.json, reads every file once for its checksum, syncs all, and only then, if
-    /// `may_commit` still says Ok, gives the manifest its name. Links and special files are refused. After an
-    /// error there is no checkpoint.
-    Result<CheckpointManifest> commit(Description const& description,
-                                      std::function<Status()> const& may_commit);
-
-    /// The manifest; no_such_checkpoint where none was committed. Files are not read.
-    Result<CheckpointManifest> find(std::string const& uuid) const;
-    /// Reads every file against the manifest: checkpoint_damaged names the first that is not as it was.
-    Result<CheckpointManifest> verify(std::string const& uuid) const;
+    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest goes first: what it
+    /// names is there at any moment.
+    Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
 
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }
 

@@ -1,13 +1,18 @@
 #pragma once
+#include <det/checkpoint/load.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace det::core {
 
@@ -16,13 +21,41 @@ struct Session;
 /// Saved state of the trial.
 class Checkpoint {
 public:
-    explicit Checkpoint(Session& session) : session_(session) {}
+    explicit Checkpoint(Session& session);
+    ~Checkpoint();
+    Checkpoint(Checkpoint const&) = delete;
+    Checkpoint& operator=(Checkpoint const&) = delete;
 
     using Write = std::function<Status(std::filesystem::path const& directory)>;
 
     /// Chief only: `write` fills an empty directory; when it has returned Ok everything is synced and
     /// committed, and the UUID by which it is found again comes back. After an error there is no checkpoint.
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
+
+    /// Collective: one checkpoint of the files that ranks bring, each from a directory of its own. The same
+    /// file may come from several ranks; different ones of a name are refused. Metadata of all ranks is
+    /// merged.
+    Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
+
+    using Outcomes = std::vector<checkpoint::Saver::Outcome>;
+
+    // Tensors, saved by all ranks together while training goes on. Collective: all ranks make the same calls.
+
+    /// Returns when the state has been copied and may change again. It becomes a checkpoint later: `ended` of
+    /// this and later calls says of which.
+    Result<checkpoint::Saver::Begun> save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                          checkpoint::State const& state);
+    /// Makes memory ready for saves of such a state: otherwise the first ones take longer than those that
+    /// follow.
+    Status prepare(checkpoint::State const& state);
+    /// Commits what all ranks have written by now. Waits for no disk: for every step.
+    Result<Outcomes> poll();
+    /// Waits until every save has ended: before the program does, or after should_preempt().
+    Result<Outcomes> finish();
+    /// Fills each rank's parts of the state from the newest checkpoint of this trial, however many ranks have
+    /// saved it; nothing at its first start.
+    Result<std::optional<checkpoint::Loaded>> load(
+        checkpoint::State const& state, checkpoint::OnDamage on_damage = checkpoint::OnDamage::fail);
 
     /// The newest checkpoint of this trial, from which it is to go on; nothing at its first start.
     std::optional<std::string> latest() const;
@@ -31,7 +64,13 @@ public:
     Result<CheckpointManifest> manifest(std::string const& uuid) const;
 
 private:
+    struct Tensors;
+    Tensors& tensors();
+    Status report(CheckpointManifest const& manifest);
+    Status report(Outcomes const& outcomes);
+
     Session& session_;
+    std::unique_ptr<Tensors> tensors_;  // once they are saved or loaded
 };
 
 }  // namespace det::core

@@ -43,7 +43,8 @@ public:
     /// The trial's hyperparameters; an empty object outside of an experiment.
     nlohmann::json const& hyperparameters() const;
 
-    /// Collective, the last call: nobody ends before everybody's work is done. A context that is destroyed
+    /// Collective, the last call: saves that are under way end first, and nobody ends before everybody's work
+    /// is done. A context that is destroyed
     /// without it leaves its peers without a word: a rank that fails alone ends, and the launcher ends the
     /// others.
     Status close();

@@ -28,6 +28,8 @@ T read_value(std::string_view bytes, std::size_t offset) {
 /// CRC-32C (Castagnoli). To go on from an earlier part, pass what it returned.
 std::uint32_t crc32c(std::span<std::byte const> bytes, std::uint32_t so_far = 0);
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t so_far = 0);
+/// The checksum of two parts in a row, from each part's own.
+std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second, std::uint64_t second_size_bytes);
 
 /// Eight lower-case hexadecimal digits.
 std::string format_hex32(std::uint32_t value);

@@ -15,7 +15,31 @@ struct CheckpointFile {
     std::string path;
     std::uint64_t size_bytes = 0;
     std::uint32_t crc32c = 0;
+    /// Of shards: each block's own checksum, so that a part can be verified without the rest. The last block
+    /// may be shorter.
+    std::uint64_t block_size_bytes = 0;  // 0: there are none
+    std::vector<std::uint32_t> block_crc32c = {};
+    std::string shared_with =
+        {};  // the checkpoint that wrote the bytes first, where they were not written again
     friend bool operator==(CheckpointFile const&, CheckpointFile const&) = default;
+};
+
+/// A part of a tensor as one file has it: dense, row by row.
+struct StoredSlice {
+    std::string file;
+    std::uint64_t offset_bytes = 0;  // in the file
+    std::vector<std::uint64_t> begin;
+    std::vector<std::uint64_t> shape;
+    friend bool operator==(StoredSlice const&, StoredSlice const&) = default;
+};
+
+/// A tensor that ranks have saved together. Its slices cover it once.
+struct StoredTensor {
+    std::string name;
+    std::string dtype;  // as safetensors writes it: "F32"
+    std::vector<std::uint64_t> shape;
+    std::vector<StoredSlice> slices;
+    friend bool operator==(StoredTensor const&, StoredTensor const&) = default;
 };
 
 /// What makes a directory of shards a checkpoint: it is written last, by rename, and vouches for each file.
@@ -25,9 +49,10 @@ struct CheckpointManifest {
     std::uint64_t steps_completed = 0;
     UtcTime time;
     int world_size = 1;
-    std::vector<CheckpointFile> files;     // sorted by path
-    std::vector<std::string> directories;  // empty ones included; sorted
-    Json metadata = Json::object();        // the user's, with steps_completed
+    std::vector<CheckpointFile> files;       // sorted by path
+    std::vector<std::string> directories;    // empty ones included; sorted
+    Json metadata = Json::object();          // the user's, with steps_completed
+    std::vector<StoredTensor> tensors = {};  // sorted by name
     friend bool operator==(CheckpointManifest const&, CheckpointManifest const&) = default;
 };
 

@@ -20,7 +20,7 @@ namespace documents {
 inline constexpr DocumentKind spec{"spec", 1};
 inline constexpr DocumentKind event{"event", 1};
 inline constexpr DocumentKind desired{"desired", 1};
-inline constexpr DocumentKind manifest{"manifest", 1};
+inline constexpr DocumentKind manifest{"manifest", 2};
 }  // namespace documents
 
 /// {"det": "spec/1", "crc32c": "89abcdef", "body": ...}: the checksum is over the body as rendered without

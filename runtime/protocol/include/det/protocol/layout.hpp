@@ -89,6 +89,8 @@ public:
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     std::filesystem::path events() const { return experiment_ / "events"; }
     std::filesystem::path desired() const { return experiment_ / "desired"; }
+    /// There once the experiment was deleted; only its number is left.
+    std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }
     TrialLayout trial(std::uint32_t index) const { return TrialLayout(trials() / std::to_string(index)); }
 

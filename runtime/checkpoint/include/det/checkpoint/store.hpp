@@ -1,0 +1,57 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/checkpoint_manifest.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace det::checkpoint {
+
+/// Asked right before a manifest gets its name: whether this is still the one who may commit.
+using MayCommit = std::function<Status()>;
+/// Which files are wanted, by their path in the checkpoint.
+using Selector = std::function<bool(std::string const& path)>;
+
+/// Where checkpoints are kept. A checkpoint is there when its manifest is, which vouches for every file;
+/// until then readers take it for absent. Ranks of a run write files side by side, one of them commits.
+class Store {
+public:
+    virtual ~Store() = default;
+
+    /// The directory on this node into which files of a checkpoint are written; made where it is absent.
+    virtual Result<std::filesystem::path> open(std::string const& uuid) = 0;
+    /// Files that were written there, and synced, are in the store now.
+    virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
+    /// Last, when all files were put: the manifest gets its name, if `may_commit` still says Ok. After an
+    /// error there is no checkpoint.
+    virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
+    /// The manifest; no_such_checkpoint where none was committed. Files are not read.
+    virtual Result<CheckpointManifest> find(std::string const& uuid) const = 0;
+    /// A directory where the selected files of a committed checkpoint can be read.
+    virtual Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
+                                                Selector const& selector) const = 0;
+    /// Of everything that is or was to become a checkpoint.
+    virtual Result<std::vector<std::string>> list() const = 0;
+    /// The manifest first, so that no moment has half a checkpoint; then all else. Absent is fine.
+    virtual Status remove(std::string const& uuid) = 0;
+
+    /// What the manifest says besides its files.
+    struct Description {
+        std::string uuid;
+        std::string run;
+        std::uint64_t steps_completed = 0;
+        UtcTime time;
+        int world_size = 1;
+        Json metadata = Json::object();
+    };
+    /// What one rank has written into the directory that open() gave: metadata.json is added, every file is
+    /// read once for its checksum, synced, put, and published. Links and special files are refused.
+    Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
+
+    /// Reads every file against the manifest: checkpoint_damaged names the first that is not as it was.
+    Result<CheckpointManifest> verify(std::string const& uuid) const;
+};
+
+}  // namespace det::checkpoint

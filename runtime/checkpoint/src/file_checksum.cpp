@@ -1,0 +1,44 @@
+#include "file_checksum.hpp"
+
+#include <det/foundation/bytes.hpp>
+
+#include <fmt/format.h>
+
+#include "host_memory.hpp"
+#include "shard_reader.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+constexpr std::size_t read_size_bytes = std::size_t{4} << 20;
+
+Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(why)}; }
+
+}  // namespace
+
+Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative) {
+    DET_TRY_ASSIGN(auto const file, BlockFile::open(root / relative));
+    DET_TRY_ASSIGN(auto const memory, HostMemory::allocate(read_size_bytes));
+    CheckpointFile sum{relative, 0, 0};
+    for (;;) {
+        DET_TRY_ASSIGN(auto const count, file.read(memory.data(), read_size_bytes, sum.size_bytes));
+        sum.crc32c = crc32c(std::span<std::byte const>(memory.data(), count), sum.crc32c);
+        sum.size_bytes += count;
+        if (count < read_size_bytes) return sum;
+    }
+}
+
+Status check_file(std::filesystem::path const& root, CheckpointFile const& expected) {
+    if (expected.block_size_bytes != 0) return check_shard(root, expected);
+    auto const actual = sum_file(root, expected.path);
+    if (!actual) return differs(actual.error().message);
+    if (actual->size_bytes != expected.size_bytes) {
+        return differs(fmt::format("'{}' has {} bytes in place of {}", expected.path, actual->size_bytes,
+                                   expected.size_bytes));
+    }
+    if (actual->crc32c != expected.crc32c)
+        return differs(fmt::format("the checksum of '{}' does not match", expected.path));
+    return Ok{};
+}
+
+}  // namespace det::checkpoint

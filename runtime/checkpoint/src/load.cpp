@@ -1,0 +1,99 @@
+#include <det/checkpoint/load.hpp>
+
+#include <cstring>
+#include <fmt/format.h>
+
+#include "damage.hpp"
+#include "each_in_parallel.hpp"
+#include "error_message.hpp"
+#include "read_plan.hpp"
+#include "shard_reader.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+/// Of the shards that a plan reads.
+Result<std::vector<ShardReader>> open_shards(std::filesystem::path const& root, ReadPlan const& plan) {
+    std::vector<ShardReader> shards;
+    for (auto const* file : plan.shards) {
+        DET_TRY_ASSIGN(auto shard, ShardReader::open(root, *file));
+        shards.push_back(std::move(shard));
+    }
+    return shards;
+}
+
+Status read_all(std::filesystem::path const& root, ReadPlan const& plan) {
+    DET_TRY_ASSIGN(auto const shards, open_shards(root, plan));
+    std::uint64_t block_size = 0;
+    for (auto const& shard : shards) block_size = std::max(block_size, shard.block_size_bytes());
+    std::mutex turn;
+    return each_in_parallel(
+        reader_thread_count, plan.reads.size(), block_size,
+        [&](std::size_t index, HostMemory const& memory) -> Status {
+            auto const& read = plan.reads[index];
+            DET_TRY_ASSIGN(auto const bytes, shards[read.shard].read_block(read.block, memory, turn));
+            for (auto const& piece : read.pieces)
+                std::memcpy(piece.to, bytes.data() + piece.offset_bytes, piece.size_bytes);
+            return Ok{};
+        });
+}
+
+/// What this rank needs of it.
+Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state) {
+    DET_TRY(check_state(state));
+    DET_TRY_ASSIGN(auto manifest, store.find(uuid));
+    DET_TRY_ASSIGN(auto const plan, plan_reads(manifest, state));
+    auto const is_needed = [&](std::string const& path) {
+        return std::ranges::find(plan.shards, path, &CheckpointFile::path) != plan.shards.end();
+    };
+    DET_TRY_ASSIGN(auto const root, store.fetch(manifest, is_needed));
+    auto const read = read_all(root, plan);
+    if (!read && read.error().code == codes::checkpoint_damaged) return damaged(uuid, read.error().message);
+    if (!read) return read.error();
+    return manifest;
+}
+
+/// The same on all ranks: Ok, or the error of the lowest that has one.
+Status agree(Peers& peers, Status const& own) {
+    DET_TRY_ASSIGN(auto const all, peers.allgather(own ? "" : render_error(own.error())));
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].empty()) continue;
+        auto error = parse_error(all[rank]);
+        return peers.size() == 1 ? error : std::move(error).noting(fmt::format("rank {} says so", rank));
+    }
+    return Ok{};
+}
+
+bool may_pass_over(Error const& error) {
+    return error.code == codes::checkpoint_damaged || error.code == codes::no_such_checkpoint;
+}
+
+std::string render_list(std::vector<std::string> const& list) { return to_line(Json(list)); }
+
+Result<std::vector<std::string>> share_list(Peers& peers, std::vector<std::string> const& list) {
+    DET_TRY_ASSIGN(auto const text, peers.broadcast(render_list(list)));
+    return decode_json("a list of checkpoints",
+                       [&] { return Json::parse(text).get<std::vector<std::string>>(); });
+}
+
+}  // namespace
+
+Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
+                                   State const& state, OnDamage on_damage) {
+    DET_TRY_ASSIGN(auto const candidates, share_list(peers, newest_first));
+    Loaded loaded;
+    for (auto const& uuid : candidates) {
+        auto manifest = load_own(store, uuid, state);
+        auto agreed = agree(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
+        if (agreed) {
+            loaded.manifest = *std::move(manifest);
+            return std::optional(std::move(loaded));
+        }
+        if (on_damage == OnDamage::fail || !may_pass_over(agreed.error())) return agreed.error();
+        loaded.passed_over.push_back(std::move(agreed).error());
+    }
+    if (candidates.empty()) return std::optional<Loaded>();
+    return loaded.passed_over.front();
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,14 @@
+#include "metadata_file.hpp"
+
+#include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
+
+namespace det::checkpoint {
+
+Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Json const& metadata) {
+    auto const text = metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    DET_TRY(write_file(directory / metadata_name, text, 0600, Durability::power_loss));
+    return CheckpointFile{std::string(metadata_name), text.size(), crc32c(text)};
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,12 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/checkpoint_manifest.hpp>
+
+#include <filesystem>
+
+namespace det::checkpoint {
+
+/// metadata.json, as Determined writes it beside the user's files; synced.
+Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Json const& metadata);
+
+}  // namespace det::checkpoint

@@ -1,0 +1,307 @@
+#include <det/checkpoint/saver.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <fmt/format.h>
+#include <future>
+#include <limits>
+
+#include "error_message.hpp"
+#include "metadata_file.hpp"
+#include "save_agreement.hpp"
+#include "shard_write.hpp"
+#include "snapshot.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+std::chrono::microseconds since(SteadyClock::time_point begin) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
+}
+
+/// What a rank tells the chief of the file that it has written: [FILE], [] where it had none to write, or an
+/// error.
+std::string render_written(Result<std::optional<CheckpointFile>> const& written) {
+    if (!written) return render_error(written.error());
+    CheckpointManifest carrier;
+    if (*written) carrier.files.push_back(**written);
+    return render_manifest(carrier);
+}
+
+Result<std::vector<CheckpointFile>> parse_written(std::string const& text) {
+    auto carrier = parse_manifest(text);
+    if (!carrier) return parse_error(text);
+    return std::move(carrier->files);
+}
+
+/// Files of all ranks, or the error of the lowest that has one.
+Result<std::vector<CheckpointFile>> collect_written(std::vector<std::string> const& texts) {
+    std::vector<CheckpointFile> files;
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        auto of_rank = parse_written(texts[rank]);
+        if (!of_rank) return std::move(of_rank).error().noting(fmt::format("rank {} says so", rank));
+        std::ranges::move(*of_rank, std::back_inserter(files));
+    }
+    return files;
+}
+
+/// Nothing stays of a checkpoint that could not be made: a full disk must not fill up with remains.
+Error clean_up_after(Error error, Store& store, std::string const& uuid) {
+    auto const removed = store.remove(uuid);
+    return removed ? error
+                   : std::move(error).noting("its remains could not be removed: " + removed.error().message);
+}
+
+/// Gives a checkpoint its manifest, or leaves nothing of it behind.
+Result<CheckpointManifest> commit(Store& store, CheckpointManifest manifest, MayCommit const& may_commit) {
+    auto const published = [&]() -> Status {
+        DET_TRY_ASSIGN(auto const directory, store.open(manifest.uuid));
+        DET_TRY_ASSIGN(auto metadata, write_metadata(directory, manifest.metadata));
+        DET_TRY(store.put(manifest.uuid, {metadata.path}));
+        manifest.files.push_back(std::move(metadata));
+        std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
+        return store.publish(manifest, may_commit);
+    }();
+    if (published) return manifest;
+    return clean_up_after(published.error(), store, manifest.uuid);
+}
+
+bool is_ready(std::future<Result<CheckpointManifest>> const& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+}  // namespace
+
+class Saver::Engine {
+public:
+    Engine(Peers& peers, Store& store, SaverOptions options)
+        : peers_(peers),
+          store_(store),
+          options_(std::move(options)),
+          agreement_(peers),
+          memory_(options_.in_flight_max),
+          workers_(options_.writer_threads) {}
+    ~Engine() {
+        for (auto& save : in_flight_) {
+            if (save.write) save.write->give_up();
+        }
+    }
+    Engine(Engine const&) = delete;
+    Engine& operator=(Engine const&) = delete;
+
+    Status prepare(State const& state) {
+        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(0, state));
+        Status all = Ok{};
+        for (auto& memory : memory_) {
+            if (all) all = make_room(memory, *agreed.plan);
+        }
+        return agree_on(all);
+    }
+
+    Result<Begun> save(About const& about, State const& state) {
+        DET_TRY_ASSIGN(auto ended, poll());
+        Begun begun;
+        auto const begin = SteadyClock::now();
+        while (in_flight_.size() == options_.in_flight_max) {
+            DET_TRY_ASSIGN(auto outcome, end_oldest());
+            ended.push_back(std::move(outcome));
+            begun.waited = since(begin);
+        }
+        begun.ended = std::move(ended);
+        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(about.steps_completed, state));
+        begun.uuid = agreed.uuid;
+        auto& save = in_flight_.emplace_back(Save{agreed.uuid, about, agreed.plan, nullptr, {}, {}});
+        auto& memory = memory_[begun_count_++ % memory_.size()];
+        auto const copy_begin = SteadyClock::now();
+        begin_writing(save, state, memory);
+        begun.copied = since(copy_begin);
+        return begun;
+    }
+
+    Result<std::vector<Outcome>> poll() {
+        std::vector<Outcome> ended;
+        if (in_flight_.empty()) return ended;
+        std::int64_t counts[] = {count_written(), peers_.is_chief() ? count_committed() : everything};
+        DET_TRY(peers_.minimum(counts));
+        auto const [written, committed] = counts;
+        while (gathered_count_ < written)
+            DET_TRY(hand_in(in_flight_[static_cast<std::size_t>(gathered_count_ - ended_count_)]));
+        while (ended_count_ < committed && ended_count_ < gathered_count_) {
+            DET_TRY_ASSIGN(auto outcome, tell_outcome());
+            ended.push_back(std::move(outcome));
+        }
+        return ended;
+    }
+
+    Result<std::vector<Outcome>> finish() {
+        std::vector<Outcome> ended;
+        while (!in_flight_.empty()) {
+            DET_TRY_ASSIGN(auto outcome, end_oldest());
+            ended.push_back(std::move(outcome));
+        }
+        return ended;
+    }
+
+    std::size_t in_flight() const { return in_flight_.size(); }
+
+private:
+    static constexpr auto everything = std::numeric_limits<std::int64_t>::max();
+
+    struct Save {
+        std::string uuid;
+        About about;
+        std::shared_ptr<WritePlan const> plan;
+        std::shared_ptr<ShardWrite> write;                 // null: nothing to write, or it could not begin
+        std::optional<Error> error;                        // why it could not begin
+        std::future<Result<CheckpointManifest>> manifest;  // the chief's, once it was handed in
+    };
+
+    ShardPlan const& own_shard(WritePlan const& plan) const {
+        return plan.shards[static_cast<std::size_t>(peers_.rank())];
+    }
+
+    Status make_room(HostMemory& memory, WritePlan const& plan) const {
+        auto const size = own_shard(plan).size_bytes;
+        if (memory.size_bytes() >= size) return Ok{};
+        memory = HostMemory();  // first: there may be no room for both
+        DET_TRY_ASSIGN(memory, HostMemory::allocate(size));
+        return Ok{};
+    }
+
+    /// An error of one rank is an error of all.
+    Status agree_on(Status const& own) {
+        DET_TRY_ASSIGN(auto const all, peers_.allgather(own ? "" : render_error(own.error())));
+        for (auto const& text : all) {
+            if (!text.empty()) return parse_error(text);
+        }
+        return Ok{};
+    }
+
+    /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
+    void begin_writing(Save& save, State const& state, HostMemory& memory) {
+        auto const& shard = own_shard(*save.plan);
+        if (shard.holdings.empty()) return;
+        if (auto room = make_room(memory, *save.plan); !room) {
+            save.error = std::move(room).error();
+            return;
+        }
+        take_snapshot(shard, state, options_.copy_threads, memory);
+        save.write = std::make_shared<ShardWrite>(
+            [this, uuid = save.uuid] { return store_.open(uuid); },
+            [this, uuid = save.uuid, file = shard.file] { return store_.put(uuid, {file}); }, shard.file,
+            memory.data(), shard.size_bytes, options_.block_size_bytes);
+        save.write->start(workers_);
+    }
+
+    static bool is_written(Save const& save) { return !save.write || save.write->is_done(); }
+
+    /// How many saves, counted from the first, this rank has written.
+    std::int64_t count_written() const {
+        auto const first = std::ranges::find_if_not(in_flight_, is_written);
+        return ended_count_ + (first - in_flight_.begin());
+    }
+
+    std::int64_t count_committed() const {
+        auto const is_committed = [](Save const& save) {
+            return save.manifest.valid() && is_ready(save.manifest);
+        };
+        auto const first = std::ranges::find_if_not(in_flight_, is_committed);
+        return ended_count_ + (first - in_flight_.begin());
+    }
+
+    static Result<std::optional<CheckpointFile>> written_by(Save const& save) {
+        if (save.error) return *save.error;
+        if (!save.write) return std::optional<CheckpointFile>();
+        DET_TRY_ASSIGN(auto file, save.write->result());
+        return std::optional(std::move(file));
+    }
+
+    /// All have written it: the chief gets their checksums, and lets its threads commit.
+    Status hand_in(Save& save) {
+        DET_TRY_ASSIGN(auto const texts, peers_.gather(render_written(written_by(save))));
+        ++gathered_count_;
+        if (!peers_.is_chief()) return Ok{};
+        std::promise<Result<CheckpointManifest>> promise;
+        save.manifest = promise.get_future();
+        auto files = collect_written(texts);
+        if (!files) {
+            promise.set_value(clean_up_after(std::move(files).error(), store_, save.uuid));
+            return Ok{};
+        }
+        CheckpointManifest manifest{save.uuid,
+                                    save.about.run,
+                                    save.about.steps_completed,
+                                    save.about.time,
+                                    peers_.size(),
+                                    *std::move(files),
+                                    {},
+                                    save.about.metadata,
+                                    save.plan->tensors};
+        workers_.hand([this, manifest = std::move(manifest),
+                       promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
+            promise->set_value(commit(store_, std::move(manifest), options_.may_commit));
+        });
+        return Ok{};
+    }
+
+    /// The chief knows how the oldest save ended, and tells the others.
+    Result<Outcome> tell_outcome() {
+        auto& save = in_flight_.front();
+        Outcome outcome{save.uuid, save.about.steps_completed, {}, {}};
+        std::string text;
+        if (peers_.is_chief()) {
+            auto manifest = save.manifest.get();
+            if (manifest)
+                outcome.manifest = *std::move(manifest);
+            else
+                text = render_error(manifest.error());
+        }
+        DET_TRY_ASSIGN(auto const told, peers_.broadcast(std::move(text)));
+        if (!told.empty()) outcome.error = parse_error(told);
+        in_flight_.pop_front();
+        ++ended_count_;
+        return outcome;
+    }
+
+    Result<Outcome> end_oldest() {
+        auto& save = in_flight_.front();
+        if (save.write) DET_TRY(save.write->wait(options_.write_limit));
+        if (gathered_count_ == ended_count_) DET_TRY(hand_in(save));
+        if (save.manifest.valid() &&
+            save.manifest.wait_for(options_.write_limit) != std::future_status::ready) {
+            return Error{codes::timed_out, fmt::format("checkpoint {} was not committed within {} s",
+                                                       save.uuid, options_.write_limit.count() / 1000)};
+        }
+        return tell_outcome();
+    }
+
+    Peers& peers_;
+    Store& store_;
+    SaverOptions const options_;
+    SaveAgreement agreement_;
+    std::vector<HostMemory> memory_;
+    std::deque<Save> in_flight_;  // the oldest first
+    // Of all saves since the beginning:
+    std::size_t begun_count_ = 0;
+    std::int64_t gathered_count_ = 0;
+    std::int64_t ended_count_ = 0;
+    Workers workers_;  // last: its threads use the others
+};
+
+Saver::Saver(Peers& peers, Store& store, SaverOptions options)
+    : engine_(std::make_unique<Engine>(peers, store, std::move(options))) {}
+Saver::Saver(Saver&&) noexcept = default;
+Saver& Saver::operator=(Saver&&) noexcept = default;
+Saver::~Saver() = default;
+
+Status Saver::prepare(State const& state) { return engine_->prepare(state); }
+Result<Saver::Begun> Saver::save(About const& about, State const& state) {
+    return engine_->save(about, state);
+}
+Result<std::vector<Saver::Outcome>> Saver::poll() { return engine_->poll(); }
+Result<std::vector<Saver::Outcome>> Saver::finish() { return engine_->finish(); }
+std::size_t Saver::in_flight() const { return engine_->in_flight(); }
+
+}  // namespace det::checkpoint

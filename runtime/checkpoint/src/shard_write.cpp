@@ -1,0 +1,116 @@
+#include "shard_write.hpp"
+
+#include <det/foundation/bytes.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace det::checkpoint {
+
+ShardWrite::ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
+                       std::string name, std::byte const* bytes, std::uint64_t size_bytes,
+                       std::uint64_t block_size_bytes)
+    : open_directory_(std::move(open)), put_(std::move(put)), bytes_(bytes) {
+    file_.path = std::move(name);
+    file_.size_bytes = size_bytes;
+    file_.block_size_bytes = block_size_bytes;
+    file_.block_crc32c.resize((size_bytes + block_size_bytes - 1) / block_size_bytes);
+}
+
+void ShardWrite::start(Workers& workers) {
+    workers.hand([self = shared_from_this(), &workers] { self->open(workers); });
+}
+
+void ShardWrite::give_up() { failed_ = true; }
+
+void ShardWrite::open(Workers& workers) {
+    if (auto created = create(); !created) {
+        fail(std::move(created).error());
+        return end();
+    }
+    lanes_ = std::max(1, std::min<int>(workers.count(), static_cast<int>(file_.block_crc32c.size())));
+    for (int lane = lanes_; lane > 0; --lane)
+        workers.hand([self = shared_from_this()] { self->write_blocks(); });
+}
+
+Status ShardWrite::create() {
+    DET_TRY_ASSIGN(directory_, open_directory_());
+    DET_TRY_ASSIGN(auto out, BlockFile::create(directory_ / (file_.path + ".tmp"), file_.size_bytes));
+    out_.emplace(std::move(out));
+    return Ok{};
+}
+
+void ShardWrite::write_blocks() {
+    while (!failed_) {
+        auto const block = next_block_++;
+        if (block >= file_.block_crc32c.size()) break;
+        if (auto written = write_block(block); !written) fail(std::move(written).error());
+    }
+    if (--lanes_ == 0) close();
+}
+
+Status ShardWrite::write_block(std::size_t block) {
+    auto const offset = block * file_.block_size_bytes;
+    auto const size = std::min(file_.block_size_bytes, file_.size_bytes - offset);
+    file_.block_crc32c[block] = crc32c(std::span(bytes_ + offset, size));
+    return out_->write(bytes_ + offset, size, offset);
+}
+
+void ShardWrite::close() {
+    if (!failed_) {
+        if (auto named = give_name(); !named) fail(std::move(named).error());
+    }
+    end();
+}
+
+Status ShardWrite::give_name() {
+    DET_TRY(out_->finish(file_.size_bytes));
+    file_.crc32c = 0;
+    for (std::size_t block = 0; block < file_.block_crc32c.size(); ++block) {
+        auto const size = std::min(file_.block_size_bytes, file_.size_bytes - block * file_.block_size_bytes);
+        file_.crc32c = crc32c_combine(file_.crc32c, file_.block_crc32c[block], size);
+    }
+    auto const path = directory_ / file_.path;
+    if (::rename((path.string() + ".tmp").c_str(), path.c_str()) != 0)
+        return os_error(fmt::format("write '{}'", path.string()), errno);
+    DET_TRY(sync_directory(directory_));
+    return put_();
+}
+
+void ShardWrite::fail(Error error) {
+    failed_ = true;
+    std::lock_guard const lock(mutex_);
+    if (!error_) error_ = std::move(error);
+}
+
+void ShardWrite::end() {
+    out_.reset();
+    {
+        std::lock_guard const lock(mutex_);
+        if (failed_ && !error_) error_ = Error{codes::interrupted, "the checkpoint was given up"};
+        is_done_ = true;
+    }
+    done_news_.notify_all();
+}
+
+bool ShardWrite::is_done() const {
+    std::lock_guard const lock(mutex_);
+    return is_done_;
+}
+
+Status ShardWrite::wait(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    if (done_news_.wait_for(lock, limit, [this] { return is_done_; })) return Ok{};
+    return Error{codes::timed_out,
+                 fmt::format("'{}' was not written within {} s", file_.path, limit.count() / 1000)};
+}
+
+Result<CheckpointFile> ShardWrite::result() const {
+    std::lock_guard const lock(mutex_);
+    if (error_) return *error_;
+    return file_;
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,66 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/checkpoint_manifest.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "block_file.hpp"
+#include "workers.hpp"
+
+namespace det::checkpoint {
+
+/// A file on its way from memory to the disk. Its blocks are checksummed and written by several threads;
+/// it gets its name when all of it is on the disk.
+class ShardWrite : public std::enable_shared_from_this<ShardWrite> {
+public:
+    /// `bytes` stays valid and unchanged until is_done(), and is readable up to the end of its last page.
+    /// `open` gives the directory, `put` comes when the file is there.
+    ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
+               std::string name, std::byte const* bytes, std::uint64_t size_bytes,
+               std::uint64_t block_size_bytes);
+
+    void start(Workers& workers);
+    /// Takes no further block: what is not written stays unwritten.
+    void give_up();
+
+    bool is_done() const;
+    /// codes::timed_out where it is not done then.
+    Status wait(std::chrono::milliseconds limit);
+    /// Once it is done.
+    Result<CheckpointFile> result() const;
+
+private:
+    void open(Workers& workers);
+    Status create();
+    void write_blocks();
+    Status write_block(std::size_t block);
+    void close();
+    Status give_name();
+    void fail(Error error);
+    void end();
+
+    std::function<Result<std::filesystem::path>()> const open_directory_;
+    std::function<Status()> const put_;
+    std::filesystem::path directory_;
+    std::byte const* const bytes_;
+    CheckpointFile file_;
+    std::optional<BlockFile> out_;
+    std::atomic<std::size_t> next_block_ = 0;
+    std::atomic<int> lanes_ = 0;
+    std::atomic<bool> failed_ = false;
+
+    mutable std::mutex mutex_;
+    std::condition_variable done_news_;
+    std::optional<Error> error_;
+    bool is_done_ = false;
+};
+
+}  // namespace det::checkpoint

@@ -1,0 +1,80 @@
+#include <det/checkpoint/store.hpp>
+#include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_checksum.hpp"
+#include "metadata_file.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Size and checksum of a file, and that its bytes are on the disk.
+Result<CheckpointFile> sync_and_sum(fs::path const& root, std::string const& relative) {
+    UniqueFd const file(::open((root / relative).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
+    if (::fsync(file.get()) != 0)
+        return os_error(fmt::format("sync '{}'", (root / relative).string()), errno);
+    return sum_file(root, relative);
+}
+
+/// Adds what lies below `prefix` to the manifest, in sorted order, and syncs each directory.
+Status collect(fs::path const& root, std::string const& prefix, CheckpointManifest& manifest) {
+    DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
+    for (auto const& name : names) {
+        auto const relative = prefix.empty() ? name : prefix + "/" + name;
+        if (!is_valid_utf8(name)) {
+            return Error{codes::bad_value,
+                         fmt::format("'{}' is no UTF-8: a checkpoint's manifest can't name it", relative),
+                         "give the file another name"};
+        }
+        struct stat info {};
+        if (::lstat((root / relative).c_str(), &info) != 0) {
+            return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
+        }
+        if (S_ISDIR(info.st_mode)) {
+            manifest.directories.push_back(relative);
+            DET_TRY(collect(root, relative, manifest));
+        } else if (S_ISREG(info.st_mode)) {
+            DET_TRY_ASSIGN(auto file, sync_and_sum(root, relative));
+            manifest.files.push_back(std::move(file));
+        } else {
+            return Error{
+                codes::bad_value,
+                fmt::format("'{}' is neither a file nor a directory: a checkpoint can't hold it", relative),
+                "write a copy of what the link points to"};
+        }
+    }
+    return sync_directory(root / prefix);
+}
+
+}  // namespace
+
+Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
+    DET_TRY_ASSIGN(auto const directory, open(description.uuid));
+    DET_TRY(write_metadata(directory, description.metadata));
+    CheckpointManifest manifest{description.uuid,
+                                description.run,
+                                description.steps_completed,
+                                description.time,
+                                description.world_size,
+                                {},
+                                {},
+                                description.metadata};
+    DET_TRY(collect(directory, "", manifest));
+    std::vector<std::string> paths;
+    for (auto const& file : manifest.files) paths.push_back(file.path);
+    DET_TRY(put(description.uuid, paths));
+    DET_TRY(publish(manifest, may_commit));
+    return manifest;
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,166 @@
+#include "write_plan.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+#include "safetensors.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+/// A part of a tensor and who could write it.
+struct Candidate {
+    std::string_view name;
+    Box const* part = nullptr;
+    std::uint64_t size_bytes = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> holders;  // rank, index of its holding
+};
+
+using PartsOfTensor = std::map<Box, Candidate>;
+using TensorParts = std::map<std::string_view, PartsOfTensor>;
+
+std::uint64_t size_of(Holding const& holding) {
+    return count_elements(holding.part.shape).value_or(0) * size_bytes_of(holding.dtype);
+}
+
+Result<TensorParts> collect_parts(std::vector<std::vector<Holding>> const& ranks) {
+    TensorParts tensors;
+    std::map<std::string_view, std::pair<std::size_t, Holding const*>> first_seen;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        for (std::size_t index = 0; index < ranks[rank].size(); ++index) {
+            auto const& holding = ranks[rank][index];
+            auto const [seen, is_new] = first_seen.try_emplace(holding.name, rank, &holding);
+            auto const& [other_rank, other] = seen->second;
+            if (!is_new && (other->dtype != holding.dtype || other->shape != holding.shape)) {
+                return Error{codes::misuse,
+                             fmt::format("tensor '{}' is {} {} on rank {} and {} {} on rank {}", holding.name,
+                                         to_string(other->dtype), other->shape, other_rank,
+                                         to_string(holding.dtype), holding.shape, rank)};
+            }
+            auto& candidate = tensors[holding.name][holding.part];
+            candidate.name = holding.name;
+            candidate.part = &holding.part;
+            candidate.size_bytes = size_of(holding);
+            candidate.holders.emplace_back(rank, index);
+        }
+    }
+    return tensors;
+}
+
+/// Parts cover the tensor once: their sizes add up to its own, and no two have anything in common.
+Status check_cover(Holding const& tensor, PartsOfTensor const& parts) {
+    std::uint64_t elements = 0;
+    for (auto part = parts.begin(); part != parts.end(); ++part) {
+        elements += count_elements(part->first.shape).value_or(0);
+        for (auto other = std::next(part); other != parts.end(); ++other) {
+            if (!intersect(part->first, other->first)) continue;
+            return Error{
+                codes::misuse,
+                fmt::format("ranks {} and {} hold parts of tensor '{}' that overlap and are not the same",
+                            part->second.holders[0].first, other->second.holders[0].first, tensor.name)};
+        }
+    }
+    if (elements == count_elements(tensor.shape)) return Ok{};
+    return Error{codes::misuse, fmt::format("no rank holds {} of the {} elements of tensor '{}'",
+                                            count_elements(tensor.shape).value_or(0) - elements,
+                                            count_elements(tensor.shape).value_or(0), tensor.name)};
+}
+
+/// Large ones first: small ones then fill up what is uneven.
+std::vector<Candidate const*> by_size(TensorParts const& tensors) {
+    std::vector<Candidate const*> candidates;
+    for (auto const& [name, parts] : tensors) {
+        for (auto const& [part, candidate] : parts) candidates.push_back(&candidate);
+    }
+    std::ranges::stable_sort(candidates, std::ranges::greater{}, &Candidate::size_bytes);
+    return candidates;
+}
+
+void choose_writers(TensorParts const& tensors, std::vector<ShardPlan>& shards) {
+    std::vector<std::uint64_t> load(shards.size(), 0);
+    for (auto const* candidate : by_size(tensors)) {
+        auto const writer = std::ranges::min_element(candidate->holders, {},
+                                                     [&](auto const& holder) { return load[holder.first]; });
+        load[writer->first] += candidate->size_bytes;
+        shards[writer->first].holdings.push_back(writer->second);
+    }
+    for (auto& shard : shards) std::ranges::sort(shard.holdings);
+}
+
+void lay_out(std::vector<Holding> const& holdings, ShardPlan& shard) {
+    if (shard.holdings.empty()) return;
+    std::vector<FileTensor> tensors;
+    for (auto const index : shard.holdings)
+        tensors.push_back({holdings[index].name, holdings[index].dtype, holdings[index].part.shape});
+    shard.header = render_shard_header(tensors);
+    for (auto const& tensor : tensors) shard.offsets.push_back(tensor.offset_bytes);
+    shard.size_bytes = tensors.back().offset_bytes + tensors.back().size_bytes;
+}
+
+std::vector<StoredTensor> tell_tensors(std::vector<std::vector<Holding>> const& ranks,
+                                       std::vector<ShardPlan> const& shards) {
+    std::map<std::string, StoredTensor> tensors;
+    for (std::size_t rank = 0; rank < shards.size(); ++rank) {
+        auto const& shard = shards[rank];
+        for (std::size_t i = 0; i < shard.holdings.size(); ++i) {
+            auto const& holding = ranks[rank][shard.holdings[i]];
+            auto& tensor = tensors[holding.name];
+            tensor.name = holding.name;
+            tensor.dtype = to_string(holding.dtype);
+            tensor.shape = holding.shape;
+            tensor.slices.push_back({shard.file, shard.offsets[i], holding.part.begin, holding.part.shape});
+        }
+    }
+    std::vector<StoredTensor> list;
+    for (auto& [name, tensor] : tensors) list.push_back(std::move(tensor));
+    return list;
+}
+
+}  // namespace
+
+std::vector<Holding> holdings_of(State const& state) {
+    std::vector<Holding> holdings;
+    for (auto const& tensor : state)
+        holdings.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.part});
+    return holdings;
+}
+
+std::string render_holdings(std::vector<Holding> const& holdings) {
+    auto list = Json::array();
+    for (auto const& h : holdings)
+        list.push_back({h.name, to_string(h.dtype), h.shape, h.part.begin, h.part.shape});
+    return to_line(list);
+}
+
+Result<std::vector<Holding>> parse_holdings(std::string_view text) {
+    return decode_json("what a rank holds", [&] {
+        std::vector<Holding> holdings;
+        for (auto const& h : Json::parse(text)) {
+            auto const dtype = parse_dtype(h.at(1).get_ref<std::string const&>());
+            if (!dtype) throw Json::other_error::create(501, "an unknown dtype", nullptr);
+            holdings.push_back({h.at(0), *dtype, h.at(2), {h.at(3), h.at(4)}});
+        }
+        return holdings;
+    });
+}
+
+Result<WritePlan> plan_writes(std::vector<std::vector<Holding>> const& ranks) {
+    DET_TRY_ASSIGN(auto const tensors, collect_parts(ranks));
+    for (auto const& [name, parts] : tensors) {
+        auto const [rank, index] = parts.begin()->second.holders[0];
+        DET_TRY(check_cover(ranks[rank][index], parts));
+    }
+    WritePlan plan;
+    plan.shards.resize(ranks.size());
+    choose_writers(tensors, plan.shards);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        plan.shards[rank].file = fmt::format("rank-{:05}.safetensors", rank);
+        lay_out(ranks[rank], plan.shards[rank]);
+    }
+    plan.tensors = tell_tensors(ranks, plan.shards);
+    return plan;
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,96 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/retention/collect_garbage.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace det::retention {
+namespace {
+
+constexpr std::int64_t guard_counts_us = std::int64_t{3600} * 1'000'000;
+
+/// A file that says that somebody is at it, since when.
+class Guard {
+public:
+    static Result<Guard> take(std::filesystem::path const& path, UtcTime now) {
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            DET_TRY_ASSIGN(bool const mine, write_new_file(path, format_utc(now) + "\n"));
+            if (mine) return Guard(path);
+            auto const text = read_file(path);
+            auto const since = text ? parse_utc(trim(*text)) : std::nullopt;
+            if (since && now.microseconds - since->microseconds < guard_counts_us) {
+                return Error{codes::wrong_state,
+                             fmt::format("somebody else removes checkpoints since {}", format_utc(*since)),
+                             fmt::format("if nobody does, remove '{}'", path.string())};
+            }
+            ::unlink(path.c_str());  // who took it has died
+        }
+        return Error{codes::wrong_state, "somebody else has just begun to remove checkpoints"};
+    }
+    Guard(Guard&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    Guard& operator=(Guard&&) = delete;
+    ~Guard() {
+        if (!path_.empty()) ::unlink(path_.c_str());
+    }
+
+private:
+    explicit Guard(std::filesystem::path path) : path_(std::move(path)) {}
+    std::filesystem::path path_;
+};
+
+/// Trials that may still run and would lose the last thing that they could go on from.
+void keep_lifelines(std::span<KnownCheckpoint const> checkpoints, checkpoint::Store const& store,
+                    GcOptions const& options, std::set<std::string>& kept) {
+    std::set<std::uint32_t> alive;
+    for (auto const& checkpoint : checkpoints) {
+        if (!options.is_over(checkpoint.trial)) alive.insert(checkpoint.trial);
+    }
+    for (auto const trial : alive) {
+        if (auto const lifeline = find_lifeline(checkpoints, trial, store)) kept.insert(*lifeline);
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> find_lifeline(std::span<KnownCheckpoint const> checkpoints, std::uint32_t trial,
+                                         checkpoint::Store const& store) {
+    std::vector<KnownCheckpoint const*> newest_first;
+    for (auto const& checkpoint : checkpoints) {
+        if (checkpoint.trial == trial) newest_first.push_back(&checkpoint);
+    }
+    std::ranges::reverse(newest_first);
+    for (auto const* checkpoint : newest_first) {
+        if (store.verify(checkpoint->uuid)) return checkpoint->uuid;
+    }
+    return std::nullopt;
+}
+
+Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
+                                 checkpoint::Store& store, GcOptions const& options) {
+    DET_TRY_ASSIGN(auto const guard, Guard::take(experiment.path() / "gc.lock", options.now));
+    DET_TRY_ASSIGN(auto const spec, load_spec(experiment));
+    DET_TRY_ASSIGN(auto const checkpoints, take_inventory(experiment, spec, store));
+    auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
+    DET_TRY_ASSIGN(auto const warm_starts, list_warm_starts(root));
+    kept.insert(warm_starts.begin(), warm_starts.end());
+    keep_lifelines(checkpoints, store, options, kept);
+
+    GcReport report;
+    for (auto const& checkpoint : checkpoints) {
+        if (kept.contains(checkpoint.uuid)) {
+            report.kept.push_back(checkpoint);
+            continue;
+        }
+        auto removed = options.act == Act::remove ? store.remove(checkpoint.uuid) : Status(Ok{});
+        if (removed) {
+            report.removed.push_back(checkpoint);
+        } else {
+            report.failures.push_back(std::move(removed).error());
+        }
+    }
+    return report;
+}
+
+}  // namespace det::retention

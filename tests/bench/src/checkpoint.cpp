@@ -1,0 +1,294 @@
+// bench-checkpoint DIRECTORY WHAT...: what saving and loading of tensors costs, beside the least that it can.
+#include <det/checkpoint/load.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/files.hpp>
+
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <map>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "row.hpp"
+#include "thread_peers.hpp"
+
+namespace {
+
+using namespace det;
+using namespace det::checkpoint;
+using bench::Better;
+using bench::Pair;
+
+constexpr std::size_t pair_count = 20;
+constexpr std::size_t tensor_count = 16;
+std::uint64_t const block_size_bytes = SaverOptions().block_size_bytes;
+constexpr double giga = 1e9;
+
+double time_s(std::function<void()> const& work) {
+    auto const begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The pairs after one that is not counted.
+std::vector<Pair> measure(std::function<double()> const& ours, std::function<double()> const& peer) {
+    std::vector<Pair> pairs(pair_count + 1);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (i % 2 == 0) pairs[i].ours = ours();
+        pairs[i].peer = peer();
+        if (i % 2 == 1) pairs[i].ours = ours();
+    }
+    pairs.erase(pairs.begin());
+    return pairs;
+}
+
+void print_row(std::string const& name, std::vector<Pair> const& pairs, std::string const& unit,
+               Better better) {
+    std::cout << render(bench::summarise(name, pairs, unit, better)) << std::endl;
+}
+
+template <class T>
+T must(Result<T> result) {
+    if (result) return *std::move(result);
+    print(std::cerr, result.error(), {Colour::never, "bench-checkpoint"});
+    std::quick_exit(to_int(result.error().code.exit));
+}
+
+/// A rank's state: its rows of each of some tensors.
+struct RankState {
+    std::vector<std::byte> bytes;
+    State state;
+
+    RankState(std::size_t size_bytes, int rank, int size) : bytes(size_bytes) {
+        for (std::size_t i = 0; i < size_bytes; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+        auto const rows = size_bytes / tensor_count / 4 / 1024;
+        for (std::size_t i = 0; i < tensor_count; ++i) {
+            state.push_back(Tensor::slice("t" + std::to_string(i), Dtype::f32,
+                                          {rows * static_cast<std::uint64_t>(size), 1024},
+                                          {{rows * static_cast<std::uint64_t>(rank), 0}, {rows, 1024}},
+                                          bytes.data() + i * rows * 4096));
+        }
+    }
+};
+
+void must_end_well(std::vector<Saver::Outcome> const& outcomes) {
+    for (auto const& outcome : outcomes) {
+        if (outcome.error) must(Status(*outcome.error));
+    }
+}
+
+/// What one rank does in each pair, all ranks at once; the slowest one's time counts.
+class RankPair {
+public:
+    RankPair(std::filesystem::path const& root, std::size_t size_bytes)
+        : store_(root), size_bytes_(size_bytes) {}
+
+    std::vector<Pair> run() {
+        std::vector<Pair> pairs;
+        as_ranks(2, [&](ThreadPeers& peers) {
+            RankState own(size_bytes_, peers.rank(), 2);
+            std::vector<std::byte> warm(own.bytes);
+            Saver saver(peers, store_);
+            must(saver.prepare(own.state));
+            auto const ours = [&] {
+                auto const held = together(peers, [&] { uuid_of(must(saver.save({}, own.state))); });
+                must_end_well(must(saver.finish()));
+                if (peers.is_chief()) must(store_.remove(uuid_));
+                return held;
+            };
+            auto const peer = [&] {
+                return together(peers, [&] { std::memcpy(warm.data(), own.bytes.data(), size_bytes_); });
+            };
+            auto measured = measure(ours, peer);
+            if (peers.is_chief()) pairs = std::move(measured);
+        });
+        return pairs;
+    }
+
+private:
+    void uuid_of(Saver::Begun const& begun) { uuid_ = begun.uuid; }
+
+    static double together(ThreadPeers& peers, std::function<void()> const& work) {
+        must(peers.allgather(""));
+        auto const own = time_s(work);
+        double longest = 0;
+        for (auto const& text : must(peers.allgather(std::to_string(own))))
+            longest = std::max(longest, std::stod(text));
+        return longest;
+    }
+
+    SharedFsStore store_;
+    std::size_t size_bytes_;
+    std::string uuid_;
+};
+
+/// One thread, one block after the other, around the page cache.
+double write_directly(std::filesystem::path const& path, std::byte const* bytes, std::size_t size_bytes) {
+    ::unlink(path.c_str());
+    return time_s([&] {
+        UniqueFd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT | O_CLOEXEC, 0600));
+        for (std::size_t at = 0; at < size_bytes; at += block_size_bytes) {
+            if (::pwrite(file.get(), bytes + at, block_size_bytes, static_cast<off_t>(at)) !=
+                static_cast<ssize_t>(block_size_bytes))
+                must(Status(os_error("write the peer's file", errno)));
+        }
+        if (::fsync(file.get()) != 0) must(Status(os_error("sync the peer's file", errno)));
+    });
+}
+
+double read_directly(std::filesystem::path const& path, std::byte* block) {
+    return time_s([&] {
+        UniqueFd const file(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+        for (ssize_t count = 1; count > 0;) count = ::read(file.get(), block, block_size_bytes);
+    });
+}
+
+struct AlignedBytes {
+    explicit AlignedBytes(std::size_t size_bytes)
+        : data(static_cast<std::byte*>(std::aligned_alloc(4096, size_bytes))) {
+        std::memset(data, 7, size_bytes);
+    }
+    ~AlignedBytes() { std::free(data); }
+    AlignedBytes(AlignedBytes const&) = delete;
+    AlignedBytes& operator=(AlignedBytes const&) = delete;
+    std::byte* const data;
+};
+
+std::vector<Pair> as_rates(std::vector<Pair> pairs, std::size_t size_bytes) {
+    for (auto& pair : pairs) {
+        pair = {static_cast<double>(size_bytes) / giga / pair.ours,
+                static_cast<double>(size_bytes) / giga / pair.peer};
+    }
+    return pairs;
+}
+
+void bench_stall(std::filesystem::path const& directory, std::size_t size_bytes) {
+    print_row("checkpoint-stall", RankPair(directory, size_bytes).run(), "s", Better::lower);
+}
+
+/// From the end of the copy to the end of the commit.
+void bench_write(std::filesystem::path const& directory, std::size_t size_bytes) {
+    SharedFsStore store(directory);
+    NoPeers alone;
+    RankState own(size_bytes, 0, 1);
+    AlignedBytes const image(size_bytes);
+    Saver saver(alone, store);
+    must(saver.prepare(own.state));
+    auto const ours = [&] {
+        auto const begun = must(saver.save({}, own.state));
+        auto const time = time_s([&] { must_end_well(must(saver.finish())); });
+        must(store.remove(begun.uuid));
+        return time;
+    };
+    auto const peer = [&] { return write_directly(directory / "peer", image.data, size_bytes); };
+    print_row("checkpoint-write", as_rates(measure(ours, peer), size_bytes), "GB/s", Better::higher);
+    ::unlink((directory / "peer").c_str());
+}
+
+void bench_read(std::filesystem::path const& directory, std::size_t size_bytes) {
+    SharedFsStore store(directory);
+    NoPeers alone;
+    RankState own(size_bytes, 0, 1);
+    AlignedBytes const block(block_size_bytes);
+    Saver saver(alone, store);
+    auto const uuid = must(saver.save({}, own.state)).uuid;
+    must_end_well(must(saver.finish()));
+    auto const ours = [&] {
+        return time_s([&] { must(load(alone, store, {uuid}, own.state, OnDamage::fail)); });
+    };
+    auto const peer = [&] {
+        return read_directly(store.path_of(uuid) / "rank-00000.safetensors", block.data);
+    };
+    print_row("checkpoint-read", as_rates(measure(ours, peer), size_bytes), "GB/s", Better::higher);
+    must(store.remove(uuid));
+}
+
+/// torch_save.py, which saves once for each line that it is told and answers with the seconds.
+class TorchPeer {
+public:
+    TorchPeer(std::filesystem::path const& directory, std::size_t size_bytes) {
+        int to[2], from[2];
+        if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0)
+            must(Status(os_error("make a pipe", errno)));
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::dup2(to[0], 0);
+            ::dup2(from[1], 1);
+            ::execl("/usr/bin/python3", "python3", "tests/bench/torch_save.py", directory.c_str(),
+                     std::to_string(size_bytes).c_str(), std::to_string(tensor_count).c_str(), nullptr);
+            ::_exit(127);
+        }
+        ::close(to[0]);
+        ::close(from[1]);
+        to_ = UniqueFd(to[1]);
+        from_ = UniqueFd(from[0]);
+    }
+    ~TorchPeer() {
+        to_.reset();
+        ::waitpid(pid_, nullptr, 0);
+    }
+    TorchPeer(TorchPeer const&) = delete;
+    TorchPeer& operator=(TorchPeer const&) = delete;
+
+    double save() {
+        must(write_all(to_.get(), "\n", "a pipe"));
+        char answer[64] = {};
+        if (::read(from_.get(), answer, sizeof answer - 1) <= 0)
+            must(Status(Error{codes::process, "torch_save.py has ended", "install python3-torch"}));
+        return std::stod(answer);
+    }
+
+private:
+    pid_t pid_;
+    UniqueFd to_, from_;
+};
+
+void bench_torch(std::filesystem::path const& directory, std::size_t size_bytes) {
+    SharedFsStore store(directory);
+    NoPeers alone;
+    RankState own(size_bytes, 0, 1);
+    Saver saver(alone, store);
+    must(saver.prepare(own.state));
+    TorchPeer torch(directory, size_bytes);
+    std::vector<double> totals;
+    auto const ours = [&] {
+        std::string uuid;
+        auto const held = time_s([&] { uuid = must(saver.save({}, own.state)).uuid; });
+        totals.push_back(held + time_s([&] { must_end_well(must(saver.finish())); }));
+        must(store.remove(uuid));
+        return held;
+    };
+    auto pairs = measure(ours, [&] { return torch.save(); });
+    print_row("checkpoint-torch-stall", pairs, "s", Better::lower);
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].ours = totals[i + 1];
+    print_row("checkpoint-torch-total", pairs, "s", Better::lower);
+}
+
+/// Touches as much memory as the others will need.
+void warm_up(std::filesystem::path const&, std::size_t size_bytes) {
+    constexpr std::size_t copies = 8;
+    std::vector<std::byte> const touched(copies * size_bytes, std::byte{1});
+    if (touched.back() != std::byte{1}) std::cerr << "memory forgets\n";
+}
+
+std::map<std::string, void (*)(std::filesystem::path const&, std::size_t)> const questions{
+    {"warm", warm_up},
+    {"stall", bench_stall},
+    {"write", bench_write},
+    {"read", bench_read},
+    {"torch", bench_torch}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 4) {
+        std::cerr << "usage: bench-checkpoint DIRECTORY MIB warm|stall|write|read|torch...\n";
+        return to_int(ExitCode::usage);
+    }
+    auto const size_bytes = std::stoull(argv[2]) << 20;
+    for (int i = 3; i < argc; ++i) questions.at(argv[i])(argv[1], size_bytes);
+    return 0;
+}

@@ -1,0 +1,239 @@
+// A library for LD_PRELOAD: see README.md.
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace {
+
+template <class Function>
+Function* real(char const* name) {
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+std::string text_of(char const* name) {
+    auto const* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+bool is_manifest(std::string const& path) { return path.ends_with("/manifest"); }
+std::string parent_of(std::string const& path) { return path.substr(0, path.rfind('/')); }
+
+/// What would be lost if the power went now.
+class Disk {
+public:
+    void opened(int fd, std::string path, bool is_new) {
+        if (is_new) names_.insert(path);
+        paths_[fd] = std::move(path);
+    }
+    void closed(int fd) { paths_.erase(fd); }
+    bool knows(int fd) const { return paths_.contains(fd); }
+    void wrote(int fd) { contents_.insert(paths_[fd]); }
+    void synced(int fd) {
+        auto const& path = paths_[fd];
+        contents_.erase(path);
+        std::erase_if(names_, [&](auto const& name) { return parent_of(name) == path; });
+    }
+    void renamed(std::string const& from, std::string const& to) {
+        if (is_manifest(to)) check_neighbours(from, parent_of(to));
+        if (contents_.erase(from) != 0) contents_.insert(to);
+        names_.erase(from);
+        names_.insert(to);
+    }
+    void removed(std::string const& path) {
+        names_.erase(path);
+        contents_.erase(path);
+    }
+    void check_at_end() const {
+        for (auto const* lost : {&names_, &contents_}) {
+            for (auto const& path : *lost) {
+                if (is_manifest(path)) die(path);
+            }
+        }
+    }
+
+private:
+    void check_neighbours(std::string const& manifest, std::string const& directory) const {
+        if (contents_.contains(manifest)) die(manifest);
+        for (auto const* lost : {&names_, &contents_}) {
+            for (auto const& path : *lost) {
+                if (parent_of(path) == directory && path != manifest) die(path);
+            }
+        }
+    }
+    [[noreturn]] static void die(std::string const& path) {
+        std::fprintf(stderr, "a power cut would lose '%s'\n", path.c_str());
+        std::abort();
+    }
+
+    std::map<int, std::string> paths_;
+    std::set<std::string> names_, contents_;  // not on the disk yet
+};
+
+class Injector {
+public:
+    bool touches(char const* path) const {
+        return !below_.empty() && path != nullptr && std::string_view(path).starts_with(below_);
+    }
+    /// Whether this call goes wrong; errno says how. Half a write is told by `is_short`.
+    bool strikes(bool* is_short = nullptr) {
+        if (++count_ != at_) return false;
+        if (fault_ == "kill") ::kill(::getpid(), SIGKILL);
+        if (fault_ == "short") {
+            if (is_short != nullptr) *is_short = true;
+            return false;
+        }
+        errno = fault_ == "ENOSPC" ? ENOSPC : EIO;
+        return true;
+    }
+    ~Injector() {
+        disk.check_at_end();
+        if (count_file_.empty()) return;
+        if (auto* const file = std::fopen(count_file_.c_str(), "w")) {
+            std::fprintf(file, "%ld", count_);
+            std::fclose(file);
+        }
+    }
+
+    std::mutex mutex;
+    Disk disk;
+
+private:
+    std::string const below_ = text_of("DET_FAULT_BELOW"), fault_ = text_of("DET_FAULT"),
+                      count_file_ = text_of("DET_FAULT_COUNT");
+    long const at_ = std::atol(text_of("DET_FAULT_AT").c_str());
+    long count_ = 0;
+};
+
+Injector& injector() {
+    static Injector the_one;
+    return the_one;
+}
+
+using Lock = std::lock_guard<std::mutex>;
+
+/// A call about an open file.
+template <class Call, class Then>
+auto on_file(int fd, Call call, Then then) -> decltype(call(false)) {
+    auto& all = injector();
+    bool is_short = false;
+    {
+        Lock const lock(all.mutex);
+        if (!all.disk.knows(fd)) return call(false);
+        if (all.strikes(&is_short)) return -1;
+    }
+    auto const result = call(is_short);
+    Lock const lock(all.mutex);
+    if (result >= 0) then(all.disk);
+    return result;
+}
+
+template <class Call, class Then>
+int on_path(char const* path, Call call, Then then) {
+    auto& all = injector();
+    if (!all.touches(path)) return call();
+    {
+        Lock const lock(all.mutex);
+        if (all.strikes()) return -1;
+    }
+    int const result = call();
+    int const reason = errno;
+    Lock const lock(all.mutex);
+    if (result >= 0) then(all.disk, result);
+    errno = reason;
+    return result;
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+int open(char const* path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    auto const mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return on_path(
+        path, [&] { return real<int(char const*, int, ...)>("open")(path, flags, mode); },
+        [&](Disk& disk, int fd) { disk.opened(fd, path, (flags & O_CREAT) != 0); });
+}
+
+int mkdir(char const* path, mode_t mode) {
+    return on_path(
+        path, [&] { return real<int(char const*, mode_t)>("mkdir")(path, mode); }, [](Disk&, int) {});
+}
+
+int unlink(char const* path) {
+    return on_path(
+        path, [&] { return real<int(char const*)>("unlink")(path); },
+        [&](Disk& disk, int) { disk.removed(path); });
+}
+
+int rename(char const* from, char const* to) {
+    return on_path(
+        to,
+        [&] {
+            {
+                Lock const lock(injector().mutex);
+                injector().disk.renamed(from, to);
+            }
+            return real<int(char const*, char const*)>("rename")(from, to);
+        },
+        [](Disk&, int) {});
+}
+
+int close(int fd) {
+    return on_file(
+        fd, [&](bool) { return real<int(int)>("close")(fd); }, [&](Disk& disk) { disk.closed(fd); });
+}
+
+ssize_t write(int fd, void const* bytes, size_t size) {
+    return on_file(
+        fd,
+        [&](bool is_short) {
+            auto const part = is_short && size > 1 ? size / 2 : size;
+            return real<ssize_t(int, void const*, size_t)>("write")(fd, bytes, part);
+        },
+        [&](Disk& disk) { disk.wrote(fd); });
+}
+
+ssize_t pwrite(int fd, void const* bytes, size_t size, off_t offset) {
+    return on_file(
+        fd,
+        [&](bool is_short) {
+            auto const part = is_short && size > 1 ? size / 2 : size;
+            return real<ssize_t(int, void const*, size_t, off_t)>("pwrite")(fd, bytes, part, offset);
+        },
+        [&](Disk& disk) { disk.wrote(fd); });
+}
+
+int fsync(int fd) {
+    return on_file(
+        fd, [&](bool) { return real<int(int)>("fsync")(fd); }, [&](Disk& disk) { disk.synced(fd); });
+}
+
+int ftruncate(int fd, off_t size) {
+    return on_file(
+        fd, [&](bool) { return real<int(int, off_t)>("ftruncate")(fd, size); },
+        [&](Disk& disk) { disk.wrote(fd); });
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+    return on_file(
+        fd, [&](bool) { return real<int(int, int, off_t, off_t)>("fallocate")(fd, mode, offset, size); },
+        [&](Disk& disk) { disk.wrote(fd); });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

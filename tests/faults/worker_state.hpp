@@ -1,0 +1,21 @@
+#pragma once
+#include <det/checkpoint/tensor.hpp>
+
+#include <numeric>
+#include <vector>
+
+/// What the worker saves as one of two ranks, made of a seed.
+struct WorkerState {
+    static constexpr std::uint64_t own = 10'000;
+    std::vector<std::int64_t> values = std::vector<std::int64_t>(own);
+    det::checkpoint::State state;
+
+    WorkerState(int rank, std::int64_t seed)
+        : state{det::checkpoint::Tensor::slice("values", det::checkpoint::Dtype::i64, {2 * own},
+                                               {{static_cast<std::uint64_t>(rank) * own}, {own}},
+                                               values.data())} {
+        std::iota(values.begin(), values.end(), seed * 1'000'000 + rank);
+    }
+    WorkerState(WorkerState const&) = delete;
+    WorkerState& operator=(WorkerState const&) = delete;
+};

@@ -1,0 +1,38 @@
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/process.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+BOOST_AUTO_TEST_SUITE(safetensors_test)
+
+BOOST_AUTO_TEST_CASE(a_reader_that_knows_nothing_of_us_reads_our_shards) {
+    TemporaryDirectory directory;
+    SharedFsStore store(directory / "checkpoints");
+    std::vector<float> weights{1.5F, -2, 3, 4, 5, 6};
+    std::vector<std::uint8_t> odd{7, 8, 9};  // what follows is not aligned
+    std::int64_t step = -4;
+    NoPeers alone;
+    Saver saver(alone, store);
+    auto const begun = must(saver.save({}, {Tensor::whole("layer.\"w\"", Dtype::f32, {2, 3}, weights.data()),
+                                            Tensor::whole("odd", Dtype::u8, {3}, odd.data()),
+                                            Tensor::whole("none", Dtype::f64, {0, 4}, nullptr),
+                                            Tensor::whole("step", Dtype::i64, {}, &step)}));
+    must(saver.finish());
+    auto const shard = store.path_of(begun.uuid) / "rank-00000.safetensors";
+    SystemProcessRunner runner;
+    auto const output = must(runner.run(
+        {{DET_SOURCE_DIR "/tests/support/read_safetensors", shard}, Environment::of_this_process()}));
+    BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+    BOOST_TEST(Json::parse(output.out) ==
+               Json::parse(R"({"layer.\"w\"": ["F32", [2, 3], [1.5, -2, 3, 4, 5, 6]],
+        "odd": ["U8", [3], [7, 8, 9]], "none": ["F64", [0, 4], []], "step": ["I64", [], [-4]]})"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

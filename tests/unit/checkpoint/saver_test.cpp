@@ -1,0 +1,275 @@
+// Saving and loading, with ranks that are threads.
+#include <det/checkpoint/load.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+#include "thread_peers.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+namespace {
+
+/// A matrix of which each rank has some rows, a vector that all have, and a scalar.
+struct Model {
+    static constexpr std::uint64_t rows = 61, columns = 301;
+    std::vector<float> matrix;
+    std::vector<double> vector = std::vector<double>(1000);
+    std::int64_t step = 0;
+    Box part;
+
+    Model(int rank, int size) {
+        auto const at = [&](int r) {
+            return rows * static_cast<std::uint64_t>(r) / static_cast<std::uint64_t>(size);
+        };
+        part = {{at(rank), 0}, {at(rank + 1) - at(rank), columns}};
+        matrix.resize(part.shape[0] * columns);
+    }
+    void fill(std::int64_t seed) {
+        for (std::size_t i = 0; i < matrix.size(); ++i)
+            matrix[i] = static_cast<float>(seed) + static_cast<float>(part.begin[0] * columns + i);
+        std::iota(vector.begin(), vector.end(), static_cast<double>(seed));
+        step = seed;
+    }
+    State state() {
+        return {Tensor::slice("matrix", Dtype::f32, {rows, columns}, part, matrix.data()),
+                Tensor::whole("vector", Dtype::f64, {vector.size()}, vector.data()),
+                Tensor::whole("step", Dtype::i64, {}, &step)};
+    }
+    friend bool operator==(Model const&, Model const&) = default;
+};
+
+SaverOptions small_blocks() {
+    SaverOptions options;
+    options.block_size_bytes = 8192;
+    return options;
+}
+
+Saver::About about(std::uint64_t steps) {
+    return {"7.0.0", steps, UtcTime{1}, Json{{"steps_completed", steps}}};
+}
+
+struct Fixture {
+    TemporaryDirectory directory;
+    SharedFsStore store{directory / "checkpoints"};
+
+    /// One checkpoint of `size` ranks.
+    std::string saved(int size, std::int64_t seed) {
+        std::string uuid;
+        as_ranks(size, [&](ThreadPeers& peers) {
+            Saver saver(peers, store, small_blocks());
+            Model model(peers.rank(), size);
+            model.fill(seed);
+            must(saver.save(about(static_cast<std::uint64_t>(seed)), model.state()));
+            model.fill(-1);  // it was copied
+            auto const ended = must(saver.finish());
+            if (peers.is_chief()) uuid = ended.at(0).uuid;
+        });
+        return uuid;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(saver_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_what_any_other_number_has_saved) {
+    for (int const writers : {1, 2, 4}) {
+        auto const uuid = saved(writers, 7);
+        must(store.verify(uuid));
+        for (int const readers : {1, 2, 3, 8}) {
+            std::atomic<int> equal = 0;
+            as_ranks(readers, [&](ThreadPeers& peers) {
+                Model expected(peers.rank(), readers), model(peers.rank(), readers);
+                expected.fill(7);
+                auto const loaded = load(peers, store, {uuid}, model.state(), OnDamage::fail);
+                equal += loaded && model == expected ? 1 : 0;
+            });
+            BOOST_TEST(equal == readers, writers << " wrote, " << readers << " read");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(columns_of_what_was_saved_by_rows_are_loaded) {
+    auto const uuid = saved(3, 5);
+    std::vector<float> column(Model::rows * 2);
+    NoPeers alone;
+    Box const part{{0, 17}, {Model::rows, 2}};
+    State const state{
+        Tensor::slice("matrix", Dtype::f32, {Model::rows, Model::columns}, part, column.data())};
+    must(load(alone, store, {uuid}, state, OnDamage::fail));
+    for (std::size_t row = 0; row < Model::rows; ++row) {
+        BOOST_TEST(column[row * 2] == static_cast<float>(5 + row * Model::columns + 17));
+        BOOST_TEST(column[row * 2 + 1] == static_cast<float>(5 + row * Model::columns + 18));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_manifest_has_what_was_said_and_nothing_temporary_is_left) {
+    auto const uuid = saved(2, 9);
+    auto const manifest = must(store.find(uuid));
+    BOOST_TEST(manifest.run == "7.0.0");
+    BOOST_TEST(manifest.steps_completed == 9u);
+    BOOST_TEST(manifest.world_size == 2);
+    BOOST_TEST(manifest.tensors.size() == 3u);
+    auto const names = must(list_directory(store.path_of(uuid)));
+    BOOST_TEST(names == (std::vector<std::string>{"manifest", "metadata.json", "rank-00000.safetensors",
+                                                  "rank-00001.safetensors"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_shard_is_named_and_the_newest_older_whole_one_is_taken_if_wanted) {
+    auto const old = saved(2, 1), newer = saved(2, 2);
+    auto const shard = store.path_of(newer) / "rank-00001.safetensors";
+    auto bytes = must(read_file(shard));
+    bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 1);
+    must(write_file(shard, bytes));
+    auto const error = must_fail(store.verify(newer));
+    BOOST_TEST((error.code == codes::checkpoint_damaged));
+    BOOST_TEST(error.message.find("'rank-00001.safetensors'") != std::string::npos, error.message);
+
+    std::atomic<int> refused = 0, older = 0;
+    as_ranks(3, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 3), expected(peers.rank(), 3);
+        expected.fill(1);
+        auto const strict = load(peers, store, {newer, old}, model.state(), OnDamage::fail);
+        refused += !strict && strict.error().code == codes::checkpoint_damaged ? 1 : 0;
+        auto const loaded = load(peers, store, {newer, old}, model.state(), OnDamage::take_older);
+        older += loaded && *loaded && (*loaded)->manifest.uuid == old && (*loaded)->passed_over.size() == 1 &&
+                         model == expected
+                     ? 1
+                     : 0;
+    });
+    BOOST_TEST(refused == 3);
+    BOOST_TEST(older == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_not_needed_may_be_damaged) {
+    auto const uuid = saved(2, 3);
+    must(remove_tree(store.path_of(uuid) / "rank-00001.safetensors"));
+    NoPeers alone;
+    Model model(0, 2), expected(0, 2);
+    expected.fill(3);
+    auto state = model.state();
+    state.resize(1);  // the first rank's rows
+    must(load(alone, store, {uuid}, state, OnDamage::fail));
+    BOOST_TEST((model.matrix == expected.matrix));
+}
+
+BOOST_AUTO_TEST_CASE(without_any_checkpoint_nothing_is_loaded) {
+    NoPeers alone;
+    Model model(0, 1);
+    BOOST_TEST(!must(load(alone, store, {}, model.state(), OnDamage::fail)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_or_is_another_is_said) {
+    auto const uuid = saved(1, 3);
+    NoPeers alone;
+    std::vector<float> data(10);
+    auto const refusal = [&](Tensor const& tensor) {
+        auto const error = must_fail(load(alone, store, {uuid}, {tensor}, OnDamage::take_older));
+        BOOST_TEST((error.code == codes::misuse));
+        return error.message;
+    };
+    BOOST_TEST(refusal(Tensor::whole("w", Dtype::f32, {10}, data.data())) ==
+               "checkpoint " + uuid + " has no tensor 'w'");
+    BOOST_TEST(refusal(Tensor::whole("vector", Dtype::f32, {10}, data.data())) ==
+               "checkpoint " + uuid + " has tensor 'vector' as F64 [1000], not as F32 [10]");
+}
+
+BOOST_AUTO_TEST_CASE(several_saves_are_under_way_and_the_caller_sees_when_it_waited) {
+    std::atomic<int> ended = 0, waited = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Saver saver(peers, store, small_blocks());
+        Model model(peers.rank(), 2);
+        must(saver.prepare(model.state()));
+        for (std::uint64_t step = 1; step <= 20; ++step) {
+            model.fill(static_cast<std::int64_t>(step));
+            auto const begun = must(saver.save(about(step), model.state()));
+            ended += static_cast<int>(begun.ended.size());
+            waited += begun.waited.count() > 0 ? 1 : 0;
+        }
+        BOOST_REQUIRE(saver.in_flight() <= 2u);
+        ended += static_cast<int>(must(saver.finish()).size());
+    });
+    BOOST_TEST(ended == 40);
+    auto const uuids = must(store.list());
+    BOOST_TEST(uuids.size() == 20u);
+    for (auto const& uuid : uuids) must(store.verify(uuid));
+}
+
+BOOST_AUTO_TEST_CASE(poll_commits_what_all_have_written_without_the_next_save) {
+    std::atomic<int> committed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Saver saver(peers, store, small_blocks());
+        Model model(peers.rank(), 2);
+        must(saver.save(about(1), model.state()));
+        auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        // The same on both: the outcome comes with the same call.
+        while (saver.in_flight() != 0 && std::chrono::steady_clock::now() < limit) {
+            for (auto const& outcome : must(saver.poll())) committed += outcome.error ? 0 : 1;
+            std::this_thread::yield();
+        }
+    });
+    BOOST_TEST(committed == 2);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_commit_any_more_leaves_nothing) {
+    std::atomic<int> refused = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        auto options = small_blocks();
+        options.may_commit = [] { return Status(Error{codes::superseded, "somebody else goes on"}); };
+        Saver saver(peers, store, options);
+        Model model(peers.rank(), 2);
+        must(saver.save(about(1), model.state()));
+        for (auto const& outcome : must(saver.finish()))
+            refused += outcome.error && outcome.error->code == codes::superseded ? 1 : 0;
+    });
+    BOOST_TEST(refused == 2);
+    BOOST_TEST(must(store.list()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_cannot_write_is_an_error_on_all_and_the_next_save_may_succeed) {
+    must(make_directories(directory / "checkpoints"));
+    must(write_file(directory / "file", ""));
+    SharedFsStore nowhere(directory / "file" / "below");  // what the second rank writes to
+    std::atomic<int> failed = 0, well = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 2);
+        {
+            Saver saver(peers, peers.is_chief() ? store : nowhere, small_blocks());
+            must(saver.save(about(1), model.state()));
+            for (auto const& outcome : must(saver.finish())) failed += outcome.error ? 1 : 0;
+        }
+        Saver saver(peers, store, small_blocks());
+        must(saver.save(about(2), model.state()));
+        for (auto const& outcome : must(saver.finish())) well += outcome.error ? 0 : 1;
+    });
+    BOOST_TEST(failed == 2);
+    BOOST_TEST(well == 2);
+    BOOST_TEST(must(store.list()).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told_so) {
+    std::atomic<int> told = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Saver saver(peers, store, small_blocks());
+        Model model(peers.rank(), 2);
+        auto const steps = saver.save(about(static_cast<std::uint64_t>(peers.rank())), model.state());
+        told += !steps && steps.error().code == codes::misuse ? 1 : 0;
+        auto state = model.state();
+        if (peers.rank() == 1) state[0].data = nullptr;
+        auto const data = saver.save(about(1), state);
+        told += !data && data.error().message == "tensor 'matrix' has no data" ? 1 : 0;
+        must(saver.save(about(1), model.state()));
+        told += must(saver.finish()).size() == 1 ? 1 : 0;
+    });
+    BOOST_TEST(told == 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,110 @@
+#include <det/checkpoint/sharded_upload.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/upload_rules.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+#include "thread_peers.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+namespace {
+
+std::string refused_metadata(std::vector<Json> const& ranks) {
+    return must_fail(merge_metadata(ranks)).message;
+}
+
+struct Fixture {
+    TemporaryDirectory directory;
+    SharedFsStore store{directory / "checkpoints"};
+    std::string const uuid = make_uuid();
+
+    std::filesystem::path source(int rank) const {
+        auto const path = directory / ("rank-" + std::to_string(rank));
+        must(make_directories(path));
+        return path;
+    }
+    Result<std::optional<CheckpointManifest>> upload(Peers& peers, Upload const& upload) {
+        return upload_sharded(peers, store, upload,
+                              {peers.is_chief() ? uuid : "", "7.0.0", 5, UtcTime{1}, 2, {}},
+                              [] { return Status(Ok{}); });
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(sharded_upload_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(metadata_of_all_ranks_is_merged_and_what_differs_is_named) {
+    BOOST_TEST(must(merge_metadata({Json{{"a", 1}}, Json{{"b", 2}}})) == (Json{{"a", 1}, {"b", 2}}));
+    BOOST_TEST(must(merge_metadata({Json{{"a", 1}}, Json{{"a", 1}}})) == (Json{{"a", 1}}));
+    BOOST_TEST(must(merge_metadata({Json{{"a", {{"c", 1}}}}, Json{{"a", {{"d", 1}}}}})) ==
+               (Json{{"a", {{"c", 1}, {"d", 1}}}}));
+    constexpr char conflict[] = "refusing to upload with metadata conflicts: /a";
+    BOOST_TEST(refused_metadata({Json{{"a", Json::array({1})}}, Json{{"a", Json::array({2})}}}) == conflict);
+    BOOST_TEST(refused_metadata({Json{{"a", Json::array()}}, Json{{"a", 1}}}) == conflict);
+    BOOST_TEST(refused_metadata({Json{{"a", {{"c", 1}}}}, Json{{"a", 1}}}) == conflict);
+    BOOST_TEST(refused_metadata({Json{{"a", {{"b", 1}}}}, Json{{"a", {{"b", 2}}}}}) ==
+               conflict + std::string("/b"));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_file_is_uploaded_once_and_different_ones_of_a_name_are_refused) {
+    auto const plan =
+        must(plan_uploads({{{"d/", ""}, {"d/x", "1"}}, {{"d/", ""}, {"d/x", "1"}, {"y", "2"}}}));
+    BOOST_TEST((plan == std::vector<std::vector<std::string>>{{"d/", "d/x"}, {"y"}}));
+    auto const refusal = [](std::vector<Uploads> const& ranks) {
+        return must_fail(plan_uploads(ranks)).message;
+    };
+    BOOST_TEST(refusal({{{"x", "1"}}, {{"x", "2"}}}) == "refusing to upload with files conflicts: x");
+    BOOST_TEST(refusal({{{"x", ""}}, {{"x/", ""}}}) == "refusing to upload with files conflicts: x");
+    BOOST_TEST(refusal({{{"x", ""}}, {{"x/y", ""}}}) == "refusing to upload with files conflicts: x");
+}
+
+BOOST_AUTO_TEST_CASE(what_ranks_bring_becomes_one_checkpoint) {
+    std::atomic<int> well = 0;
+    as_ranks(3, [&](ThreadPeers& peers) {
+        auto const rank = std::to_string(peers.rank());
+        Upload own;
+        own.metadata = Json{{"ranks", {{rank, true}}}};
+        if (peers.rank() < 2) {
+            own.directory = source(peers.rank());
+            must(make_directories(*own.directory / "shards"));
+            must(write_file(*own.directory / "shards" / rank, rank));
+            must(write_file(*own.directory / "common", "the same"));
+            must(write_file(*own.directory / "skipped.log", rank));
+            own.selector = [](auto const& path) { return !path.ends_with(".log"); };
+        }
+        auto const uploaded = upload(peers, own);
+        well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
+    });
+    BOOST_TEST(well == 3);
+    auto const manifest = must(store.verify(uuid));
+    BOOST_TEST(resources_of(manifest).size() == 5u);
+    BOOST_TEST(resources_of(manifest)["shards/1"] == 1);
+    BOOST_TEST(manifest.metadata == Json::parse(R"({"ranks": {"0": true, "1": true, "2": true}})"));
+}
+
+BOOST_AUTO_TEST_CASE(a_conflict_is_told_to_all_ranks_and_leaves_no_checkpoint) {
+    std::atomic<int> refused = 0, empty = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Upload own;
+        own.directory = source(peers.rank());
+        must(write_file(*own.directory / "weights", std::to_string(peers.rank())));
+        auto const uploaded = upload(peers, own);
+        refused += !uploaded && uploaded.error().message == "refusing to upload with files conflicts: weights"
+                       ? 1
+                       : 0;
+        auto const nothing = upload(peers, {});
+        empty += !nothing && nothing.error().code == codes::misuse ? 1 : 0;
+    });
+    BOOST_TEST(refused == 2);
+    BOOST_TEST(empty == 2);
+    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

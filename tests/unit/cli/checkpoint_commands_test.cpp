@@ -1,0 +1,181 @@
+// Checkpoints as people handle them: looking at them, copying them, removing them.
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/journal/event_log.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "example_experiments.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace {
+
+/// Experiment 1 has ended, 2 runs; each has committed at steps 1 to 3 and validated best at step 1.
+struct Fixture : CliFixture {
+    checkpoint::SharedFsStore store{root.checkpoints()};
+    std::vector<std::string> ended, running;  // UUIDs
+
+    Fixture() {
+        ended = fill(1);
+        running = fill(2);
+        must(start_run(ExperimentLayout(root, {1}), 0, 1).append(finish(20)));
+        start_run(ExperimentLayout(root, {2}), 0, 30);
+        slurm.other_jobs = {job_of(2, slurm::JobState::running, "RUNNING")};
+    }
+
+    std::vector<std::string> fill(std::uint32_t id) {
+        auto const layout = create_example(root, id);
+        auto spec = must(parse_spec(must(read_file(layout.spec()))));
+        spec.checkpoint_path = root.checkpoints();
+        must(write_file(layout.spec(), render_spec(spec)));
+        must(make_directories(layout.trial(0).run(0).path()));
+        auto journal = report(layout, 0);
+        std::vector<std::string> uuids;
+        for (std::uint64_t step = 1; step <= 3; ++step) {
+            std::vector<float> weights(100, static_cast<float>(step));
+            checkpoint::NoPeers alone;
+            checkpoint::Saver saver(alone, store);
+            auto const run = std::to_string(id) + ".0.0";
+            must(saver.save(
+                {run, step, minute(static_cast<int>(step)), Json{{"steps_completed", step}}},
+                {checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {10, 10}, weights.data())}));
+            auto const outcome = must(saver.finish()).at(0);
+            uuids.push_back(outcome.uuid);
+            must(journal.append(MetricsReported{minute(1), "validation", step,
+                                                Json{{"loss", 0.1 * static_cast<double>(step)}}}));
+            must(journal.append(CheckpointCommitted{
+                minute(1), outcome.uuid, step, resources_of(*outcome.manifest), outcome.manifest->metadata}));
+        }
+        return uuids;
+    }
+    void damage(std::string const& uuid) const {
+        auto const shard = store.path_of(uuid) / "rank-00000.safetensors";
+        auto bytes = must(read_file(shard));
+        bytes.back() = static_cast<char>(bytes.back() ^ 1);
+        must(write_file(shard, bytes));
+    }
+    bool is_there(std::string const& uuid) const { return store.find(uuid).has_value(); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(checkpoint_commands_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_tells_what_it_holds) {
+    auto const answer = ask("checkpoint describe " + ended[1]);
+    BOOST_TEST(answer["run"] == "1.0.0");
+    BOOST_TEST(answer["steps_completed"] == 2);
+    BOOST_TEST(answer["path"] == store.path_of(ended[1]).string());
+    BOOST_TEST(
+        answer["tensors"][0] ==
+        (Json{{"name", "w"}, {"dtype", "F32"}, {"shape", {10, 10}}, {"files", {"rank-00000.safetensors"}}}));
+    BOOST_TEST(run("checkpoint describe " + ended[1]) == 0);
+    BOOST_TEST(contains(out, "[10, 10]"), out);
+    BOOST_TEST(run("checkpoint describe 00000000-0000-4000-8000-000000000009") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(damage_is_found_and_named) {
+    BOOST_TEST(run("c verify " + ended[0] + " " + ended[1]) == 0);
+    BOOST_TEST(contains(out, ended[0] + ": whole, 2 files"), out);
+    damage(ended[1]);
+    BOOST_TEST(run("checkpoint verify " + ended[0] + " " + ended[1] + " --json") ==
+               to_int(ExitCode::checkpoint_damaged));
+    BOOST_TEST(contains(err, "bytes 0 to 4495 of 'rank-00000.safetensors' don't match their checksum"), err);
+    auto const answer = Json::parse(out);
+    BOOST_TEST(answer[0]["is_whole"] == true);
+    BOOST_TEST(answer[1]["is_whole"] == false);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_is_whole_or_is_not_made) {
+    auto const target = directory / "copy";
+    BOOST_TEST(run("checkpoint download " + ended[0] + " -o " + target.string()) == 0);
+    BOOST_TEST(must(read_file(target / "rank-00000.safetensors")) ==
+               must(read_file(store.path_of(ended[0]) / "rank-00000.safetensors")));
+    BOOST_TEST(path_exists(target / "metadata.json"));
+    BOOST_TEST(run("checkpoint download " + ended[0] + " -o " + target.string()) ==
+               to_int(ExitCode::could_not));
+    damage(ended[1]);
+    BOOST_TEST(run("checkpoint download " + ended[1] + " -o " + (directory / "other").string()) ==
+               to_int(ExitCode::checkpoint_damaged));
+    BOOST_TEST(!path_exists(directory / "other"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_trial_the_newest_or_the_best_is_taken) {
+    auto const take = [&](std::string const& options, std::string const& target) {
+        return ask("trial download 1.0 " + options + " -o " + (directory / target).string())["uuid"];
+    };
+    BOOST_TEST(take("--latest", "a") == ended[2]);
+    BOOST_TEST(take("--best", "b") == ended[0]);
+    BOOST_TEST(take("--uuid " + ended[1], "c") == ended[1]);
+    BOOST_TEST(run("trial download 1.0 --best --latest") == to_int(ExitCode::usage));
+    BOOST_TEST(run("trial download 1.0 --uuid " + running[0]) == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_deleted_is_gone_once_it_was_confirmed) {
+    BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::usage));
+    BOOST_TEST(is_there(ended[0]));
+    BOOST_TEST(run("checkpoint delete " + ended[0] + " " + ended[2] + " --yes") == 0);
+    BOOST_TEST(!is_there(ended[0]));
+    BOOST_TEST(!path_exists(store.path_of(ended[2])));
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_runs_keeps_what_it_would_go_on_from) {
+    BOOST_TEST(run("checkpoint delete --yes " + running[0] + " " + running[2]) ==
+               to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "trial 2.0 may still run"), err);
+    BOOST_TEST(is_there(running[0]));
+    damage(running[2]);  // now it is the one before
+    BOOST_TEST(run("checkpoint delete --yes " + running[1]) == to_int(ExitCode::could_not));
+    BOOST_TEST(run("checkpoint delete --yes " + running[2]) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(files_can_be_taken_out_of_a_checkpoint) {
+    BOOST_TEST(run("checkpoint rm --glob *.safetensors " + ended[0]) == to_int(ExitCode::usage));
+    BOOST_TEST(run("checkpoint rm --yes " + ended[0]) == to_int(ExitCode::usage));
+    BOOST_TEST(run("checkpoint rm --yes --glob *.safetensors " + ended[0]) == 0);
+    BOOST_TEST(!path_exists(store.path_of(ended[0]) / "rank-00000.safetensors"));
+    auto const manifest = must(store.verify(ended[0]));
+    BOOST_TEST(manifest.tensors.empty());
+    BOOST_TEST(manifest.files.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_policy_decides_what_stays) {
+    auto const dry = ask("experiment gc 1 --dry-run");
+    BOOST_TEST(dry["removed"].size() == 1u);
+    BOOST_TEST(is_there(ended[1]));
+    auto const done = ask("experiment gc 1");
+    BOOST_TEST(done["removed"][0]["uuid"] == ended[1]);
+    BOOST_TEST(done["removed"][0]["trial"] == "1.0");
+    BOOST_TEST(!is_there(ended[1]));
+    BOOST_TEST(ask("experiment gc 1")["removed"].empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_new_policy_is_followed_at_once_and_from_then_on) {
+    BOOST_TEST(run("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0") ==
+               to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, running[0]), err);
+    BOOST_TEST(is_there(running[0]));
+    auto const answer = ask("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0 --yes");
+    BOOST_TEST(answer["policy"] ==
+               (Json{{"save_experiment_best", 0}, {"save_trial_best", 0}, {"save_trial_latest", 0}}));
+    BOOST_TEST(answer["removed"].size() == 2u);
+    BOOST_TEST(is_there(running[2]));  // the trial may go on from it
+    BOOST_TEST(ask("experiment gc 2")["policy"] == answer["policy"]);
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_that_has_ended_can_be_removed_and_its_number_stays_taken) {
+    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment delete 2 --yes") == to_int(ExitCode::could_not));
+    BOOST_TEST(is_there(ended[0]));
+    BOOST_TEST(run("experiment delete 1 --yes") == 0);
+    for (auto const& uuid : ended) BOOST_TEST(!is_there(uuid));
+    BOOST_TEST(run("experiment describe 1") == to_int(ExitCode::absent));
+    BOOST_TEST(ask("experiment list").size() == 1u);
+    BOOST_TEST(path_exists(ExperimentLayout(root, {1}).path()));
+    BOOST_TEST(run("experiment delete 1 --yes") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

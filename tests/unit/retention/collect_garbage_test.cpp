@@ -1,0 +1,119 @@
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/journal/writer.hpp>
+#include <det/retention/collect_garbage.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::retention;
+
+namespace {
+
+constexpr UtcTime noon{1'795'262'400'000'000};
+
+/// Experiment 1, whose trial 0 has committed at steps 1 to 4 and validated best at step 2, trial 1 at step 1.
+struct Fixture {
+    TemporaryDirectory directory;
+    RootLayout root{directory.path()};
+    ExperimentLayout experiment{root, {1}};
+    checkpoint::SharedFsStore store{directory / "checkpoints"};
+    std::vector<std::string> uuids;
+
+    Fixture() {
+        create(1, "");
+        for (std::uint32_t trial : {0, 1}) {
+            auto const run = experiment.trial(trial).run(0);
+            must(make_directories(run.path()));
+            auto journal = must(journal::JournalWriter::create(run.journal()));
+            for (std::uint64_t step = 1; step <= (trial == 0 ? 4U : 1U); ++step) {
+                must(journal.append(
+                    MetricsReported{noon, "validation", step,
+                                    Json{{"loss", step == 2 ? 0.1 : 0.5 + static_cast<double>(step)}}}));
+                must(journal.append(
+                    CheckpointCommitted{noon, commit(), step, Json{{"w", 5}}, Json::object()}));
+            }
+        }
+    }
+
+    void create(std::uint32_t id, std::string const& source) const {
+        ExperimentSpec spec;
+        spec.id = {id};
+        spec.searcher = {"single", "loss", true, Json::object()};
+        spec.config =
+            Json{{"searcher", {{"source_checkpoint_uuid", source.empty() ? Json() : Json(source)}}}};
+        must(make_directories(ExperimentLayout(root, {id}).path()));
+        must(write_file(ExperimentLayout(root, {id}).spec(), render_spec(spec)));
+    }
+    std::string commit() {
+        uuids.push_back(make_uuid());
+        must(write_file(must(store.begin(uuids.back())) / "w", "bytes"));
+        must(store.commit({uuids.back(), "1.0.0", 1, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
+        return uuids.back();
+    }
+    GcReport collect(GcOptions options) {
+        options.now = noon;
+        return must(collect_garbage(root, experiment, store, options));
+    }
+    std::vector<bool> are_there() const {
+        std::vector<bool> there;
+        for (auto const& uuid : uuids) there.push_back(store.find(uuid).has_value());
+        return there;
+    }
+    void check_there(std::vector<bool> const& expected) const {
+        BOOST_TEST(are_there() == expected, boost::test_tools::per_element());
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(collect_garbage_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_best_and_the_newest_stay_however_often_it_is_done) {
+    auto const report = collect({{0, 1, 1}});
+    BOOST_TEST(report.removed.size() == 2u);
+    BOOST_TEST(report.kept.size() == 3u);
+    check_there({false, true, false, true, true});
+    BOOST_TEST(collect({{0, 1, 1}}).removed.empty());
+    check_there({false, true, false, true, true});
+}
+
+BOOST_AUTO_TEST_CASE(what_would_be_removed_can_be_asked_first) {
+    GcOptions options{{0, 0, 0}};
+    options.act = Act::only_say;
+    BOOST_TEST(collect(options).removed.size() == 5u);
+    check_there({true, true, true, true, true});
+}
+
+BOOST_AUTO_TEST_CASE(what_another_experiment_starts_from_stays) {
+    create(2, uuids[0]);
+    collect({{0, 0, 0}});
+    check_there({true, false, false, false, false});
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_may_still_run_keeps_the_newest_that_can_be_read) {
+    must(write_file(store.path_of(uuids[3]) / "w", "bites"));
+    GcOptions options{{0, 0, 0}};
+    options.is_over = [](std::uint32_t trial) { return trial == 1; };
+    collect(options);
+    check_there({false, false, true, false, false});
+}
+
+BOOST_AUTO_TEST_CASE(two_do_not_collect_at_once_and_who_died_at_it_is_forgotten_after_an_hour) {
+    auto const guard = experiment.path() / "gc.lock";
+    must(write_file(guard, format_utc(noon)));
+    GcOptions options{{0, 0, 0}};
+    options.now = noon;
+    BOOST_TEST((must_fail(collect_garbage(root, experiment, store, options)).code == codes::wrong_state));
+    check_there({true, true, true, true, true});
+    must(write_file(guard, format_utc({noon.microseconds - std::int64_t{3601} * 1'000'000})));
+    collect(options);
+    check_there({false, false, false, false, false});
+    BOOST_TEST(!path_exists(guard));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
