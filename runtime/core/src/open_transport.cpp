@@ -13,6 +13,7 @@
 #endif
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace det::core {
 namespace {
@@ -31,6 +32,24 @@ bool can_meet(Place const& place, std::optional<Info> const& info) {
 }
 
 #ifdef DET_WITH_UCX
+void warn(std::string const& warning) {
+    (void)write_all(STDERR_FILENO, "det: warning: " + warning + "\n", "standard error");
+}
+
+/// How long other ranks are waited for: as long as they live, unless DET_COLLECTIVE_TIMEOUT_S says otherwise.
+Result<transport::WaitRules> wait_rules(Environment const& environment) {
+    transport::WaitRules rules{.on_long_wait = warn};
+    auto const text = environment.find_non_empty("DET_COLLECTIVE_TIMEOUT_S");
+    if (!text) return rules;
+    auto const seconds = parse_integer<int>(*text);
+    if (!seconds || *seconds <= 0) {
+        return Error{codes::misuse,
+                     fmt::format("DET_COLLECTIVE_TIMEOUT_S='{}' is no number of seconds", *text)};
+    }
+    rules.timeout = std::chrono::seconds(*seconds);
+    return rules;
+}
+
 /// Those that the experiment names. What the node found out by itself is where host names lead to, which need
 /// not be the fast network.
 std::string configured_interfaces(Info const& info) {
@@ -42,7 +61,7 @@ std::string configured_interfaces(Info const& info) {
     return {};
 }
 
-Opened open_ucx(Place const& place, std::optional<Info> const& info) {
+Opened open_ucx(Place const& place, std::optional<Info> const& info, Environment const& environment) {
     if (!can_meet(place, info)) {
         return Error{codes::transport, "UCX needs a run of an experiment, where the ranks can meet",
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
@@ -50,18 +69,24 @@ Opened open_ucx(Place const& place, std::optional<Info> const& info) {
     DET_TRY_ASSIGN(auto bootstrap, transport::open_tcp_bootstrap(
                                        {place.rank}, place.size, RunLayout(info->run_path).meeting(),
                                        {.chief_address = chief_address(place, *info)}));
+    DET_TRY_ASSIGN(auto watch,
+                   transport::open_watch(*bootstrap, {.chief_address = chief_address(place, *info),
+                                                      .node = info->cluster.agent_id}));
+    DET_TRY_ASSIGN(auto waits, wait_rules(environment));
     return transport::open_ucx_transport(std::move(bootstrap), {.interfaces = configured_interfaces(*info),
-                                                                .local_ranks = place.topology.local_size});
+                                                                .local_ranks = place.topology.local_size,
+                                                                .watch = std::move(watch),
+                                                                .waits = std::move(waits)});
 }
 #else
-Opened open_ucx(Place const&, std::optional<Info> const&) {
+Opened open_ucx(Place const&, std::optional<Info> const&, Environment const&) {
     return Error{codes::transport, "this program was built without UCX",
                  "install libucx-dev and build again"};
 }
 #endif
 
 #ifdef DET_WITH_MPI
-Opened open_mpi(Place const& place, std::optional<Info> const&) {
+Opened open_mpi(Place const& place, std::optional<Info> const&, Environment const&) {
     DET_TRY_ASSIGN(auto transport, transport::open_mpi_transport());
     if (transport->size() == place.size && transport->rank().value == place.rank)
         return Opened(std::move(transport));
@@ -71,14 +96,14 @@ Opened open_mpi(Place const& place, std::optional<Info> const&) {
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 #else
-Opened open_mpi(Place const&, std::optional<Info> const&) {
+Opened open_mpi(Place const&, std::optional<Info> const&, Environment const&) {
     return Error{codes::transport, "this program was built without MPI", "install an MPI and build again"};
 }
 #endif
 
 struct Way {
     std::string_view name;
-    Opened (*open)(Place const&, std::optional<Info> const&);
+    Opened (*open)(Place const&, std::optional<Info> const&, Environment const&);
 };
 constexpr Way ways[] = {{"ucx", open_ucx}, {"mpi", open_mpi}};
 
@@ -97,7 +122,7 @@ Opened open_transport(Place const& place, std::optional<Info> const& info, Envir
     auto const wanted = environment.find_non_empty("DET_TRANSPORT");
     auto const chosen = wanted ? std::string_view(*wanted) : choose(place, info);
     for (auto const& way : ways) {
-        if (way.name == chosen) return way.open(place, info);
+        if (way.name == chosen) return way.open(place, info, environment);
     }
     return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of ucx and mpi", chosen)};
 }
