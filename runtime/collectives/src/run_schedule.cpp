@@ -41,21 +41,35 @@ bool overlap(MutableBytes a, MutableBytes b) {
     return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
+/// How many of the steps, from the first on, can be done piece by piece: what was received is finished and
+/// passed on.
+std::size_t steps_together(std::span<Step const> steps) {
+    auto const takes = [](Action action) { return action != Action::send && action != Action::finish; };
+    if (!takes(steps.front().action)) return 1;
+    std::size_t count = 1;
+    while (count < steps.size() && !takes(steps[count].action) && steps[count].blocks == steps.front().blocks)
+        ++count;
+    return count;
+}
+
 class Execution {
 public:
     Execution(Channel channel, Pieces pieces, Reduction const& reduction)
         : channel_(channel), pieces_(pieces), reduction_(reduction) {}
 
-    Status run(Step const& step, MutableBytes range) {
-        switch (step.action) {
+    /// A step, and those right behind it that go on with the same blocks: these are done piece by piece.
+    Status run(std::span<Step const> steps, MutableBytes range) {
+        auto const& first = steps.front();
+        auto const rest = steps.subspan(1);
+        switch (first.action) {
             case Action::send:
-                return send(step.peer, range);
+                return send(first.peer, range);
             case Action::receive:
-                return receive(step.peer, range);
+                return receive(first.peer, range, rest);
             case Action::combine_below:
-                return combine(step.peer, range, Side::below);
+                return combine(first.peer, range, Side::below, rest);
             case Action::combine_above:
-                return combine(step.peer, range, Side::above);
+                return combine(first.peer, range, Side::above, rest);
             case Action::finish:
                 break;
         }
@@ -105,23 +119,34 @@ private:
         return Ok{};
     }
 
-    Status receive(Rank peer, MutableBytes range) {
+    Status go_on(MutableBytes part, std::span<Step const> steps) {
+        for (auto const& step : steps) {
+            if (step.action == Action::finish) {
+                reduction_.finish(part);
+            } else {
+                DET_TRY(send(step.peer, part));
+            }
+        }
+        return Ok{};
+    }
+
+    Status receive(Rank peer, MutableBytes range, std::span<Step const> rest) {
         DET_TRY(finish_sends_of(range));
         return receive_pieces(
             peer, range, [](MutableBytes part, std::size_t) { return part; },
-            [](MutableBytes, MutableBytes) -> Status { return Ok{}; });
+            [this, rest](MutableBytes part, MutableBytes) { return go_on(part, rest); });
     }
 
-    Status combine(Rank peer, MutableBytes range, Side side) {
+    Status combine(Rank peer, MutableBytes range, Side side, std::span<Step const> rest) {
         return receive_pieces(
             peer, range,
             [this](MutableBytes part, std::size_t index) {
                 return MutableBytes(pieces_.room).subspan(index % 2 * pieces_.size_bytes, part.size());
             },
-            [this, side](MutableBytes part, MutableBytes received) -> Status {
+            [this, side, rest](MutableBytes part, MutableBytes received) -> Status {
                 DET_TRY(finish_sends_of(part));
                 reduction_.combine(part, received, side);
-                return Ok{};
+                return go_on(part, rest);
             });
     }
 
@@ -155,7 +180,12 @@ Status run_schedule(Channel channel, Schedule const& schedule, MutableBytes byte
                     Reduction const& reduction) {
     Layout const layout(bytes, reduction.element_bytes, schedule.blocks);
     Execution execution(channel, pieces, reduction);
-    for (auto const& step : schedule.steps) DET_TRY(execution.run(step, layout.of(step.blocks)));
+    std::span<Step const> rest = schedule.steps;
+    while (!rest.empty()) {
+        auto const count = steps_together(rest);
+        DET_TRY(execution.run(rest.first(count), layout.of(rest.front().blocks)));
+        rest = rest.subspan(count);
+    }
     return execution.finish_all_sends();
 }
 

@@ -1,13 +1,11 @@
 #include "connect.hpp"
 
 #include <det/collectives/two_level.hpp>
-#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/node_collectives/node_group.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "open_transport.hpp"
 
@@ -17,25 +15,23 @@ namespace {
 using collectives::DistributedContext;
 using Ranks = Result<std::unique_ptr<collectives::RankGroup>>;
 
-void write_explanation(std::string const& line) {
-    (void)write_all(STDERR_FILENO, "det: " + line + "\n", "standard error");
-}
-
 /// DET_DEBUG=collectives: the chief says how each operation is done.
 collectives::Tuning tuning_for(Place const& place, Environment const& environment) {
     collectives::Tuning tuning;
     auto const wanted = environment.find("DET_DEBUG").value_or("");
     bool const is_wanted = std::ranges::count(split(wanted, ','), "collectives") > 0;
-    if (is_wanted && place.rank == 0) tuning.explain = write_explanation;
+    if (is_wanted && place.rank == 0) tuning.explain = write_line;
     return tuning;
 }
 
 /// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
-Ranks connect_node(Place const& place, Info const& info, ContextOptions const& options) {
+Ranks connect_node(Place const& place, Info const& info, Environment const& environment,
+                   Patience const& patience) {
     if (place.topology.local_size == 1) return collectives::make_alone();
     // Steps of a job that run side by side have ranks of their own.
-    auto const step = options.environment.find("SLURM_STEP_ID").value_or("0");
-    node_collectives::Options node{.node_name = info.cluster.agent_id, .on_warning = options.on_warning};
+    auto const step = environment.find("SLURM_STEP_ID").value_or("0");
+    node_collectives::Options node{.node_name = info.cluster.agent_id, .on_warning = patience.warn};
+    node.collective_timeout = patience.timeout;
     return node_collectives::meet({info.run_dir, fmt::format("ranks-{}.socket", step),
                                    Rank{place.topology.local_rank}, place.topology.local_size},
                                   std::move(node));
@@ -47,15 +43,16 @@ Result<DistributedContext> connect(Place const& place, std::optional<Info> const
                                    ContextOptions const& options) {
     auto const& topology = place.topology;
     if (place.size == 1) return DistributedContext::single();
+    DET_TRY_ASSIGN(auto const patience, find_patience(options));
     if (info && topology.local_size == place.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options));
+        DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, patience));
         return DistributedContext::make(std::move(ranks), topology);
     }
     auto const tuning = tuning_for(place, options.environment);
-    DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment));
+    DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, patience));
     // Without a run's directory the ranks of a node have no place to meet.
     if (!info) return DistributedContext::make(std::move(transport), topology, tuning);
-    DET_TRY_ASSIGN(auto node, connect_node(place, *info, options));
+    DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, patience));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return DistributedContext::make(std::move(ranks), topology, local);

@@ -4,7 +4,8 @@
 
 namespace det::core {
 
-/// The ranks of this program, together: those of a node through its memory, nodes by what open_transport finds.
+/// The ranks of this program, together: those of a node through its memory, nodes by what open_transport
+/// finds.
 Result<collectives::DistributedContext> connect(Place const& place, std::optional<Info> const& info,
                                                 ContextOptions const& options);
 

@@ -42,7 +42,7 @@ std::string configured_interfaces(Info const& info) {
     return {};
 }
 
-Opened open_ucx(Place const& place, std::optional<Info> const& info) {
+Opened open_ucx(Place const& place, std::optional<Info> const& info, Patience const& patience) {
     if (!can_meet(place, info)) {
         return Error{codes::transport, "UCX needs a run of an experiment, where the ranks can meet",
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
@@ -50,18 +50,25 @@ Opened open_ucx(Place const& place, std::optional<Info> const& info) {
     DET_TRY_ASSIGN(auto bootstrap, transport::open_tcp_bootstrap(
                                        {place.rank}, place.size, RunLayout(info->run_path).meeting(),
                                        {.chief_address = chief_address(place, *info)}));
+    DET_TRY_ASSIGN(auto watch,
+                   transport::open_watch(*bootstrap, {.chief_address = chief_address(place, *info),
+                                                      .node = info->cluster.agent_id}));
+    transport::WaitRules waits{.on_long_wait = patience.warn};
+    if (patience.timeout) waits.timeout = *patience.timeout;
     return transport::open_ucx_transport(std::move(bootstrap), {.interfaces = configured_interfaces(*info),
-                                                                .local_ranks = place.topology.local_size});
+                                                                .local_ranks = place.topology.local_size,
+                                                                .watch = std::move(watch),
+                                                                .waits = std::move(waits)});
 }
 #else
-Opened open_ucx(Place const&, std::optional<Info> const&) {
+Opened open_ucx(Place const&, std::optional<Info> const&, Patience const&) {
     return Error{codes::transport, "this program was built without UCX",
                  "install libucx-dev and build again"};
 }
 #endif
 
 #ifdef DET_WITH_MPI
-Opened open_mpi(Place const& place, std::optional<Info> const&) {
+Opened open_mpi(Place const& place, std::optional<Info> const&, Patience const&) {
     DET_TRY_ASSIGN(auto transport, transport::open_mpi_transport());
     if (transport->size() == place.size && transport->rank().value == place.rank)
         return Opened(std::move(transport));
@@ -71,14 +78,14 @@ Opened open_mpi(Place const& place, std::optional<Info> const&) {
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 #else
-Opened open_mpi(Place const&, std::optional<Info> const&) {
+Opened open_mpi(Place const&, std::optional<Info> const&, Patience const&) {
     return Error{codes::transport, "this program was built without MPI", "install an MPI and build again"};
 }
 #endif
 
 struct Way {
     std::string_view name;
-    Opened (*open)(Place const&, std::optional<Info> const&);
+    Opened (*open)(Place const&, std::optional<Info> const&, Patience const&);
 };
 constexpr Way ways[] = {{"ucx", open_ucx}, {"mpi", open_mpi}};
 
@@ -93,11 +100,12 @@ std::string_view choose(Place const& place, std::optional<Info> const& info) {
 
 }  // namespace
 
-Opened open_transport(Place const& place, std::optional<Info> const& info, Environment const& environment) {
+Opened open_transport(Place const& place, std::optional<Info> const& info, Environment const& environment,
+                      Patience const& patience) {
     auto const wanted = environment.find_non_empty("DET_TRANSPORT");
     auto const chosen = wanted ? std::string_view(*wanted) : choose(place, info);
     for (auto const& way : ways) {
-        if (way.name == chosen) return way.open(place, info);
+        if (way.name == chosen) return way.open(place, info, patience);
     }
     return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of ucx and mpi", chosen)};
 }

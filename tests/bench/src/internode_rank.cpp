@@ -25,8 +25,9 @@ using collectives::ReduceOp;
 using collectives::Topology;
 using std::chrono::steady_clock;
 
-Result<DistributedContext> connect(Rank rank, int ranks, std::string const& meeting,
-                                   std::string const& address) {
+Result<DistributedContext> connect(Rank rank, int ranks, std::vector<std::string> const& rest) {
+    auto const& meeting = rest.at(2);
+    auto const& address = rest.at(3);
     DET_TRY_ASSIGN(auto bootstrap,
                    transport::open_tcp_bootstrap(rank, ranks, meeting, {.chief_address = address}));
     DET_TRY_ASSIGN(auto transport,

@@ -72,15 +72,15 @@ Progress OutgoingConnection::read_reply() {
     auto const wanted = state_ == State::awaiting_greeting ? greeting_bytes : verdict_bytes;
     auto const progress = read_up_to(socket_, received_, wanted);
     if (received_.size() < wanted) return progress;
-    auto const reply = std::exchange(received_, {});
-    if (state_ == State::awaiting_greeting) return answer(reply);
+    if (state_ == State::awaiting_greeting) return answer_greeting();
     state_ = State::open;
-    bool const is_welcome = check_verdict(club_, server_nonce_, answer_, reply) == Admission::welcome;
+    bool const is_welcome = check_verdict(club_, server_nonce_, answer_, received_) == Admission::welcome;
     return is_welcome ? Progress::something : Progress::broken;
 }
 
-Progress OutgoingConnection::answer(std::string const& greeting) {
-    auto const nonce = parse_greeting(greeting);
+Progress OutgoingConnection::answer_greeting() {
+    auto const nonce = parse_greeting(received_);
+    received_.clear();
     if (!nonce) return Progress::broken;
     server_nonce_ = *nonce;
     answer_ = render_answer(club_, self_, server_nonce_, make_nonce());

@@ -67,7 +67,7 @@ private:
         : socket_(std::move(socket)), club_(std::move(club)), self_(self) {}
 
     Progress read_reply();
-    Progress answer(std::string const& greeting);
+    Progress answer_greeting();
     Progress write_departures();
 
     UniqueFd socket_;
