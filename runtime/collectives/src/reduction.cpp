@@ -19,17 +19,16 @@ static_assert(Kernels::types == data_types && Kernels::ops == reduce_ops);
 
 struct TypeTraits {
     std::string_view name;
-    std::size_t size_bytes;
     bool is_floating;
 };
 
-constexpr std::array<TypeTraits, data_types> types{{{"uint8", 1, false},
-                                                    {"int32", 4, false},
-                                                    {"int64", 8, false},
-                                                    {"float32", 4, true},
-                                                    {"float64", 8, true},
-                                                    {"float16", 2, true},
-                                                    {"bfloat16", 2, true}}};
+constexpr std::array<TypeTraits, data_types> types{{{"uint8", false},
+                                                    {"int32", false},
+                                                    {"int64", false},
+                                                    {"float32", true},
+                                                    {"float64", true},
+                                                    {"float16", true},
+                                                    {"bfloat16", true}}};
 constexpr std::array<std::string_view, reduce_ops> op_names{"sum", "mean", "min", "max", "prod"};
 
 TypeTraits const& traits_of(DataType type) { return types[static_cast<std::size_t>(type)]; }
@@ -55,7 +54,6 @@ void divide(std::span<std::byte> bytes, int by) {
 
 std::string_view name_of(DataType type) { return traits_of(type).name; }
 std::string_view name_of(ReduceOp op) { return op_names[static_cast<std::size_t>(op)]; }
-std::size_t size_of(DataType type) { return traits_of(type).size_bytes; }
 bool is_floating(DataType type) { return traits_of(type).is_floating; }
 bool is_half(DataType type) { return type == DataType::float16 || type == DataType::bfloat16; }
 
