@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 namespace det::transport {
@@ -15,6 +16,9 @@ using std::chrono::steady_clock;
 constexpr std::size_t strangers_max = 64;
 constexpr std::chrono::seconds answer_time{30};  // a rank may compute for a while before it talks again
 constexpr int spins_before_sleep = 2'000;
+constexpr int yields_before_sleep =
+    100;  // a rank that shares our core may have what we wait for in microseconds
+constexpr int turns_per_look_for_newcomers = 16;
 constexpr int longest_sleep_ms = 50;  // ranks may be lost that no socket tells of
 
 /// Where all ranks listen, and the secret of the chief.
@@ -197,11 +201,19 @@ bool TcpSession::advance_outgoing() {
 Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
     Patience patience(waits_, watch_.get(), rank_, peer);
     int spins_left = cores_ == Cores::own ? spins_before_sleep : 0;
-    while (!is_over()) {
-        if (progress()) continue;
+    int yields_left = yields_before_sleep;
+    for (int turn = 0; !is_over(); ++turn) {
+        bool const received = advance_incoming();
+        if (advance_outgoing() || received) continue;
+        if (turn % turns_per_look_for_newcomers == 0 && accept_newcomers()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(patience.check());
-        if (--spins_left < 0) sleep_until_something();
+        if (--spins_left >= 0) continue;
+        if (--yields_left >= 0) {
+            ::sched_yield();
+        } else if (!accept_newcomers()) {
+            sleep_until_something();
+        }
     }
     return Ok{};
 }
