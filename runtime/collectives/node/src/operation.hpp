@@ -20,7 +20,9 @@ public:
 
     collectives::Call const& call() const { return call_; }
     /// Who has to come or to do something before it can go on.
-    int awaited() const { return has_arrived_ ? exchange_.awaited() : arrival_.awaited(); }
+    std::vector<int> awaited(Seat const& seat) const {
+        return has_arrived_ ? exchange_.awaited(seat) : arrival_.awaited(seat);
+    }
     /// Changes whenever something was done.
     std::uint64_t moves() const { return exchange_.moves(); }
     /// Once it is over.
