@@ -79,6 +79,8 @@ constexpr Phase phases[] = {
     {"barrier()", [](DistributedContext& context) { return context.barrier(); }},
     {"allreduce(sum of 4 float32)", reduce<4>},
     {"allreduce(sum of 1000 float32)", reduce<1000>},
+    // Few chunks: those who are left wait for each other as well as for the lost one.
+    {"allreduce(sum of 10000 float32)", reduce<10'000>},
     {"allreduce(sum of 1000000 float32)", reduce<1'000'000>},
     {"allreduce(sum of 262144 float32)", reduce_shared},
     {"allreduce(sum of 100000 float32)", reduce_by_handle},

@@ -72,6 +72,18 @@ bool Arrival::advance_stating(Seat& seat) {
     return true;
 }
 
+std::vector<int> Arrival::awaited(Seat const& seat) const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < seat.ranks; ++rank) {
+        auto const stamp = seat.cell(rank).stamp.load(std::memory_order_acquire);
+        auto const stated = seat.segment.statement(rank).sequence.load(std::memory_order_acquire);
+        bool const has_come = stage_ == Stage::meeting ? (stamp & sequence_mask) == (stamp_ & sequence_mask)
+                                                       : stated == call_->sequence + 1;
+        if (!has_come) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
 void Arrival::state_ours(Seat& seat) {
     auto& statement = seat.segment.statement(seat.rank);
     statement.call = *call_;

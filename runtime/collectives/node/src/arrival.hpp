@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "seat.hpp"
 
 namespace det::node_collectives {
@@ -27,7 +29,8 @@ public:
         return false;
     }
 
-    int awaited() const { return next_; }
+    /// Those who have not come yet.
+    std::vector<int> awaited(Seat const& seat) const;
     /// Why the operation cannot be, once it is known.
     std::optional<Error> const& objection() const { return objection_; }
 

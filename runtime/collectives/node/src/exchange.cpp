@@ -60,17 +60,28 @@ bool Exchange::advance(Seat& seat, Plan& plan) {
     return !plan.ends_together || have_all(seat, &Rounds::collected, end_);
 }
 
+std::vector<int> Exchange::awaited(Seat const& seat) const {
+    std::vector<int> ranks;
+    for (int other = 0; other < seat.ranks; ++other) {
+        auto const& rounds = seat.segment.rounds(other);
+        auto const least = std::min({rounds.published.value.load(std::memory_order_acquire),
+                                     rounds.reduced.value.load(std::memory_order_acquire),
+                                     rounds.collected.value.load(std::memory_order_acquire)});
+        if (other != seat.rank && least < end_) ranks.push_back(other);
+    }
+    return ranks;
+}
+
 bool Exchange::have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count) {
     for (int other = 0; other < seat.ranks; ++other) {
         if (other == seat.rank) continue;
         if ((seat.segment.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
-        awaited_ = other;
         return false;
     }
     return true;
 }
 
-bool Exchange::is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) {
+bool Exchange::is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) const {
     auto const in_flight = seat.segment.geometry().chunks_in_flight;
     return round < base_ + in_flight || have_all(seat, readers, round + 1 - in_flight);
 }

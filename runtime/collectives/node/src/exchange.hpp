@@ -43,7 +43,8 @@ public:
     void begin(Seat& seat, Plan const& plan);
     /// Whether it is over.
     bool advance(Seat& seat, Plan& plan);
-    int awaited() const { return awaited_; }
+    /// Those who have something left to do. Whom we wait for may wait for one of them itself.
+    std::vector<int> awaited(Seat const& seat) const;
     /// Grows whenever something was done.
     std::uint64_t moves() const { return published_ + reduced_ + collected_; }
 
@@ -52,14 +53,13 @@ private:
     bool reduce(Seat const& seat, Plan& plan);
     bool collect(Seat const& seat, Plan const& plan);
     /// Whether the counter of all others has come to `count`.
-    bool have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count);
+    static bool have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count);
     /// Whether nobody reads any more what lay in a slot `chunks_in_flight` rounds before.
-    bool is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round);
+    bool is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) const;
 
     std::uint64_t base_ = 0;
     std::uint64_t end_ = 0;
     std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // rounds that we have behind us
-    int awaited_ = 0;
 };
 
 }  // namespace det::node_collectives

@@ -69,7 +69,7 @@ Status NodeGroup::meet(collectives::Call& call, Payload const& payload) {
     arrival.post(seat_, call, no_refusal, payload);
     if (cores_ == Cores::own && arrival.spin(seat_)) return Ok{};
     Wait wait(seat_, watch_, cores_);
-    while (!arrival.advance(seat_)) DET_TRY(wait.pause(arrival.awaited(), call));
+    while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, call));
     if (arrival.objection()) return *arrival.objection();
     return Ok{};
 }
@@ -114,7 +114,7 @@ Status NodeGroup::complete(Operation& operation) {
     for (auto moves = operation.moves(); !operation.advance(seat_);) {
         if (operation.moves() != moves) wait.begin_again();
         moves = operation.moves();
-        DET_TRY(wait.pause(operation.awaited(), operation.said()));
+        DET_TRY(wait.pause([&] { return operation.awaited(seat_); }, operation.said()));
     }
     return operation.result();
 }
@@ -180,7 +180,7 @@ Status NodeGroup::go_on() {
             operation.begin(seat_);
             watch_.begin();
         }
-        if (!operation.advance(seat_)) return watch_.look(operation.awaited(), operation.said());
+        if (!operation.advance(seat_)) return watch_.look(operation.awaited(seat_), operation.said());
         end_first(operation.result());
     }
     return Ok{};

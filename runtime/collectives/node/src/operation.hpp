@@ -22,7 +22,9 @@ public:
     /// What it is to the ranks, once it has begun.
     collectives::Call const& said() const { return said_; }
     /// Who has to come or to do something before it can go on.
-    int awaited() const { return has_arrived_ ? exchange_.awaited() : arrival_.awaited(); }
+    std::vector<int> awaited(Seat const& seat) const {
+        return has_arrived_ ? exchange_.awaited(seat) : arrival_.awaited(seat);
+    }
     /// Changes whenever something was done.
     std::uint64_t moves() const { return exchange_.moves(); }
     /// Once it is over.

@@ -22,13 +22,15 @@ public:
     /// Something has come, and the next is awaited.
     void begin_again() { polls_ = yields_ = 0; }
     /// After each poll that found nothing.
-    Status pause(int awaited, collectives::Call const& call) {
+    template <class FindAwaited>
+    Status pause(FindAwaited const& find_awaited, collectives::Call const& call) {
         if (cores_ == Cores::own && polls_ < spins) {
             ++polls_;
             relax();
             return Ok{};
         }
-        return pause_longer(awaited, call);
+        if (!pause_longer()) return Ok{};
+        return watch_.look(find_awaited(), call);
     }
 
 private:
@@ -39,7 +41,8 @@ private:
         _mm_pause();
 #endif
     }
-    Status pause_longer(int awaited, collectives::Call const& call);
+    /// Whether it is time to see what the others do.
+    bool pause_longer();
 
     Seat const& seat_;
     Watch& watch_;

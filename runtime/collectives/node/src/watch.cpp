@@ -20,8 +20,7 @@ std::string who(Member const& member, Rank rank) {
 void Watch::begin() {
     begun_ = looked_ = Clock::now();
     has_warned_ = false;
-    suspect_ = -1;
-    heard_rank_ = -1;
+    known_.assign(static_cast<std::size_t>(segment_.ranks()), {});
 }
 
 Status Watch::state() const {
@@ -31,32 +30,34 @@ Status Watch::state() const {
                  "end this rank, or make a new group of those that are left"};
 }
 
-Status Watch::look(int awaited, collectives::Call const& call) {
+Status Watch::look(std::vector<int> const& awaited, collectives::Call const& call) {
     DET_TRY(state());
     auto const now = Clock::now();
-    if (now - looked_ < look_interval) return Ok{};
+    if (awaited.empty() || now - looked_ < look_interval) return Ok{};
     auto result = look_closer(awaited, call, now);
     looked_ = now;
     return result;
 }
 
-Status Watch::look_closer(int awaited, collectives::Call const& call, Clock::time_point now) {
-    warn_once(awaited, call, now);
+Status Watch::look_closer(std::vector<int> const& awaited, collectives::Call const& call,
+                          Clock::time_point now) {
+    warn_once(awaited.front(), call, now);
     if (options_.collective_timeout && now - begun_ >= *options_.collective_timeout) {
-        return end_group(fmt::format("{} took longer than {} ms", describe_wait(awaited, call),
+        return end_group(fmt::format("{} took longer than {} ms", describe_wait(awaited.front(), call),
                                      options_.collective_timeout->count()),
                          true);
     }
-    auto const reason = reason_of_loss(awaited, now);
-    if (!reason) {
-        suspect_ = -1;
-        return Ok{};
+    for (int const rank : awaited) {
+        auto const reason = reason_of_loss(rank, now);
+        // It may have done its part just before: so twice.
+        auto& is_suspect = known_[static_cast<std::size_t>(rank)].is_suspect;
+        if (std::exchange(is_suspect, reason.has_value()) && reason) {
+            return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(rank), voice_.named({rank})), *reason,
+                                         describe_wait(rank, call)),
+                             false);
+        }
     }
-    // It may have done its part just before.
-    if (std::exchange(suspect_, awaited) != awaited) return Ok{};
-    return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(awaited), voice_.named({awaited})),
-                                 *reason, describe_wait(awaited, call)),
-                     false);
+    return Ok{};
 }
 
 std::optional<std::string> Watch::reason_of_loss(int awaited, Clock::time_point now) {
@@ -71,16 +72,15 @@ std::optional<std::string> Watch::reason_of_loss(int awaited, Clock::time_point 
 bool Watch::is_silent(int awaited, Clock::time_point now) {
     if (options_.members == Members::threads) return false;
     auto const beat = segment_.member(awaited).heartbeat.load(std::memory_order_relaxed);
-    if (heard_rank_ != awaited || heard_beat_ != beat) {
-        heard_rank_ = awaited;
-        heard_beat_ = beat;
-        silence_ = {};
+    auto& known = known_[static_cast<std::size_t>(awaited)];
+    if (std::exchange(known.beat, beat) != beat) {
+        known.silence = {};
         return false;
     }
     // Where it was this process that was stopped, the time between two looks says nothing about others.
     constexpr Clock::duration awake_limit = 100ms;
-    silence_ += std::min(now - looked_, awake_limit);
-    return silence_ >= options_.silence_limit;
+    known.silence += std::min(now - looked_, awake_limit);
+    return known.silence >= options_.silence_limit;
 }
 
 void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_point now) {

@@ -19,7 +19,7 @@ public:
     /// While it lasts, now and then: an Error once `awaited` is lost, or the group has ended by what another
     /// saw. Between two calls the caller looks whether what it waits for has come: a rank may end after it
     /// did its part.
-    Status look(int awaited, collectives::Call const& call);
+    Status look(std::vector<int> const& awaited, collectives::Call const& call);
 
     bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
     /// What has ended the group, once it has.
@@ -28,7 +28,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    Status look_closer(int awaited, collectives::Call const& call, Clock::time_point now);
+    Status look_closer(std::vector<int> const& awaited, collectives::Call const& call, Clock::time_point now);
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
     void warn_once(int awaited, collectives::Call const& call, Clock::time_point now);
@@ -44,11 +44,13 @@ private:
 
     Clock::time_point begun_, looked_;
     bool has_warned_ = false;
-    int suspect_ = -1;
-    // Of whom the heart was last seen to beat, and for how long it has been silent while we were awake.
-    int heard_rank_ = -1;
-    std::uint64_t heard_beat_ = 0;
-    Clock::duration silence_{};
+    /// What is known of another rank in this wait.
+    struct Known {
+        bool is_suspect = false;
+        std::optional<std::uint64_t> beat = {};
+        Clock::duration silence = {};  // as long as we were awake
+    };
+    std::vector<Known> known_;
 };
 
 }  // namespace det::node_collectives

@@ -5,6 +5,7 @@
 #include <det/node_collectives/node_group.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
@@ -24,15 +25,18 @@ double now() {
 }
 
 struct Page {
+    std::atomic<int> running;
     double error_at[ranks];
 };
 
 /// Reduces until there is an error; when that was.
-double run_rank(node_collectives::SharedMemory const& memory, int rank) {
+double run_rank(node_collectives::SharedMemory const& memory, int rank, std::atomic<int>& running) {
     auto group = node_collectives::join(memory, Rank{rank});
     if (!group) return 0;
     auto context = collectives::DistributedContext::make(*std::move(group), {rank, ranks, 0, 1});
     if (!context) return 0;
+    if (!context->barrier()) return 0;
+    ++running;
     std::vector<float> values(10'000);
     while (context->allreduce(std::span(values), collectives::ReduceOp::max)) {
     }
@@ -40,18 +44,20 @@ double run_rank(node_collectives::SharedMemory const& memory, int rank) {
 }
 
 double kill_one(Page& page, int number) {
-    page = {};
+    page.running = 0;
+    std::ranges::fill(page.error_at, 0.0);
     auto const memory = node_collectives::create_shared_memory(ranks, node_collectives::geometry_for(ranks));
     if (!memory) throw std::runtime_error(memory.error().message);
     pid_t pids[ranks];
     for (int rank = 0; rank < ranks; ++rank) {
         pids[rank] = ::fork();
         if (pids[rank] != 0) continue;
-        page.error_at[rank] = run_rank(*memory, rank);
+        page.error_at[rank] = run_rank(*memory, rank, page.running);
         ::_exit(0);
     }
+    while (page.running < ranks) std::this_thread::yield();
     // At any phase of an operation.
-    std::this_thread::sleep_for(std::chrono::microseconds(20'000 + number * 37 % 5000));
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + number * 37 % 5000));
     auto const killed_at = now();
     ::kill(pids[victim], SIGKILL);
     for (auto const pid : pids) ::waitpid(pid, nullptr, 0);
