@@ -218,7 +218,7 @@ public:
             ::dup2(to[0], 0);
             ::dup2(from[1], 1);
             ::execl("/usr/bin/python3", "python3", "tests/bench/torch_save.py", directory.c_str(),
-                     std::to_string(size_bytes).c_str(), std::to_string(tensor_count).c_str(), nullptr);
+                    std::to_string(size_bytes).c_str(), std::to_string(tensor_count).c_str(), nullptr);
             ::_exit(127);
         }
         ::close(to[0]);

@@ -86,6 +86,20 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_run_yet_is_said_all_at_once) {
     BOOST_TEST(text.find("6 slots") != std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_for_checkpoints_has_one_name_inside_and_outside_of_a_container) {
+    auto const with = [](std::string const& mounts) {
+        return plan_submission(config_of("checkpoint_storage: {type: directory, container_path: /data/ck}\n"
+                                         "bind_mounts: [" +
+                                         mounts + "]\nresources: {slots_per_trial: 4}\n"),
+                               small_site());
+    };
+    must(with(""));
+    must(with("{host_path: /data, container_path: /data}"));
+    must(with("{host_path: /fast, container_path: /dat}"));
+    auto const text = explain(must_fail(with("{host_path: /fast, container_path: /data}")));
+    BOOST_TEST(text.find("use 'type: shared_fs' with 'host_path: /fast'") != std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(pools_are_what_most_nodes_of_a_partition_are) {
     slurm::Partition mixed{"mixed", false, true,
                            "OFF",   {},    {{2, 8, "idle", "gpu:2"}, {6, 64, "idle", "gpu:a100:8"}}};

@@ -20,8 +20,8 @@ public:
     /// An empty directory to write files into. It is nothing yet.
     Result<std::filesystem::path> begin(std::string const& uuid);
 
-    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest goes first: what it
-    /// names is there at any moment.
+    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest goes first: what
+    /// it names is there at any moment.
     Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
 
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }
