@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/retention/inventory.hpp>
@@ -10,17 +11,6 @@
 
 namespace det::retention {
 namespace {
-
-/// The numbers among the names of a directory, ascending.
-Result<std::vector<std::uint32_t>> list_numbers(std::filesystem::path const& directory) {
-    DET_TRY_ASSIGN(auto const names, list_directory(directory));
-    std::vector<std::uint32_t> numbers;
-    for (auto const& name : names) {
-        if (auto const number = parse_integer<std::uint32_t>(name)) numbers.push_back(*number);
-    }
-    std::ranges::sort(numbers);
-    return numbers;
-}
 
 std::optional<double> number_in(Json const& metrics, std::string const& name) {
     auto const found = metrics.find(name);

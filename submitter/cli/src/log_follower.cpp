@@ -1,6 +1,6 @@
 #include "log_follower.hpp"
 
-#include <det/foundation/files.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
@@ -13,13 +13,8 @@
 namespace det::cli {
 
 Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
-    DET_TRY_ASSIGN(auto const names, list_directory(trial_.runs()));
-    std::vector<std::uint32_t> runs;
-    for (auto const& name : names) {
-        auto const run = parse_integer<std::uint32_t>(name);
-        if (run && choice_.run.value_or(*run) == *run) runs.push_back(*run);
-    }
-    std::sort(runs.begin(), runs.end());
+    DET_TRY_ASSIGN(auto runs, list_numbers(trial_.runs()));
+    std::erase_if(runs, [&](auto run) { return choice_.run.value_or(run) != run; });
     return runs;
 }
 

@@ -1,18 +1,7 @@
-#include <det/foundation/files.hpp>
-#include <det/protocol/meeting.hpp>
 #include <det/transport/file_bootstrap.hpp>
-#include <det/transport/tcp_bootstrap.hpp>
 #include <det/transport/ucx.hpp>
 
-#include <boost/test/unit_test.hpp>
-#include <csignal>
-#include <unistd.h>
-
-#include "../../conformance/expectation.hpp"
-#include "../../conformance/transport_suite.hpp"
-#include "check_result.hpp"
-#include "rank_processes.hpp"
-#include "temporary_directory.hpp"
+#include "meeting_ranks.hpp"
 #include "ucx_devices.hpp"
 
 using namespace det;
@@ -20,35 +9,13 @@ using namespace det::transport;
 
 namespace {
 
-struct Meet : TemporaryDirectory {
-    Meet() { must(write_file(path() / "meeting", render_meeting({"a secret"}))); }
-
+struct Meet : MeetingPlace {
     Result<std::unique_ptr<Transport>> open(Rank rank, int size, UcxOptions options = {}) const {
-        DET_TRY_ASSIGN(auto bootstrap, open_tcp_bootstrap(rank, size, path() / "meeting",
-                                                          {.waits = {std::chrono::seconds(30)}}));
+        DET_TRY_ASSIGN(auto meeting, bootstrap(rank, size));
         options.local_ranks = size;
-        return open_ucx_transport(std::move(bootstrap), std::move(options));
+        return open_ucx_transport(std::move(meeting), std::move(options));
     }
 };
-
-Status run_suite(Transport& transport) {
-    for (auto const& test : transport_cases()) {
-        if (auto result = test.run(transport); !result) {
-            return std::move(result).error().while_doing(std::string(test.name));
-        }
-    }
-    return Ok{};
-}
-
-Status barrier(Transport& transport) {
-    for (int i = 0; i < transport.size(); ++i) {
-        std::byte out{}, in{};
-        Rank const to{(transport.rank().value + i) % transport.size()};
-        Rank const from{(transport.rank().value + transport.size() - i) % transport.size()};
-        DET_TRY(transport.exchange({to, std::span(&out, 1)}, {from, std::span(&in, 1)}, Tag{1}));
-    }
-    return Ok{};
-}
 
 }  // namespace
 
@@ -82,7 +49,7 @@ BOOST_AUTO_TEST_CASE(ranks_can_meet_by_files_and_open_one_again) {
             DET_TRY_ASSIGN(auto bootstrap, open_file_bootstrap(rank, 2, directory / "files"));
             DET_TRY_ASSIGN(auto const transport,
                            open_ucx_transport(std::move(bootstrap), {.local_ranks = 2}));
-            return barrier(*transport);
+            return run_suite(*transport);
         }));
     }
 }
@@ -91,26 +58,10 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_nam
     for (auto const* tls : {"tcp,self", "all"}) {
         BOOST_TEST_CONTEXT(tls) {
             Meet const meet;
-            auto const outcomes = run_rank_processes(3, [&](Rank rank) -> Status {
+            check_that_a_killed_rank_is_an_error([&](Rank rank, int size) {
                 ::setenv("UCX_TLS", tls, 1);
-                DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3));
-                std::byte byte{};
-                if (rank.value == 1) {
-                    // What it still has to send itself would be lost with it: so it only listens.
-                    for (int const other : {0, 2})
-                        DET_TRY(transport->receive({other}, Tag{1}, std::span(&byte, 1)));
-                    ::raise(SIGKILL);
-                }
-                DET_TRY(transport->send({1}, Tag{1}, std::span(&byte, 1)));
-                std::vector<std::byte> into(std::size_t{1} << 20);
-                auto const received = transport->receive({1}, Tag{2}, into);
-                DET_TRY(expect(!received, "no message of the dead"));
-                DET_TRY(expect(received.error().message.starts_with("rank 1 has left or was lost"),
-                               received.error().message));
-                return expect(!transport->send({1}, Tag{2}, into), "none to them");
+                return meet.open(rank, size);
             });
-            BOOST_TEST((outcomes[1].signal == SIGKILL));
-            BOOST_TEST((outcomes[0].complaint + outcomes[2].complaint) == "");
         }
     }
 }

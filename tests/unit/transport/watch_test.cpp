@@ -3,6 +3,7 @@
 #include <det/transport/file_bootstrap.hpp>
 #include <det/transport/patience.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
@@ -41,6 +42,18 @@ Result<std::string> wait_for_loss(Watch const& watch, std::chrono::milliseconds 
     return Error{codes::timed_out, "nobody was lost"};
 }
 
+void wait_for_files(std::filesystem::path const& directory, std::string_view prefix, int count,
+                    std::chrono::milliseconds limit) {
+    auto const until = steady_clock::now() + limit;
+    while (steady_clock::now() < until) {
+        auto const names = list_directory(directory);
+        if (names &&
+            std::ranges::count_if(*names, [&](auto& name) { return name.starts_with(prefix); }) >= count)
+            return;
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(watch_test, Meet)
@@ -69,6 +82,9 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_stopped_is_lost_when_it_was_silent_for_too_l
             DET_TRY_ASSIGN(auto const watch, meet.open(rank, hasty));
             if (rank.value == victim) ::raise(SIGSTOP);
             auto const loss = wait_for_loss(*watch, 20s);
+            // Killed before the others have seen it silent, it would be lost to them for another reason.
+            DET_TRY(write_file(meet.path() / fmt::format("seen-{}", rank.value), ""));
+            wait_for_files(meet.path(), "seen-", ranks - 1, 20s);
             DET_TRY_ASSIGN(auto const pid, read_file(pid_file));
             ::kill(std::stoi(pid), SIGKILL);  // the test is over for it
             DET_TRY(loss);

@@ -1,11 +1,8 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/journal/reader.hpp>
 #include <det/supervisor/claims.hpp>
 #include <det/supervisor/resume_point.hpp>
-
-#include <algorithm>
 
 namespace det::supervisor {
 namespace {
@@ -15,17 +12,6 @@ Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
     if (text) return slurm::parse_job_ref(trim(*text));
     if (text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
     return text.error();
-}
-
-/// Its last run was recorded as the end.
-Result<bool> has_ended(TrialLayout const& trial) {
-    DET_TRY_ASSIGN(auto const runs, list_runs(trial));
-    if (runs.empty()) return false;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
-    return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
-        auto const* ended = std::get_if<RunEnded>(&record);
-        return ended != nullptr && ended->follow == Follow::stop;
-    });
 }
 
 Result<bool> is_wanted(TrialLayout const& trial) {

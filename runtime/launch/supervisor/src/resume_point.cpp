@@ -1,5 +1,4 @@
-#include <det/foundation/files.hpp>
-#include <det/foundation/text.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/supervisor/resume_point.hpp>
@@ -61,19 +60,9 @@ Status take_bad_hosts(PastRun const& run, ResumePoint& point) {
 
 }  // namespace
 
-Result<std::vector<std::uint32_t>> list_runs(TrialLayout const& trial) {
-    DET_TRY_ASSIGN(auto const names, list_directory(trial.runs()));
-    std::vector<std::uint32_t> runs;
-    for (auto const& name : names) {
-        if (auto const number = parse_integer<std::uint32_t>(name)) runs.push_back(*number);
-    }
-    std::sort(runs.begin(), runs.end());
-    return runs;
-}
-
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run_number,
                                       checkpoint::SharedFsStore const& store) {
-    DET_TRY_ASSIGN(auto runs, list_runs(trial));
+    DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= run_number; });
     ResumePoint point;
     bool has_checkpoint = false, has_progress = false;
@@ -87,6 +76,16 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t ru
         DET_TRY(take_bad_hosts(run, point));
     }
     return point;
+}
+
+Result<bool> has_ended(TrialLayout const& trial) {
+    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    if (runs.empty()) return false;
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
+    return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
+        auto const* ended = std::get_if<RunEnded>(&record);
+        return ended != nullptr && ended->follow == Follow::stop;
+    });
 }
 
 }  // namespace det::supervisor

@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
@@ -23,7 +24,7 @@ bool any_report(RunLayout const& run, Predicate predicate) {
 Result<RunId> RunRecord::take_next(Assignment const& assignment, TrialId trial) {
     auto const directory = assignment.experiment.trial(trial.index);
     DET_TRY(make_directories(directory.runs()));
-    DET_TRY_ASSIGN(auto const runs, list_runs(directory));
+    DET_TRY_ASSIGN(auto const runs, list_numbers(directory.runs()));
     RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
     DET_TRY_ASSIGN(bool const mine, make_directory(directory.run(run.number).path()));
     if (mine) return run;
@@ -70,7 +71,7 @@ std::optional<int> RunRecord::first_failure() const {
 }
 
 bool RunRecord::has_successor() const {
-    auto const runs = list_runs(trial_);
+    auto const runs = list_numbers(trial_.runs());
     return runs && !runs->empty() && runs->back() > id_.number;
 }
 

@@ -15,6 +15,7 @@
 #include "lane.hpp"
 #include "notices.hpp"
 #include "queue_again.hpp"
+#include "tidy_up.hpp"
 
 namespace det::supervisor {
 namespace {
@@ -232,6 +233,7 @@ private:
         bool const paused_before = !has_begun_ && desired_of_first() == Desired::pause;
         if (any_follows(Follow::requeue_held) || paused_before) return give_back(QueueAgain::Then::stay_held);
         if (!has_begun_) around_.say("nothing is left to run here");
+        if (!was_noticed_) tidy_up(assignment_, around_);
         if (::getppid() != slurmstepd_) end_job();
     }
 

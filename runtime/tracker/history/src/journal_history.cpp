@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/history/journal_history.hpp>
 #include <det/journal/event_log.hpp>
@@ -9,17 +10,6 @@
 
 namespace det::history {
 namespace {
-
-/// The numbers among the names of a directory, ascending.
-Result<std::vector<std::uint32_t>> list_numbers(std::filesystem::path const& directory) {
-    DET_TRY_ASSIGN(auto const names, list_directory(directory));
-    std::vector<std::uint32_t> numbers;
-    for (auto const& name : names) {
-        if (auto const number = parse_integer<std::uint32_t>(name)) numbers.push_back(*number);
-    }
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
-}
 
 Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) {
     auto const text = read_file(layout.spec());

@@ -24,7 +24,7 @@ struct ResumePoint {
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run,
                                       checkpoint::SharedFsStore const& store);
 
-/// The numbers of the runs that were begun, ascending.
-Result<std::vector<std::uint32_t>> list_runs(TrialLayout const& trial);
+/// Whether its last run was recorded as the end.
+Result<bool> has_ended(TrialLayout const& trial);
 
 }  // namespace det::supervisor

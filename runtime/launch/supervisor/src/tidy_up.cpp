@@ -1,0 +1,46 @@
+#include "tidy_up.hpp"
+
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/retention/collect_garbage.hpp>
+#include <det/supervisor/resume_point.hpp>
+
+#include <fmt/format.h>
+
+namespace det::supervisor {
+namespace {
+
+/// From the last one on: the first that goes on answers for all.
+Result<bool> are_all_over(Assignment const& assignment) {
+    for (auto trial = assignment.spec.trial_count; trial-- > 0;) {
+        DET_TRY_ASSIGN(bool const is_over, has_ended(assignment.experiment.trial(trial)));
+        if (!is_over) return false;
+    }
+    return true;
+}
+
+Status collect(Assignment const& assignment, Surroundings const& around) {
+    DET_TRY_ASSIGN(bool const is_over, are_all_over(assignment));
+    if (!is_over) return Ok{};
+    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
+    auto const& spec = assignment.spec;
+    checkpoint::SharedFsStore store(spec.checkpoint_path);
+    retention::GcOptions const options{retention::policy_of(spec, events), around.clock.now()};
+    DET_TRY_ASSIGN(auto const report,
+                   retention::collect_garbage(RootLayout(spec.root), assignment.experiment, store, options));
+    if (!report.removed.empty())
+        around.say(
+            fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));
+    for (auto const& failure : report.failures)
+        around.say(fmt::format("a checkpoint stays: {}", failure.message));
+    return Ok{};
+}
+
+}  // namespace
+
+void tidy_up(Assignment const& assignment, Surroundings const& around) {
+    auto const done = collect(assignment, around);
+    if (!done) around.say(fmt::format("all checkpoints stay: {}", done.error().message));
+}
+
+}  // namespace det::supervisor
