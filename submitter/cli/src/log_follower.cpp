@@ -1,5 +1,6 @@
 #include "log_follower.hpp"
 
+#include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
