@@ -59,6 +59,13 @@ BOOST_AUTO_TEST_CASE(a_step_that_goes_on_when_all_its_nodes_have_ended_is_lost) 
     BOOST_TEST(pulses.look().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(nodes_that_ended_before_the_first_look_are_known_by_what_they_left) {
+    must(write_file(run.node_log(0), "a line\n"));
+    must(write_file(RunLayout::ends_beside(run.node_log(1)), ""));
+    BOOST_TEST(!pulses.look().has_value());
+    BOOST_TEST((pulses.look() == 0));
+}
+
 BOOST_AUTO_TEST_CASE(who_was_held_up_begins_to_count_again) {
     beat(0);
     for (int look = 0; look < 4; ++look) BOOST_TEST(!pulses.look());

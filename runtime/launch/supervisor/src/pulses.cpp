@@ -27,7 +27,11 @@ std::optional<int> Pulses::look() {
         auto& seen = seen_[node];
         auto const beat = last_beat_ns(run_.pulse(static_cast<int>(node)));
         bool const unchanged = beat && *beat == seen.beat_ns;
-        seen = {beat.value_or(0), unchanged ? seen.unchanged + 1 : 0, seen.has_begun || beat};
+        // What ended before we looked for the first time has left its log, or how it failed.
+        auto const log = run_.node_log(static_cast<int>(node));
+        bool const has_begun =
+            seen.has_begun || beat || path_exists(log) || path_exists(RunLayout::ends_beside(log));
+        seen = {beat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun};
         all_ended = all_ended && seen.has_begun && !beat;
         if (seen.unchanged >= looks_until_silent && !silent) silent = static_cast<int>(node);
     }

@@ -126,6 +126,8 @@ private:
         auto const now = clock_.steady_now();
         if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
         command_.beat();
+        // Without its slurmstepd nobody hears of a task any more, or can end it.
+        if (::getppid() != parent_) child_.signal(SIGKILL);
         beat_at_ = now + command_.beat_interval;
     }
 
@@ -159,6 +161,7 @@ private:
     RelayedCommand const& command_;
     Child const& child_;
     Clock const& clock_;
+    pid_t const parent_ = ::getppid();
     std::optional<TimePoint> kill_at_, beat_at_;
 };
 
