@@ -12,7 +12,7 @@ namespace {
 using config::ExperimentConfig;
 
 constexpr std::string_view image_path = "environment.image";
-constexpr std::string_view work_inside = "/run/determined/work/";
+constexpr std::string_view work_inside = "/run/determined/workdir/";
 
 std::optional<std::string> image_of(ExperimentConfig const& config, SlotType type) {
     auto const& image = config.environment.image;

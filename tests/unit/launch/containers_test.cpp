@@ -17,7 +17,7 @@ ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     call.container.runtime = runtime;
     call.container.image = resolve_image(runtime, image);
     call.container.mounts = {{"/data/set", "/data", true, "rprivate"},
-                             {"/scratch/x", "/run/determined/work/x"}};
+                             {"/scratch/x", "/run/determined/workdir/x"}};
     call.container.devices = {{"/dev/fuse", "/dev/fuse", "mrw"}};
     call.container.shm_size_bytes = 4096;
     call.container.pulls_always = true;

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_the_trial_and_the_code) {
     BOOST_TEST((trial.hparams == Json{{"lr", 0.1}}));
     BOOST_TEST(trial.debug);
     BOOST_TEST(trial.inter_node_network_interface.value() == "hsn0");
-    BOOST_TEST(must(read_file(directory / "run" / "work" / "train.py")) == "print(1)\n");
+    BOOST_TEST(must(read_file(directory / "run" / "workdir" / "train.py")) == "print(1)\n");
 }
 
 BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {

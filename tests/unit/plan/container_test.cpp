@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(an_image_becomes_a_container_of_the_pools_runtime) {
     BOOST_TEST(container.pulls_always);
     BOOST_TEST(container.shm_size_bytes == 4096u);
     BOOST_TEST((container.mounts ==
-                std::vector<ContainerMount>{{"/data", "/run/determined/work/data", true, "rprivate"}}));
+                std::vector<ContainerMount>{{"/data", "/run/determined/workdir/data", true, "rprivate"}}));
     BOOST_TEST((container.devices == std::vector<ContainerDevice>{{"/dev/fuse", "/dev/fuse", "mrw"}}));
     BOOST_TEST(warnings(plan) == "");
 }

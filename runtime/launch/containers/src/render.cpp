@@ -37,7 +37,7 @@ constexpr string_view passed_variables[] = {"DET_*",
 
 /// Ours in front of the image's PATH, and the run's code as the place to be.
 constexpr string_view begin_inside =
-    "PATH=/run/determined/host/bin:$PATH; cd /run/determined/work 2>/dev/null || cd /run/determined; exec "
+    "PATH=/run/determined/host/bin:$PATH; cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char work_directory[] = "work";
+constexpr char work_directory[] = "workdir";
 
 /// The run as its environment tells it.
 class RunVariables {

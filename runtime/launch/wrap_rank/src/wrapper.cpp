@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char work_directory[] = "work";
+constexpr char work_directory[] = "workdir";
 constexpr int beats_until_silent = 6;
 constexpr std::chrono::milliseconds beat_interval_min{500};
 constexpr char ranks_log_mark[] = "ranks-log";  // in DET_RUN_DIR: ranks of this node have wrappers that log
