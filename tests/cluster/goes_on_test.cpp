@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(a_bad_node_is_left_by_the_next_run_in_the_job_if_it_has_one
 BOOST_AUTO_TEST_CASE(before_a_time_limit_it_saves_and_queues_again) {
     auto const id = create(std::string(endless) + "--config 'slurm.sbatch_args=[--time=1]'");
     wait_until([&] { return trial(id).at("runs").size() == 2u; }, 120s, "a second run");
+    wait_for_run(id, 1);
     auto const runs = trial(id).at("runs");
     BOOST_TEST(runs.at(0).at("cause") == "time-limit");
     BOOST_TEST(runs.at(0).at("follow") == "requeue");

@@ -142,7 +142,8 @@ BOOST_FIXTURE_TEST_CASE(the_term_that_slurm_sends_reaches_a_scripts_command, Wit
         "srun bash -c 'trap \"echo got it; exit 0\" TERM; touch up; while :; do sleep 0.1; done' &\n"
         "while [ ! -e up ]; do sleep 0.05; done\n"
         "scancel --signal=TERM $SLURM_JOB_ID.0\nwait");
-    BOOST_TEST(out.ends_with("[rank=0] got it"), out);
+    // The shell may add that its sleep was terminated.
+    BOOST_TEST(out.find("[rank=0] got it") != std::string::npos, out);
 }
 
 BOOST_FIXTURE_TEST_CASE(programs_of_their_own_per_task_are_told_too, WithPlugin) {
