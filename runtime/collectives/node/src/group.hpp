@@ -40,7 +40,8 @@ private:
     /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_little(collectives::TensorCall const& call) const;
     Status reduce_little(collectives::TensorCall const& call);
-    Status meet(collectives::Call& call, Payload const& payload);
+    /// `call` as it was asked for here.
+    Status meet(collectives::Call call, Bytes payload);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
 
@@ -49,6 +50,7 @@ private:
     Seat seat_;
     Watch watch_;
     Cores cores_;
+    std::size_t little_below_bytes_;
     std::optional<Heartbeat> heartbeat_;
     std::deque<std::shared_ptr<Started>> started_;
     bool has_left_ = false;

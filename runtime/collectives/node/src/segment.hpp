@@ -14,6 +14,7 @@ inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t payload_bytes = 56;
 inline constexpr std::size_t text_limit_bytes = 768;
 
+using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
 /// How a rank arrives at an operation: in one line, which number it is and what was called (see stamp_of),
