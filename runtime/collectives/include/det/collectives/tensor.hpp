@@ -15,6 +15,10 @@ inline constexpr std::size_t data_types = 7;
 enum class ReduceOp : std::uint8_t { sum, mean, min, max, prod };
 inline constexpr std::size_t reduce_ops = 5;
 
+/// Callers from other languages may pass any number.
+constexpr bool is_known(DataType type) { return static_cast<std::size_t>(type) < data_types; }
+constexpr bool is_known(ReduceOp op) { return static_cast<std::size_t>(op) < reduce_ops; }
+
 std::string_view name_of(DataType type);
 std::string_view name_of(ReduceOp op);
 constexpr std::size_t size_of(DataType type) {
