@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
-#include "../core/core_support.hpp"
+#include "capi_support.hpp"
 #include "cases.h"
 #include "rank_processes.hpp"
 
@@ -17,27 +17,16 @@ Status status_of(char const* complaint) {
     return Error{codes::internal, complaint};
 }
 
-struct Fixture : core::RunFixture {
+struct Fixture : NodeRunFixture {
     /// As ranks of one node of the run.
     void run_as_ranks(int ranks, Case body) {
         check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
-            auto const set = [](std::string const& name, std::string const& value) {
-                ::setenv(name.c_str(), value.c_str(), 1);
-            };
-            set(variables::run_dir, run_dir.string());
-            set(variables::run_path, run.path().string());
-            for (auto const* name : {"RANK", "LOCAL_RANK"}) set(name, std::to_string(rank.value));
-            for (auto const* name : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}) set(name, std::to_string(ranks));
-            set("GROUP_RANK", "0");
-            set("GROUP_WORLD_SIZE", "1");
+            for (auto const& line : environment_of(rank.value, ranks).to_list()) {
+                auto const name_end = line.find('=');
+                ::setenv(line.substr(0, name_end).c_str(), line.c_str() + name_end + 1, 1);
+            }
             return status_of(body());
         }));
-    }
-    /// Instead of one that has a checkpoint to go on from.
-    void at_first_start() {
-        ClusterInfo cluster;
-        cluster.allocation_id = "7.3.2";
-        must(write_file(info / info_files::cluster, render_cluster_info(cluster)));
     }
     /// As a program that was started by hand.
     void run_alone(Case body) {
@@ -58,6 +47,9 @@ BOOST_AUTO_TEST_CASE(what_one_rank_refuses_is_an_error_on_all) {
 }
 BOOST_AUTO_TEST_CASE(objects_may_be_freed_after_their_context) {
     run_as_ranks(2, case_objects_outlive_their_context);
+}
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_who_wait) {
+    run_as_ranks(2, case_a_rank_that_leaves);
 }
 BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) { run_alone(case_a_single_rank); }
 BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) { run_alone(case_null_arguments); }
@@ -98,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_directory_becomes_a_checkpoint_by_its_commit) {
 BOOST_AUTO_TEST_CASE(ranks_upload_their_files_together) { run_as_ranks(2, case_uploaded_files); }
 
 BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_together) {
-    at_first_start();
+    set_latest_checkpoint({});
     run_as_ranks(2, case_tensors_are_saved_and_loaded);
     BOOST_TEST(records().size() == 3u);
 }

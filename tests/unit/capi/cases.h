@@ -13,6 +13,7 @@ const char* case_byte_strings(void);
 const char* case_ranks_that_differ(void);
 const char* case_what_one_rank_refuses(void);
 const char* case_objects_outlive_their_context(void);
+const char* case_a_rank_that_leaves(void);
 const char* case_a_single_rank(void);
 const char* case_null_arguments(void);
 const char* case_options_of_other_versions(void);

@@ -193,3 +193,15 @@ const char* case_objects_outlive_their_context(void) {
     det_buffer_destroy(buffer);
     return NULL;
 }
+
+const char* case_a_rank_that_leaves(void) {
+    det_context* context = NULL;
+    CHECK_OK(det_context_open(NULL, &context));
+    if (det_distributed_rank(context) == 0) {
+        CHECK(det_distributed_barrier(context) == DET_COULD_NOT);
+        CHECK(failed_with("transport", "rank 1"));
+        CHECK(det_context_close(context) == DET_COULD_NOT);
+    }
+    det_context_destroy(context);
+    return NULL;
+}
