@@ -169,6 +169,10 @@ Handle DistributedContext::start_broadcast(Tensor tensor, Rank from) {
     return start({.kind = Kind::broadcast, .in = tensor, .out = tensor, .root = from});
 }
 
+std::string DistributedContext::way_of(TensorCall const& call) const {
+    return ranks_ ? ranks_->way_of(call) : "alone";
+}
+
 Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
     return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
 }
