@@ -6,7 +6,23 @@
 namespace det::collectives {
 namespace {
 
+/// All there are, by name.
+template <class Enumerator>
+std::string names(std::size_t count) {
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i)
+        list.append(i == 0 ? "" : ", ").append(name_of(static_cast<Enumerator>(i)));
+    return list;
+}
+
+Status check_type(DataType type) {
+    if (is_known(type)) return Ok{};
+    return Error{codes::misuse, "the elements are of a type that collectives don't know",
+                 "they know " + names<DataType>(data_types)};
+}
+
 Status check_memory(ConstTensor tensor) {
+    DET_TRY(check_type(tensor.type));
     constexpr std::size_t memory_limit_bytes = std::numeric_limits<std::ptrdiff_t>::max();
     if (tensor.count > memory_limit_bytes / size_of(tensor.type)) {
         return Error{codes::misuse,
@@ -19,6 +35,10 @@ Status check_memory(ConstTensor tensor) {
 }
 
 Status check_op(DataType type, ReduceOp op) {
+    if (!is_known(op)) {
+        return Error{codes::misuse, "there is no such way to reduce",
+                     "there are " + names<ReduceOp>(reduce_ops)};
+    }
     if (op != ReduceOp::mean || is_floating(type)) return Ok{};
     return Error{codes::misuse, fmt::format("there is no mean of {}", name_of(type)),
                  "reduce by sum and divide"};

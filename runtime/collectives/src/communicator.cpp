@@ -105,11 +105,27 @@ Status Communicator::broadcast(Channel channel, Tensor tensor, Rank from) {
     return Ok{};
 }
 
+bool Communicator::is_relayed_by_chain(std::size_t size_bytes) const {
+    return size_bytes / tuning_.segment_bytes >= static_cast<std::size_t>(transport_->size());
+}
+
 Status Communicator::relay_from(Channel channel, MutableBytes bytes, Rank root) {
-    auto const ranks = transport_->size();
-    bool const is_long = bytes.size() / tuning_.segment_bytes >= static_cast<std::size_t>(ranks);
-    auto const plan = (is_long ? chain : binomial_tree)(transport_->rank(), root, ranks);
+    auto const plan = (is_relayed_by_chain(bytes.size()) ? chain : binomial_tree)(transport_->rank(), root,
+                                                                                  transport_->size());
     return relay(channel, plan, bytes, tuning_.segment_bytes);
+}
+
+std::string Communicator::way_of(TensorCall const& call) const {
+    auto const size_bytes =
+        call.kind == Kind::broadcast ? bytes_of(call.out).size() : bytes_of(call.in).size();
+    auto const algorithm = [&]() -> std::string_view {
+        if (call.kind == Kind::allgather_elements) return "ring";
+        if (call.kind == Kind::all_to_all) return "pairs";
+        if (size_bytes <= tuning_.small_limit_bytes) return "within the agreement";
+        if (call.kind == Kind::broadcast) return is_relayed_by_chain(size_bytes) ? "chain" : "binomial tree";
+        return name_of(algorithm_for(size_bytes));
+    };
+    return fmt::format("{}, {}", transport_->name(), algorithm());
 }
 
 Status Communicator::run(TensorCall const& call, Status const& refused) {
@@ -142,15 +158,16 @@ Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op
     return Ok{};
 }
 
-Algorithm Communicator::choose_algorithm(std::size_t size_bytes) {
+Algorithm Communicator::algorithm_for(std::size_t size_bytes) const {
+    return tuning_.allreduce.value_or(choose_allreduce(transport_->size(), size_bytes).algorithm);
+}
+
+void Communicator::explain(std::size_t size_bytes, Algorithm algorithm) {
+    if (tuning_.explain == nullptr || !explained_.insert(size_bytes).second) return;
     auto const ranks = transport_->size();
-    auto const& row = choose_allreduce(ranks, size_bytes);
-    auto const algorithm = tuning_.allreduce.value_or(row.algorithm);
-    if (tuning_.explain != nullptr && explained_.insert(size_bytes).second) {
-        tuning_.explain(fmt::format("allreduce of {} over {} ranks: {} ({})", format_size(size_bytes), ranks,
-                                    name_of(algorithm), tuning_.allreduce ? "as told" : describe(row)));
-    }
-    return algorithm;
+    auto const why = tuning_.allreduce ? "as told" : describe(choose_allreduce(ranks, size_bytes));
+    tuning_.explain(fmt::format("allreduce of {} over {} ranks: {} ({})", format_size(size_bytes), ranks,
+                                name_of(algorithm), why));
 }
 
 Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
@@ -158,7 +175,8 @@ Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op
     auto const bytes = bytes_of(tensor);
     auto const ranks = transport_->size();
     if (ranks == 1) return Ok{};
-    auto const algorithm = choose_algorithm(bytes.size());
+    auto const algorithm = algorithm_for(bytes.size());
+    explain(bytes.size(), algorithm);
     auto const element = size_of(tensor.type);
     auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
     segments_.resize(2 * std::min(piece, bytes.size()));

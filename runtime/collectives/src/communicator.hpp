@@ -19,6 +19,7 @@ public:
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;
+    std::string way_of(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
 
 private:
@@ -28,7 +29,9 @@ private:
     Status allreduce(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
-    Algorithm choose_algorithm(std::size_t size_bytes);
+    Algorithm algorithm_for(std::size_t size_bytes) const;
+    void explain(std::size_t size_bytes, Algorithm algorithm);
+    bool is_relayed_by_chain(std::size_t size_bytes) const;
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
     Status run_agreed(Channel channel, TensorCall const& call);

@@ -11,11 +11,18 @@ namespace {
 /// What most calls are; nothing can be wrong with them that one rank sees on its own.
 bool is_plainly_right(TensorCall const& call) {
     return call.kind == Kind::allreduce && call.in.data == call.out.data && call.in.data != nullptr &&
-           call.in.count == call.out.count && call.in.type == call.out.type && call.op != ReduceOp::mean &&
-           call.in.count >> 48 == 0;
+           call.in.count == call.out.count && call.in.type == call.out.type && is_known(call.in.type) &&
+           call.op != ReduceOp::mean && is_known(call.op) && call.in.count >> 48 == 0;
 }
 
 Status const nothing_refused = Ok{};
+
+/// What is refused takes part with its reason alone: nobody is to look at what may make no sense.
+TensorCall only_kind_of(TensorCall const& call) {
+    TensorCall bare;
+    bare.kind = call.kind;
+    return bare;
+}
 
 }  // namespace
 
@@ -104,14 +111,15 @@ Result<std::string> DistributedContext::broadcast_local(std::string value) {
 Status DistributedContext::run(TensorCall const& call) {
     if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, nothing_refused);
     auto const checked = check(call, size());
-    if (size() >= 2) return ranks_->run(call, checked);
+    if (size() >= 2) return ranks_->run(checked ? call : only_kind_of(call), checked);
     DET_TRY(checked);
     return run_alone(call);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
     if (size() < 2) return Handle(run(call));
-    return ranks_->start(call, check(call, size()));
+    auto const checked = check(call, size());
+    return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
 
 Status DistributedContext::allreduce(Tensor tensor, ReduceOp op) { return allreduce(tensor, tensor, op); }
@@ -159,6 +167,10 @@ Handle DistributedContext::start_all_to_all(ConstTensor in, Tensor out) {
 }
 Handle DistributedContext::start_broadcast(Tensor tensor, Rank from) {
     return start({.kind = Kind::broadcast, .in = tensor, .out = tensor, .root = from});
+}
+
+std::string DistributedContext::way_of(TensorCall const& call) const {
+    return ranks_ ? ranks_->way_of(call) : "alone";
 }
 
 Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {

@@ -104,12 +104,29 @@ public:
         return flat_->run(call, Ok{});
     }
 
+    std::string way_of(TensorCall const& call) const override {
+        bool const is_by_levels = call.kind == Kind::allreduce ||
+                                  (is_even_ && call.kind == Kind::broadcast) ||
+                                  (is_even_ && call.kind == Kind::reduce && !is_half(call.in.type));
+        if (!is_by_levels || !lane_) return flat_->way_of(call);
+        auto const between = lane_->way_of(part_between_nodes(call));
+        return local_->size() == 1 ? between : fmt::format("{}; {}", local_->way_of(call), between);
+    }
+
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
     void abandon() noexcept override { transport_->abandon(); }
 
 private:
     bool leads() const { return local_->rank() == leader; }
     int own_node() const { return nodes_.node_of(rank()); }
+
+    /// Large data is reduced in shares, by all ranks of a node side by side.
+    TensorCall part_between_nodes(TensorCall call) const {
+        bool const is_shared =
+            is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
+        if (is_shared) call.in.count /= static_cast<std::size_t>(local_->size());
+        return call;
+    }
 
     /// What all that follows on both levels is a part of.
     void begin(Call call) {

@@ -66,20 +66,31 @@ Checkpoint::Tensors& Checkpoint::tensors() {
     return *tensors_;
 }
 
-Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
-                                      Write const& write) {
+Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohmann::json metadata) {
     DET_TRY(require_chief(session_, "checkpoint.store"));
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
-    DET_TRY_ASSIGN(auto const directory, session_.store.open(uuid));
-    DET_TRY(write(directory));
+    DET_TRY_ASSIGN(auto directory, session_.store.open(uuid));
+    return Draft{uuid, std::move(directory), steps_completed, std::move(metadata)};
+}
+
+Status Checkpoint::commit(Draft const& draft) {
     DET_TRY_ASSIGN(auto const manifest,
-                   session_.store.commit({uuid, run_name(session_), steps_completed, session_.clock.now(),
-                                          session_.distributed.size(), metadata},
+                   session_.store.commit({draft.uuid, run_name(session_), draft.steps_completed,
+                                          session_.clock.now(), session_.distributed.size(), draft.metadata},
                                          [this] { return still_ours(session_); }));
-    DET_TRY(report(manifest));
-    return uuid;
+    return report(manifest);
+}
+
+Status Checkpoint::discard(Draft const& draft) { return session_.store.remove(draft.uuid); }
+
+Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
+                                      Write const& write) {
+    DET_TRY_ASSIGN(auto const draft, begin(steps_completed, std::move(metadata)));
+    DET_TRY(write(draft.directory));
+    DET_TRY(commit(draft));
+    return draft.uuid;
 }
 
 Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {

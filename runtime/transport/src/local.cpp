@@ -123,6 +123,7 @@ public:
         : Transport(rank, static_cast<int>(group->mailboxes.size())), group_(std::move(group)) {}
     ~LocalTransport() override { abandon(); }
 
+    std::string_view name() const override { return "threads"; }
     void abandon() noexcept override;
 
 private:

@@ -27,6 +27,7 @@ public:
     Part(Transport& whole, Rank rank, std::vector<Rank> members)
         : Transport(rank, static_cast<int>(members.size())), whole_(whole), members_(std::move(members)) {}
 
+    std::string_view name() const override { return whole_.name(); }
     void abandon() noexcept override { whole_.abandon(); }
 
 private:

@@ -49,6 +49,25 @@ BOOST_AUTO_TEST_CASE(what_is_local_stays_on_the_node) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
+    transport::check_ranks(run_nodes({2, 2}, {}, by_messages, [](DistributedContext& context) -> Status {
+        std::vector<float> values(1 << 20);
+        auto const way = [&](Kind kind, std::size_t count) {
+            auto const tensor = Tensor::of(std::span(values).first(count));
+            return context.way_of({.kind = kind, .in = tensor, .out = tensor, .root = chief});
+        };
+        DET_TRY(
+            expect(way(Kind::allreduce, 1) == "threads, within the agreement; threads, within the agreement",
+                   way(Kind::allreduce, 1)));
+        DET_TRY(expect(way(Kind::allreduce, values.size()) == "threads, ring; threads, ring",
+                       way(Kind::allreduce, values.size())));
+        DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
+                       way(Kind::broadcast, values.size())));
+        return expect(way(Kind::all_to_all, 1) == "threads, pairs", way(Kind::all_to_all, 1));
+    }));
+    BOOST_TEST(DistributedContext::single().way_of({}) == "alone");
+}
+
 BOOST_AUTO_TEST_CASE(ranks_that_do_not_fit_together_are_told_so) {
     auto const results = transport::run_ranks(2, [](auto transport) -> Status {
         Topology const wrong{1, 2, transport->rank().value, 2};  // nobody is the first

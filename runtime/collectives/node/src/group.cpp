@@ -191,6 +191,12 @@ void NodeGroup::finish_started() {
     while (!started_.empty()) end_first(complete(*started_.front()->operation));
 }
 
+std::string NodeGroup::way_of(collectives::TensorCall const& call) const {
+    constexpr std::string_view names[] = {"in one line", "one copy", "no copy", "pipeline"};  // by Way
+    auto const way = TensorOperation(call, Ok{}).likely_way(seat_);
+    return fmt::format("shared memory, {}", names[static_cast<std::size_t>(way)]);
+}
+
 Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
     if (size_bytes == 0) return collectives::Buffer{};
     if (!seat_.arena) return collectives::allocate_private(size_bytes);

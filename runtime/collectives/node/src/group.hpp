@@ -18,6 +18,7 @@ public:
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status run(collectives::TensorCall const& call, Status const& refused) override;
     collectives::Handle start(collectives::TensorCall const& call, Status const& refused) override;
+    std::string way_of(collectives::TensorCall const& call) const override;
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
 

@@ -83,6 +83,12 @@ std::optional<Offer> TensorOperation::offer_shared(Seat const& seat, Bytes bytes
     return Offer{.in = *in, .out = others_write ? *out : Offer::somewhere};
 }
 
+TensorOperation::Way TensorOperation::likely_way(Seat const& seat) const {
+    if (size_bytes_ <= payload_bytes) return Way::cells;
+    if (offer_shared(seat, contribution(seat))) return Way::shared_memory;
+    return size_bytes_ <= seat.segment.geometry().small_limit_bytes ? Way::small_buffers : Way::exchange;
+}
+
 TensorOperation::Way TensorOperation::find_way(Seat const& seat) const {
     if (size_bytes_ <= payload_bytes) return Way::cells;
     bool all_small = true, all_shared = true;

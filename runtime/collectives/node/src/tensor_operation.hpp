@@ -25,12 +25,15 @@ class TensorOperation final : public Operation {
 public:
     TensorOperation(collectives::TensorCall const& call, Status const& refused);
 
+    enum class Way { cells, small_buffers, shared_memory, exchange };
+    /// By which way data goes where the buffers of all ranks lie as ours do.
+    Way likely_way(Seat const& seat) const;
+
 private:
     void offer(Seat& seat, Payload& payload) override;
     bool settle(Seat& seat, Plan& plan) override;
 
-    /// By which way data goes: the same on all ranks, since it follows from what all have offered.
-    enum class Way { cells, small_buffers, shared_memory, exchange };
+    /// The same on all ranks, since it follows from what all have offered.
     Way find_way(Seat const& seat) const;
 
     /// What this rank puts in; nothing where only another one does.

@@ -11,6 +11,7 @@ public:
     MpiTransport(std::shared_ptr<MpiState> state, Rank rank, int size)
         : Transport(rank, size), state_(std::move(state)) {}
 
+    std::string_view name() const override { return "MPI"; }
     void abandon() noexcept override { state_->session.abandon(); }
 
 private:

@@ -10,6 +10,7 @@ public:
     explicit TcpTransport(std::shared_ptr<TcpSession> session)
         : Transport(session->rank(), session->size()), session_(std::move(session)) {}
 
+    std::string_view name() const override { return "sockets"; }
     void abandon() noexcept override { session_->abandon(); }
 
 private:

@@ -10,6 +10,7 @@ public:
     explicit UcxTransport(std::shared_ptr<UcxSession> session)
         : Transport(session->rank(), session->size()), session_(std::move(session)) {}
 
+    std::string_view name() const override { return "UCX"; }
     void abandon() noexcept override { session_->abandon(); }
 
 private:

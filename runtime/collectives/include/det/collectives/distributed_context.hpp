@@ -102,6 +102,10 @@ public:
     Handle start_all_to_all(ConstTensor in, Tensor out);
     Handle start_broadcast(Tensor tensor, Rank from = chief);
 
+    /// How such a call would be done here, in a few words for people: "shared memory, slots; UCX, ring". Not
+    /// known: nothing.
+    std::string way_of(TensorCall const& call) const;
+
     /// Memory on which collectives need no copies where that can be had: for gradients and other large data.
     /// Not collective: ranks may ask at different times for different sizes.
     Result<Buffer> allocate(std::size_t size_bytes);

@@ -59,6 +59,9 @@ public:
     /// Where nothing can go on beside the caller, an operation is over when it was started.
     virtual Handle start(TensorCall const& call, Status const& refused) { return Handle(run(call, refused)); }
 
+    /// How such an operation would be done, in a few words for people: "MPI, ring". Not known: nothing.
+    virtual std::string way_of(TensorCall const&) const { return {}; }
+
     virtual Result<Buffer> allocate(std::size_t size_bytes);
     virtual void abandon() noexcept = 0;
 

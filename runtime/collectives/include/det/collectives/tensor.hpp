@@ -15,6 +15,10 @@ inline constexpr std::size_t data_types = 7;
 enum class ReduceOp : std::uint8_t { sum, mean, min, max, prod };
 inline constexpr std::size_t reduce_ops = 5;
 
+/// Callers from other languages may pass any number.
+constexpr bool is_known(DataType type) { return static_cast<std::size_t>(type) < data_types; }
+constexpr bool is_known(ReduceOp op) { return static_cast<std::size_t>(op) < reduce_ops; }
+
 std::string_view name_of(DataType type);
 std::string_view name_of(ReduceOp op);
 inline constexpr std::size_t sizes_bytes[data_types] = {1, 4, 8, 4, 8, 2, 2};

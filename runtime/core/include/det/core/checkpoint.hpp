@@ -26,10 +26,25 @@ public:
     Checkpoint(Checkpoint const&) = delete;
     Checkpoint& operator=(Checkpoint const&) = delete;
 
+    /// A checkpoint that is being written.
+    struct Draft {
+        std::string uuid;
+        std::filesystem::path directory;  // to fill; empty at first
+        std::uint64_t steps_completed = 0;
+        nlohmann::json metadata;
+    };
+
+    /// Chief only. It becomes a checkpoint by commit(), when everything is in its directory, or is discarded.
+    Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
+    /// After an error there is no checkpoint.
+    Status commit(Draft const& draft);
+    /// Removes what was written.
+    Status discard(Draft const& draft);
+
     using Write = std::function<Status(std::filesystem::path const& directory)>;
 
-    /// Chief only: `write` fills an empty directory; when it has returned Ok everything is synced and
-    /// committed, and the UUID by which it is found again comes back. After an error there is no checkpoint.
+    /// Chief only, all of it in one call: when `write` has returned Ok everything is synced and committed,
+    /// and the UUID by which it is found again comes back. After an error there is no checkpoint.
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Collective: one checkpoint of the files that ranks bring, each from a directory of its own. The same

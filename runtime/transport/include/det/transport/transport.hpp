@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace det::transport {
 
@@ -80,6 +81,8 @@ public:
 
     Rank rank() const { return rank_; }
     int size() const { return size_; }
+    /// What carries the messages, for people: "UCX".
+    virtual std::string_view name() const { return "messages"; }
 
     /// May wait until the peer receives, and so must not be relied on to return before.
     Status send(Rank to, Tag tag, Bytes bytes);

@@ -1,0 +1,74 @@
+#pragma once
+#include <det/det.h>
+#include <det/foundation/result.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string_view>
+
+// What stands between C and C++: nothing is thrown across, and errors become a status and the thread's last
+// error.
+namespace det::capi {
+
+/// Keeps the error for the thread; its status.
+det_status fail(Error const& error) noexcept;
+det_status fail_without_memory() noexcept;
+det_status fail_in_surprise(char const* what) noexcept;
+
+/// Every function that can fail is one call of this. `body` returns a Status.
+template <class Body>
+det_status guarded(Body&& body) noexcept {
+    try {
+        Status const done = body();
+        return done ? DET_OK : fail(done.error());
+    } catch (std::bad_alloc const&) {
+        return fail_without_memory();
+    } catch (std::exception const& surprise) {
+        return fail_in_surprise(surprise.what());
+    } catch (...) {
+        return fail_in_surprise("something that is no std::exception was thrown");
+    }
+}
+
+/// For pointers that must not be NULL; `name` is that of the argument.
+Status require(void const* pointer, std::string_view name);
+
+template <class... Rest>
+Status require(void const* pointer, std::string_view name, Rest... rest) {
+    DET_TRY(require(pointer, name));
+    return require(rest...);
+}
+
+template <class T>
+concept Growing = std::same_as<decltype(T::size), std::size_t>;
+
+Status check_size(std::size_t given, std::string_view name);
+Error too_new(std::string_view name);
+
+/// A structure that the caller may have compiled with a shorter or longer declaration. What it lacks is zero;
+/// what is not known here has to be.
+template <Growing T>
+Result<T> read(T const* given, std::string_view name) {
+    T known{};
+    if (given == nullptr) return known;
+    DET_TRY(check_size(given->size, name));
+    std::memcpy(&known, given, std::min(given->size, sizeof known));
+    auto const* const bytes = reinterpret_cast<unsigned char const*>(given);
+    for (auto at = sizeof known; at < given->size; ++at) {
+        if (bytes[at] != 0) return too_new(name);
+    }
+    return known;
+}
+
+/// As much of it as the caller has room for, whose size was checked before anything was done.
+template <Growing T>
+void write(T* to, T value) {
+    value.size = to->size;
+    std::memcpy(to, &value, std::min(value.size, sizeof value));
+}
+
+}  // namespace det::capi

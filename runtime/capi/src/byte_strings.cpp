@@ -1,0 +1,81 @@
+#include "objects.hpp"
+
+using namespace det;
+using capi::guarded, capi::require;
+using collectives::DistributedContext;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+/// `call` gets the ranks and this rank's string, and returns Strings.
+template <class Call>
+det_status exchange(det_context* context, void const* data, size_t size_bytes, det_strings** values,
+                    Call call) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", values, "values"));
+        if (size_bytes != 0) DET_TRY(require(data, "data"));
+        std::string own(static_cast<char const*>(data), size_bytes);
+        auto result = std::make_unique<det_strings>();
+        DET_TRY_ASSIGN(result->values, call(context->core->distributed(), std::move(own)));
+        *values = result.release();
+        return Ok{};
+    });
+}
+
+Result<Strings> in_a_list(Result<std::string> value) {
+    DET_TRY_ASSIGN(auto one, std::move(value));
+    return Strings{std::move(one)};
+}
+
+}  // namespace
+
+size_t det_strings_count(det_strings const* strings) {
+    return strings == nullptr ? 0 : strings->values.size();
+}
+
+char const* det_strings_get(det_strings const* strings, size_t index, size_t* size_bytes) {
+    if (index >= det_strings_count(strings)) return nullptr;
+    auto const& value = strings->values[index];
+    if (size_bytes != nullptr) *size_bytes = value.size();
+    return value.c_str();
+}
+
+void det_strings_destroy(det_strings* strings) { delete strings; }
+
+det_status det_distributed_gather_bytes(det_context* context, void const* data, size_t size_bytes,
+                                        det_strings** values) {
+    return exchange(context, data, size_bytes, values,
+                    [](auto& ranks, std::string own) { return ranks.gather(std::move(own)); });
+}
+
+det_status det_distributed_allgather_bytes(det_context* context, void const* data, size_t size_bytes,
+                                           det_strings** values) {
+    return exchange(context, data, size_bytes, values,
+                    [](auto& ranks, std::string own) { return ranks.allgather(std::move(own)); });
+}
+
+det_status det_distributed_broadcast_bytes(det_context* context, void const* data, size_t size_bytes,
+                                           int32_t from, det_strings** value) {
+    return exchange(context, data, size_bytes, value, [from](auto& ranks, std::string own) {
+        return in_a_list(ranks.broadcast(std::move(own), {from}));
+    });
+}
+
+det_status det_distributed_gather_bytes_local(det_context* context, void const* data, size_t size_bytes,
+                                              det_strings** values) {
+    return exchange(context, data, size_bytes, values,
+                    [](auto& ranks, std::string own) { return ranks.gather_local(std::move(own)); });
+}
+
+det_status det_distributed_allgather_bytes_local(det_context* context, void const* data, size_t size_bytes,
+                                                 det_strings** values) {
+    return exchange(context, data, size_bytes, values,
+                    [](auto& ranks, std::string own) { return ranks.allgather_local(std::move(own)); });
+}
+
+det_status det_distributed_broadcast_bytes_local(det_context* context, void const* data, size_t size_bytes,
+                                                 det_strings** value) {
+    return exchange(context, data, size_bytes, value, [](auto& ranks, std::string own) {
+        return in_a_list(ranks.broadcast_local(std::move(own)));
+    });
+}

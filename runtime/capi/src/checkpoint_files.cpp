@@ -1,0 +1,90 @@
+// Checkpoints as directories of files.
+#include "json_text.hpp"
+#include "objects.hpp"
+#include "outcomes.hpp"
+
+using namespace det;
+using capi::guarded, capi::require;
+
+namespace {
+
+det_strings* list_of_one(std::string text) { return new det_strings{{std::move(text)}}; }
+
+}  // namespace
+
+det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUID_SIZE]) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid"));
+        capi::write_uuid(uuid, context->core->checkpoint().latest().value_or(""));
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_restore_path(det_context* context, char const* uuid, det_strings** path) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid", path, "path"));
+        DET_TRY_ASSIGN(auto const directory, context->core->checkpoint().restore_path(uuid));
+        *path = list_of_one(directory.string());
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_manifest(det_context* context, char const* uuid, det_strings** manifest) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid", manifest, "manifest"));
+        DET_TRY_ASSIGN(auto const found, context->core->checkpoint().manifest(uuid));
+        *manifest = list_of_one(render_manifest(found));
+        return Ok{};
+    });
+}
+
+det_status det_store_open(det_context* context, uint64_t steps_completed, char const* metadata,
+                          det_store** store) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", store, "store"));
+        auto opened = std::make_unique<det_store>();
+        opened->context = context->core;
+        DET_TRY_ASSIGN(opened->draft,
+                       context->core->checkpoint().begin(steps_completed, capi::metadata_of(metadata)));
+        *store = opened.release();
+        return Ok{};
+    });
+}
+
+char const* det_store_uuid(det_store const* store) {
+    return store == nullptr ? nullptr : store->draft.uuid.c_str();
+}
+
+char const* det_store_directory(det_store const* store) {
+    return store == nullptr ? nullptr : store->draft.directory.c_str();
+}
+
+det_status det_store_commit(det_store* store) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(store, "store"));
+        if (store->is_committed) return Error{codes::misuse, "this store was committed before"};
+        DET_TRY(store->context->checkpoint().commit(store->draft));
+        store->is_committed = true;
+        return Ok{};
+    });
+}
+
+void det_store_destroy(det_store* store) {
+    std::unique_ptr<det_store> const owned(store);
+    if (!owned || owned->is_committed) return;
+    guarded([&] { return owned->context->checkpoint().discard(owned->draft); });
+}
+
+det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, char const* metadata,
+                                 char const* directory, char uuid[DET_UUID_SIZE]) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid"));
+        checkpoint::Upload upload;
+        if (directory != nullptr) upload.directory = directory;
+        upload.metadata = capi::metadata_of(metadata);
+        DET_TRY_ASSIGN(auto const made,
+                       context->core->checkpoint().upload(steps_completed, std::move(upload)));
+        capi::write_uuid(uuid, made);
+        return Ok{};
+    });
+}

@@ -1,0 +1,131 @@
+// Checkpoints as tensors.
+#include <fmt/format.h>
+
+#include "data_types.hpp"
+#include "json_text.hpp"
+#include "objects.hpp"
+#include "outcomes.hpp"
+
+using namespace det;
+using capi::guarded, capi::require;
+using checkpoint::Extents;
+using Outcomes = core::Checkpoint::Outcomes;
+
+namespace {
+
+Extents extents(std::uint64_t const* values, std::uint32_t dimensions) {
+    return values == nullptr ? Extents(dimensions, 0) : Extents(values, values + dimensions);
+}
+
+Result<checkpoint::Tensor> to_tensor(det_tensor const& given) {
+    DET_TRY(require(given.name, "det_tensor.name"));
+    if (given.dimensions != 0) DET_TRY(require(given.shape, "det_tensor.shape"));
+    if ((given.begin == nullptr) != (given.part_shape == nullptr)) {
+        return Error{
+            codes::misuse,
+            fmt::format("tensor '{}' has one of begin and part_shape without the other", given.name)};
+    }
+    auto const dtype = capi::to_dtype(given.dtype);
+    if (!dtype) {
+        return Error{codes::misuse,
+                     fmt::format("tensor '{}' has no type of elements: {}", given.name, given.dtype)};
+    }
+    auto shape = extents(given.shape, given.dimensions);
+    if (given.begin == nullptr)
+        return checkpoint::Tensor::whole(given.name, *dtype, std::move(shape), given.data);
+    return checkpoint::Tensor::slice(
+        given.name, *dtype, std::move(shape),
+        {extents(given.begin, given.dimensions), extents(given.part_shape, given.dimensions)}, given.data);
+}
+
+/// What has ended is told once, or is an error where nobody wants to be told.
+Status tell(det_context& context, Outcomes fresh, det_outcomes** outcomes) {
+    for (auto& outcome : fresh) context.ended.push_back(std::move(outcome));
+    auto told = std::make_unique<det_outcomes>();
+    told->values = std::exchange(context.ended, {});
+    if (outcomes == nullptr) return capi::first_failure(told->values);
+    *outcomes = told.release();
+    return Ok{};
+}
+
+}  // namespace
+
+det_status det_state_create(det_state** state) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(state, "state"));
+        *state = new det_state;
+        return Ok{};
+    });
+}
+
+det_status det_state_add(det_state* state, det_tensor const* tensor) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(state, "state", tensor, "tensor"));
+        DET_TRY_ASSIGN(auto const given, capi::read(tensor, "det_tensor"));
+        DET_TRY_ASSIGN(auto added, to_tensor(given));
+        state->tensors.push_back(std::move(added));
+        return Ok{};
+    });
+}
+
+void det_state_destroy(det_state* state) { delete state; }
+
+det_status det_checkpoint_prepare(det_context* context, det_state const* state) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", state, "state"));
+        return context->core->checkpoint().prepare(state->tensors);
+    });
+}
+
+det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, char const* metadata,
+                               det_state const* state, det_saved* saved) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", state, "state"));
+        if (saved != nullptr) DET_TRY(capi::check_size(saved->size, "det_saved"));
+        DET_TRY_ASSIGN(auto begun, context->core->checkpoint().save(
+                                       steps_completed, capi::metadata_of(metadata), state->tensors));
+        for (auto& outcome : begun.ended) context->ended.push_back(std::move(outcome));
+        if (saved == nullptr) return Ok{};
+        det_saved told{};
+        capi::write_uuid(told.uuid, begun.uuid);
+        told.waited_us = begun.waited.count();
+        told.copied_us = begun.copied.count();
+        capi::write(saved, told);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_poll(det_context* context, det_outcomes** outcomes) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().poll());
+        return tell(*context, std::move(ended), outcomes);
+    });
+}
+
+det_status det_checkpoint_finish(det_context* context, det_outcomes** outcomes) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().finish());
+        return tell(*context, std::move(ended), outcomes);
+    });
+}
+
+det_status det_checkpoint_load(det_context* context, det_state const* state, det_on_damage on_damage,
+                               det_loaded* loaded) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", state, "state", loaded, "loaded"));
+        DET_TRY(capi::check_size(loaded->size, "det_loaded"));
+        auto const damage =
+            on_damage == DET_TAKE_OLDER ? checkpoint::OnDamage::take_older : checkpoint::OnDamage::fail;
+        DET_TRY_ASSIGN(auto const found, context->core->checkpoint().load(state->tensors, damage));
+        det_loaded told{};
+        if (found) {
+            capi::write_uuid(told.uuid, found->manifest.uuid);
+            told.steps_completed = found->manifest.steps_completed;
+            told.passed_over = found->passed_over.size();
+        }
+        capi::write(loaded, told);
+        return Ok{};
+    });
+}

@@ -1,0 +1,62 @@
+#include "objects.hpp"
+#include "outcomes.hpp"
+
+using namespace det;
+
+namespace {
+
+core::ContextOptions to_core(det_context_options const& options) {
+    core::ContextOptions converted;
+    if (options.checkpoint_path != nullptr) converted.checkpoint_path = options.checkpoint_path;
+    if (options.on_warning != nullptr) {
+        converted.on_warning = [tell = options.on_warning, user = options.user](std::string const& warning) {
+            tell(warning.c_str(), user);
+        };
+    }
+    return converted;
+}
+
+Result<std::string> render(core::Info const& info) {
+    Json rendered{{"run_dir", info.run_dir.string()},
+                  {"cluster", Json::parse(render_cluster_info(info.cluster))}};
+    DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info(info.rendezvous));
+    rendered["rendezvous"] = Json::parse(rendezvous);
+    if (info.trial) rendered["trial"] = Json::parse(render_trial_info(*info.trial));
+    return rendered.dump();
+}
+
+}  // namespace
+
+det_status det_context_open(det_context_options const* options, det_context** context) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(context, "context"));
+        DET_TRY_ASSIGN(auto const given, capi::read(options, "det_context_options"));
+        DET_TRY_ASSIGN(auto core, core::Context::init(to_core(given)));
+        auto opened = std::make_unique<det_context>();
+        if (auto const* info = core.info()) {
+            DET_TRY_ASSIGN(opened->info, render(*info));
+        }
+        opened->hyperparameters = core.hyperparameters().dump();
+        opened->core = std::make_shared<core::Context>(std::move(core));
+        *context = opened.release();
+        return Ok{};
+    });
+}
+
+det_status det_context_close(det_context* context) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(context, "context"));
+        DET_TRY(context->core->close());
+        return capi::first_failure(context->ended);
+    });
+}
+
+void det_context_destroy(det_context* context) { delete context; }
+
+char const* det_context_info(det_context const* context) {
+    return context == nullptr || context->info.empty() ? nullptr : context->info.c_str();
+}
+
+char const* det_context_hyperparameters(det_context const* context) {
+    return context == nullptr ? nullptr : context->hyperparameters.c_str();
+}

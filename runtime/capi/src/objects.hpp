@@ -1,0 +1,44 @@
+#pragma once
+#include <det/core/context.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "boundary.hpp"
+
+// What handles point to. All of a context share its parts, which so live as long as the last of them.
+
+struct det_context {
+    std::shared_ptr<det::core::Context> core;
+    std::string info, hyperparameters;      // JSON; info is empty outside of a run
+    det::core::Checkpoint::Outcomes ended;  // saves of which nobody has been told yet
+};
+
+struct det_operation {
+    std::shared_ptr<det::core::Context> keeps;
+    det::collectives::Handle handle;
+};
+
+struct det_buffer {
+    std::shared_ptr<det::core::Context> keeps;
+    det::collectives::Buffer buffer;
+};
+
+struct det_store {
+    std::shared_ptr<det::core::Context> context;
+    det::core::Checkpoint::Draft draft;
+    bool is_committed = false;
+};
+
+struct det_state {
+    det::checkpoint::State tensors;
+};
+
+struct det_outcomes {
+    det::core::Checkpoint::Outcomes values;
+};
+
+struct det_strings {
+    std::vector<std::string> values;
+};

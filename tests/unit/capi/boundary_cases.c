@@ -1,0 +1,85 @@
+/* What the boundary itself does: single ranks, wrong arguments, other versions. */
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+
+const char* case_a_single_rank(void) {
+    det_context* context = NULL;
+    double value = 3;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK(det_distributed_rank(context) == 0 && det_distributed_size(context) == 1);
+    CHECK(det_context_info(context) == NULL);
+    CHECK(strcmp(det_context_hyperparameters(context), "{}") == 0);
+    CHECK_OK(det_distributed_allreduce(context, &value, &value, 1, DET_F64, DET_MEAN));
+    CHECK(value == 3);
+    CHECK(det_distributed_allreduce(context, &value, &value, 1, 15, DET_SUM) == DET_COULD_NOT);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_null_arguments(void) {
+    det_context* context = NULL;
+    det_strings* strings = NULL;
+    det_operation* operation = NULL;
+    det_buffer* buffer = NULL;
+    float value = 0;
+    int32_t is_over = 0;
+    CHECK(strcmp(det_error_code(), "") == 0 && strcmp(det_error_message(), "") == 0);
+    CHECK(det_context_open(NULL, NULL) == DET_COULD_NOT && failed_with("misuse", "context is NULL"));
+    CHECK(strstr(det_error_text(), "error: context is NULL [misuse]") != NULL);
+    CHECK(det_context_close(NULL) == DET_COULD_NOT);
+    CHECK(det_context_info(NULL) == NULL && det_context_hyperparameters(NULL) == NULL);
+    CHECK(det_distributed_rank(NULL) == -1 && det_distributed_cross_size(NULL) == -1);
+    CHECK(det_distributed_barrier(NULL) == DET_COULD_NOT);
+    CHECK(det_distributed_allreduce(NULL, &value, &value, 1, DET_F32, DET_SUM) == DET_COULD_NOT);
+    CHECK(det_distributed_allgather_bytes(NULL, "a", 1, &strings) == DET_COULD_NOT && strings == NULL);
+    CHECK(det_operation_wait(NULL) == DET_COULD_NOT && failed_with("misuse", "operation is NULL"));
+    CHECK(det_operation_test(NULL, &is_over) == DET_COULD_NOT);
+    CHECK(det_strings_count(NULL) == 0 && det_strings_get(NULL, 0, NULL) == NULL);
+    CHECK(det_buffer_data(NULL) == NULL && det_buffer_size_bytes(NULL) == 0);
+
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK(det_distributed_start_broadcast(context, &value, 1, DET_F32, 0, NULL) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "operation is NULL"));
+    CHECK(det_distributed_allgather_bytes(context, "a", 1, NULL) == DET_COULD_NOT);
+    CHECK(det_distributed_allgather_bytes(context, NULL, 1, &strings) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "data is NULL") && strings == NULL);
+    CHECK(det_buffer_allocate(context, 8, NULL) == DET_COULD_NOT);
+    CHECK(det_buffer_allocate(context, SIZE_MAX / 2, &buffer) != DET_OK && buffer == NULL);
+    CHECK_OK(det_distributed_start_broadcast(context, &value, 1, DET_F32, 0, &operation));
+    CHECK(det_operation_test(operation, NULL) == DET_COULD_NOT && failed_with("misuse", "is_over is NULL"));
+    det_operation_destroy(operation);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+
+    det_context_destroy(NULL);
+    det_operation_destroy(NULL);
+    det_strings_destroy(NULL);
+    det_buffer_destroy(NULL);
+    return NULL;
+}
+
+const char* case_options_of_other_versions(void) {
+    struct {
+        det_context_options known;
+        const char* later;
+    } newer = {DET_CONTEXT_OPTIONS_INIT, NULL};
+    det_context_options older = DET_CONTEXT_OPTIONS_INIT;
+    det_context* context = NULL;
+    newer.known.size = sizeof newer;
+    CHECK_OK(det_context_open(&newer.known, &context));
+    det_context_destroy(context);
+    context = NULL;
+    newer.later = "what this library has never heard of";
+    CHECK(det_context_open(&newer.known, &context) == DET_COULD_NOT && context == NULL);
+    CHECK(failed_with("misuse", "det_context_options") && strstr(det_error_message(), det_version()) != NULL);
+
+    older.size = offsetof(det_context_options, on_warning);
+    CHECK_OK(det_context_open(&older, &context));
+    det_context_destroy(context);
+    older.size = 0;
+    CHECK(det_context_open(&older, &context) == DET_COULD_NOT && failed_with("misuse", "size is 0"));
+    return NULL;
+}

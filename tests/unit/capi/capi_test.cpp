@@ -1,0 +1,101 @@
+// The C interface, used by C (cases.h), each rank in a process of its own as in a run.
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+
+#include "capi_support.hpp"
+#include "cases.h"
+#include "rank_processes.hpp"
+
+using namespace det;
+
+namespace {
+
+using Case = char const* (*)();
+
+Status status_of(char const* complaint) {
+    if (complaint == nullptr) return Ok{};
+    return Error{codes::internal, complaint};
+}
+
+struct Fixture : NodeRunFixture {
+    /// As ranks of one node of the run.
+    void run_as_ranks(int ranks, Case body) {
+        check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+            for (auto const& line : environment_of(rank.value, ranks).to_list()) {
+                auto const name_end = line.find('=');
+                ::setenv(line.substr(0, name_end).c_str(), line.c_str() + name_end + 1, 1);
+            }
+            return status_of(body());
+        }));
+    }
+    /// As a program that was started by hand.
+    void run_alone(Case body) {
+        check_ranks(run_rank_processes(1, [&](Rank) { return status_of(body()); }));
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(capi_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_elements) { run_as_ranks(3, case_tensors); }
+BOOST_AUTO_TEST_CASE(operations_can_be_started_and_waited_for) { run_as_ranks(2, case_started_operations); }
+BOOST_AUTO_TEST_CASE(ranks_exchange_byte_strings) { run_as_ranks(3, case_byte_strings); }
+BOOST_AUTO_TEST_CASE(ranks_that_differ_all_hear_who_called_what) { run_as_ranks(3, case_ranks_that_differ); }
+BOOST_AUTO_TEST_CASE(what_one_rank_refuses_is_an_error_on_all) {
+    run_as_ranks(2, case_what_one_rank_refuses);
+}
+BOOST_AUTO_TEST_CASE(objects_may_be_freed_after_their_context) {
+    run_as_ranks(2, case_objects_outlive_their_context);
+}
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_who_wait) {
+    run_as_ranks(2, case_a_rank_that_leaves);
+}
+BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) { run_alone(case_a_single_rank); }
+BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) { run_alone(case_null_arguments); }
+BOOST_AUTO_TEST_CASE(options_may_be_of_an_older_or_a_newer_header) {
+    run_alone(case_options_of_other_versions);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_knows_its_run) { run_as_ranks(1, case_info_of_the_run); }
+
+BOOST_AUTO_TEST_CASE(the_chief_reports_metrics_and_progress) {
+    run_as_ranks(2, case_reports);
+    auto const reported = records();
+    BOOST_REQUIRE(reported.size() == 5u);
+    BOOST_TEST(std::get<MetricsReported>(reported[0]).metrics == (Json{{"loss", 2}}));
+    BOOST_TEST(std::get<MetricsReported>(reported[2]).group == "mine");
+    BOOST_TEST(std::get<MetricsReported>(reported[3]).metrics == (Json{{"loss", 0.5}, {"accuracy", 0.875}}));
+    BOOST_TEST(std::get<ProgressReported>(reported[4]).progress == 0.25);
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_is_seen_and_acknowledged) {
+    raise_notice();
+    run_as_ranks(2, case_preempted);
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_notice_nobody_stops) {
+    run_as_ranks(2, case_not_preempted);
+    BOOST_TEST(records().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_becomes_a_checkpoint_by_its_commit) {
+    run_as_ranks(1, case_stored_directory);
+    BOOST_TEST(records().size() == 1u);
+    BOOST_TEST(must(list_directory(directory / "checkpoints")).size() == 1u);  // what was discarded is gone
+}
+
+BOOST_AUTO_TEST_CASE(ranks_upload_their_files_together) { run_as_ranks(2, case_uploaded_files); }
+
+BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_together) {
+    set_latest_checkpoint({});
+    run_as_ranks(2, case_tensors_are_saved_and_loaded);
+    BOOST_TEST(records().size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(states_that_make_no_sense_are_refused) { run_as_ranks(1, case_states_that_are_refused); }
+BOOST_AUTO_TEST_CASE(the_newest_checkpoint_is_known) { run_as_ranks(1, case_newest_checkpoint); }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,35 @@
+/* What a C program does with libdet, as one rank. NULL: all was well; else what was not, until the next call.
+ */
+#ifndef DET_TESTS_CAPI_CASES_H
+#define DET_TESTS_CAPI_CASES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char* case_tensors(void);
+const char* case_started_operations(void);
+const char* case_byte_strings(void);
+const char* case_ranks_that_differ(void);
+const char* case_what_one_rank_refuses(void);
+const char* case_objects_outlive_their_context(void);
+const char* case_a_rank_that_leaves(void);
+const char* case_a_single_rank(void);
+const char* case_null_arguments(void);
+const char* case_options_of_other_versions(void);
+
+const char* case_info_of_the_run(void);
+const char* case_reports(void);
+const char* case_preempted(void);
+const char* case_not_preempted(void);
+
+const char* case_stored_directory(void);
+const char* case_uploaded_files(void);
+const char* case_tensors_are_saved_and_loaded(void);
+const char* case_states_that_are_refused(void);
+const char* case_newest_checkpoint(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,212 @@
+/* Checkpoints from C: directories of the chief, files of all ranks, tensors. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+
+static int write_text(const char* directory, const char* name, const char* text) {
+    char path[1024];
+    FILE* file;
+    int is_written;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    file = fopen(path, "w");
+    if (file == NULL) return 0;
+    is_written = fputs(text, file) >= 0;
+    return fclose(file) == 0 && is_written;
+}
+
+static int has_text(const char* directory, const char* name, const char* text) {
+    char path[1024], read[64] = "";
+    FILE* file;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    file = fopen(path, "r");
+    if (file == NULL) return 0;
+    read[fread(read, 1, sizeof read - 1, file)] = '\0';
+    fclose(file);
+    return strcmp(read, text) == 0;
+}
+
+const char* case_stored_directory(void) {
+    det_context* context = NULL;
+    det_store* store = NULL;
+    det_strings *path = NULL, *manifest = NULL;
+    char uuid[DET_UUID_SIZE], discarded[DET_UUID_SIZE];
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK(det_store_open(context, 5, "3", &store) == DET_COULD_NOT && failed_with("misuse", "metadata"));
+    CHECK_OK(det_store_open(context, 5, "{\"epoch\": 2}", &store));
+    strcpy(uuid, det_store_uuid(store));
+    CHECK(strlen(uuid) == DET_UUID_SIZE - 1);
+    CHECK(write_text(det_store_directory(store), "weights", "1 2 3"));
+    CHECK(det_checkpoint_restore_path(context, uuid, &path) == DET_ABSENT);
+    CHECK(failed_with("no-such-checkpoint", uuid) && path == NULL);
+    CHECK_OK(det_store_commit(store));
+    CHECK(det_store_commit(store) == DET_COULD_NOT && failed_with("misuse", "before"));
+    det_store_destroy(store);
+
+    CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "weights", "1 2 3"));
+    CHECK_OK(det_checkpoint_manifest(context, uuid, &manifest));
+    CHECK(strstr(det_strings_get(manifest, 0, NULL), "\"epoch\"") != NULL);
+    det_strings_destroy(manifest);
+
+    CHECK(write_text(det_strings_get(path, 0, NULL), "weights", "1 2 4"));
+    det_strings_destroy(path);
+    CHECK(det_checkpoint_restore_path(context, uuid, &path) == DET_CHECKPOINT_DAMAGED);
+    CHECK(failed_with("checkpoint-damaged", "weights"));
+
+    CHECK_OK(det_store_open(context, 6, NULL, &store));
+    strcpy(discarded, det_store_uuid(store));
+    CHECK(write_text(det_store_directory(store), "weights", "half"));
+    det_store_destroy(store);
+    CHECK(det_checkpoint_manifest(context, discarded, &manifest) == DET_ABSENT);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_uploaded_files(void) {
+    det_context* context = NULL;
+    det_store* scratch = NULL;
+    det_strings* path = NULL;
+    char uuid[DET_UUID_SIZE] = "";
+    int32_t rank;
+    CHECK_OK(det_context_open(NULL, &context));
+    rank = det_distributed_rank(context);
+    if (rank == 0) {
+        CHECK_OK(det_store_open(context, 1, NULL, &scratch)); /* a directory to bring files from */
+        CHECK(write_text(det_store_directory(scratch), "a", "of rank 0"));
+    }
+    CHECK(det_checkpoint_upload(context, 8, rank == 1 ? "{" : "{}",
+                                rank == 0 ? det_store_directory(scratch) : NULL, uuid) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "metadata"));
+    CHECK(det_checkpoint_upload(context, 8, NULL, NULL, uuid) == DET_COULD_NOT);
+    CHECK_OK(det_checkpoint_upload(context, 8, rank == 1 ? "{\"from\": 1}" : NULL,
+                                   rank == 0 ? det_store_directory(scratch) : NULL, uuid));
+    CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "a", "of rank 0"));
+    det_strings_destroy(path);
+    det_store_destroy(scratch);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_tensors_are_saved_and_loaded(void) {
+    enum { OWN = 1000 };
+    det_context* context = NULL;
+    det_state* state = NULL;
+    det_outcomes* outcomes = NULL;
+    det_outcome outcome = DET_OUTCOME_INIT;
+    det_saved saved = DET_SAVED_INIT;
+    det_loaded loaded = DET_LOADED_INIT;
+    det_tensor weights = DET_TENSOR_INIT, step = DET_TENSOR_INIT;
+    float values[OWN];
+    int64_t steps = 0;
+    uint64_t shape[1], begin[1];
+    const uint64_t own[1] = {OWN};
+    int32_t rank, i;
+    CHECK_OK(det_context_open(NULL, &context));
+    rank = det_distributed_rank(context);
+    shape[0] = (uint64_t)det_distributed_size(context) * OWN;
+    begin[0] = (uint64_t)rank * OWN;
+    weights.name = "weights";
+    weights.data = values;
+    weights.dtype = DET_F32;
+    weights.dimensions = 1;
+    weights.shape = shape;
+    weights.begin = begin;
+    weights.part_shape = own;
+    step.name = "step";
+    step.data = &steps;
+    step.dtype = DET_I64;
+    CHECK_OK(det_state_create(&state));
+    CHECK_OK(det_state_add(state, &weights));
+    CHECK_OK(det_state_add(state, &step));
+
+    CHECK_OK(det_checkpoint_load(context, state, DET_FAIL, &loaded));
+    CHECK(loaded.uuid[0] == '\0' && loaded.steps_completed == 0);
+    CHECK_OK(det_checkpoint_prepare(context, state));
+    for (steps = 1; steps <= 2; ++steps) {
+        for (i = 0; i < OWN; ++i) values[i] = (float)(10 * steps + rank);
+        CHECK_OK(det_checkpoint_save(context, (uint64_t)steps, "{\"note\": \"x\"}", state, &saved));
+        CHECK(strlen(saved.uuid) == DET_UUID_SIZE - 1 && saved.copied_us >= 0);
+        CHECK_OK(det_checkpoint_poll(context, NULL));
+    }
+    CHECK_OK(det_checkpoint_save(context, 3, NULL, state, NULL));
+    CHECK_OK(det_checkpoint_finish(context, &outcomes));
+    CHECK(det_outcomes_count(outcomes) >= 1);
+    CHECK_OK(det_outcomes_get(outcomes, det_outcomes_count(outcomes) - 1, &outcome));
+    CHECK(outcome.status == DET_OK && outcome.steps_completed == 3 && outcome.message == NULL);
+    CHECK(det_outcomes_get(outcomes, 99, &outcome) == DET_COULD_NOT);
+    det_outcomes_destroy(outcomes);
+
+    memset(values, 0, sizeof values);
+    steps = 0;
+    CHECK_OK(det_checkpoint_load(context, state, DET_TAKE_OLDER, &loaded));
+    CHECK(strcmp(loaded.uuid, outcome.uuid) == 0 && loaded.steps_completed == 3 && loaded.passed_over == 0);
+    CHECK(values[0] == (float)(20 + rank) && values[OWN - 1] == values[0] && steps == 3);
+    det_state_destroy(state);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_states_that_are_refused(void) {
+    const uint64_t shape[1] = {4};
+    char data[64];
+    det_context* context = NULL;
+    det_state* state = NULL;
+    det_saved unsized = DET_SAVED_INIT;
+    det_tensor tensor = DET_TENSOR_INIT;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK(det_state_create(NULL) == DET_COULD_NOT);
+    CHECK_OK(det_state_create(&state));
+    CHECK(det_state_add(state, NULL) == DET_COULD_NOT && det_state_add(NULL, &tensor) == DET_COULD_NOT);
+    CHECK(det_state_add(state, &tensor) == DET_COULD_NOT && failed_with("misuse", "name is NULL"));
+    tensor.name = "t";
+    tensor.dtype = 15;
+    CHECK(det_state_add(state, &tensor) == DET_COULD_NOT &&
+          failed_with("misuse", "'t' has no type of elements: 15"));
+    tensor.dtype = DET_BOOL;
+    tensor.dimensions = 1;
+    CHECK(det_state_add(state, &tensor) == DET_COULD_NOT && failed_with("misuse", "shape is NULL"));
+    tensor.shape = shape;
+    tensor.begin = shape;
+    CHECK(det_state_add(state, &tensor) == DET_COULD_NOT && failed_with("misuse", "begin"));
+    tensor.part_shape = shape;
+    tensor.data = data;
+    CHECK_OK(det_state_add(state, &tensor));
+    CHECK(det_checkpoint_save(context, 1, NULL, state, NULL) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "there is no part of it"));
+    unsized.size = 0;
+    CHECK(det_checkpoint_save(context, 1, NULL, state, &unsized) == DET_COULD_NOT &&
+          failed_with("misuse", "size"));
+    CHECK(det_checkpoint_save(context, 1, NULL, NULL, NULL) == DET_COULD_NOT);
+    CHECK(det_checkpoint_load(context, state, DET_FAIL, NULL) == DET_COULD_NOT);
+    det_state_destroy(state);
+    det_state_destroy(NULL);
+    det_store_destroy(NULL);
+    det_outcomes_destroy(NULL);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_newest_checkpoint(void) {
+    det_context* context = NULL;
+    det_loaded loaded = DET_LOADED_INIT;
+    det_state* state = NULL;
+    char uuid[DET_UUID_SIZE];
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK_OK(det_checkpoint_latest(context, uuid));
+    CHECK(strcmp(uuid, "00000000-0000-4000-8000-000000000001") == 0);
+    CHECK(det_checkpoint_latest(context, NULL) == DET_COULD_NOT);
+    CHECK_OK(det_state_create(&state));
+    CHECK(det_checkpoint_load(context, state, DET_FAIL, &loaded) == DET_ABSENT);
+    CHECK(failed_with("no-such-checkpoint", uuid));
+    det_state_destroy(state);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/* Reports and preemption from C. */
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+
+const char* case_info_of_the_run(void) {
+    det_context* context = NULL;
+    const char* info;
+    CHECK_OK(det_context_open(NULL, &context));
+    info = det_context_info(context);
+    CHECK(info != NULL && strstr(info, "\"allocation_id\":\"7.3.2\"") != NULL);
+    CHECK(strstr(info, "\"rendezvous\":{") != NULL && strstr(info, "\"trial\":{") != NULL);
+    CHECK(strcmp(det_context_hyperparameters(context), "{\"lr\":0.1}") == 0);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_reports(void) {
+    const char* const names[] = {"loss", "accuracy"};
+    const double values[] = {0.5, 0.875};
+    const char* const no_name[] = {NULL};
+    det_context* context = NULL;
+    CHECK_OK(det_context_open(NULL, &context));
+    if (det_distributed_rank(context) != 0) {
+        CHECK(det_train_report_progress(context, 0.5) == DET_COULD_NOT && failed_with("misuse", "chief"));
+    } else {
+        CHECK_OK(det_train_report_training_metrics(context, 10, "{\"loss\": 2}"));
+        CHECK_OK(det_train_report_validation_metrics(context, 10, "{\"loss\": 3}"));
+        CHECK_OK(det_train_report_metrics(context, "mine", 11, "{\"list\": [1, 2]}"));
+        CHECK_OK(det_train_report_numbers(context, "training", 20, names, values, 2));
+        CHECK_OK(det_train_report_progress(context, 0.25));
+        CHECK(det_train_report_training_metrics(context, 1, "{loss: 2}") == DET_COULD_NOT);
+        CHECK(failed_with("misuse", "metrics is no JSON: {loss: 2}"));
+        CHECK(det_train_report_training_metrics(context, 1, "[1]") == DET_COULD_NOT);
+        CHECK(det_train_report_training_metrics(context, 1, NULL) == DET_COULD_NOT);
+        CHECK(det_train_report_numbers(context, "training", 1, no_name, values, 1) == DET_COULD_NOT);
+        CHECK(det_train_report_numbers(context, "training", 1, NULL, values, 1) == DET_COULD_NOT);
+        CHECK(det_train_report_metrics(context, "a.b", 1, "{}") == DET_COULD_NOT);
+        CHECK(det_train_report_progress(context, 2) == DET_COULD_NOT);
+    }
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_preempted(void) {
+    det_context* context = NULL;
+    int32_t should_stop = 0;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK(det_preempt_should_preempt(context, NULL) == DET_COULD_NOT);
+    CHECK_OK(det_preempt_should_preempt(context, &should_stop));
+    CHECK(should_stop == 1);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_not_preempted(void) {
+    det_context* context = NULL;
+    int32_t should_stop = 1, i;
+    CHECK_OK(det_context_open(NULL, &context));
+    for (i = 0; i < 3; ++i) {
+        CHECK_OK(det_preempt_should_preempt(context, &should_stop));
+        CHECK(should_stop == 0);
+    }
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
