@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -84,7 +83,7 @@ bool TcpSession::is_whole() const {
 
 Status TcpSession::check_alive(Rank peer) const {
     if (!lost_[static_cast<std::size_t>(peer.value)]) return Ok{};
-    return Error{codes::transport, fmt::format("rank {} has left or was lost", peer.value)};
+    return describe_loss(watch_.get(), peer);
 }
 
 Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes bytes) {
