@@ -132,6 +132,7 @@ private:
     void begin(Call call) {
         call.sequence = sequence_++;
         local_->speak_for(call);
+        flat_->speak_for(call);
         if (lane_) lane_->speak_for(call);
     }
     Status in_my_name(Status const& refused) const {

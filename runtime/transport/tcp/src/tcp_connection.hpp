@@ -84,13 +84,15 @@ private:
 /// The side that receives: a peer's to us.
 class IncomingConnection {
 public:
-    /// Where the next message goes, by its tag.
-    using Place = std::function<std::shared_ptr<Arrival>(Rank from, Tag tag)>;
+    /// Where the next message goes. None: nowhere yet, it is asked again.
+    using Place = std::function<std::shared_ptr<Arrival>(Rank from, MessageHead const& head)>;
 
     IncomingConnection(UniqueFd socket, Moment answer_until);
 
     int fd() const { return socket_.get(); }
     short events() const;
+    /// There is a message for which there is no place yet.
+    bool is_held_up() const { return head_done_ == sizeof head_; }
     std::optional<Rank> peer() const { return peer_; }
     Moment answer_until() const { return answer_until_; }
     Progress advance(Club const& club, std::function<bool(Rank)> const& may_join, Place const& place);

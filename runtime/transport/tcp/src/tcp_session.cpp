@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -63,7 +62,9 @@ TcpSession::TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, 
       watch_(std::move(options.watch)),
       waits_(std::move(options.waits)),
       cores_(cores_for(options.local_ranks)),
-      lost_(endpoints_.size()) {}
+      lost_(endpoints_.size()),
+      early_limit_bytes_(options.early_limit_bytes),
+      early_(endpoints_.size()) {}
 
 TcpSession::~TcpSession() {
     // What we sent last may still be on its way: nobody closes before everybody has all.
@@ -84,7 +85,7 @@ bool TcpSession::is_whole() const {
 
 Status TcpSession::check_alive(Rank peer) const {
     if (!lost_[static_cast<std::size_t>(peer.value)]) return Ok{};
-    return Error{codes::transport, fmt::format("rank {} has left or was lost", peer.value)};
+    return describe_loss(watch_.get(), peer);
 }
 
 Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes bytes) {
@@ -107,28 +108,43 @@ Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes byte
 }
 
 void TcpSession::deliver_to_self(Tag tag, Bytes bytes) {
-    auto const arrival = place_for(rank_, tag);
+    auto const arrival = place_for(rank_, {tag.value, 0, bytes.size()});
     arrival->begin(bytes.size());
     if (!bytes.empty()) std::memcpy(arrival->place(), bytes.data(), bytes.size());
     arrival->done = bytes.size();
 }
 
-std::shared_ptr<Arrival> TcpSession::place_for(Rank from, Tag tag) {
-    auto& lane = lanes_[{from.value, tag.value}];
-    if (lane.asked_for.empty()) return lane.unexpected.emplace_back(std::make_shared<Arrival>());
-    auto arrival = std::move(lane.asked_for.front());
-    lane.asked_for.pop_front();
-    if (lane.asked_for.empty()) lanes_.erase({from.value, tag.value});
+bool TcpSession::may_keep(Rank from, std::uint64_t size) const {
+    auto const& early = early_of(from);
+    // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
+    return early.asked_for > 0 || from == rank_ || early.bytes + size <= early_limit_bytes_;
+}
+
+std::shared_ptr<Arrival> TcpSession::place_for(Rank from, MessageHead const& head) {
+    LaneKey const key{from.value, head.tag};
+    auto& early = early_of(from);
+    auto const lane = lanes_.find(key);
+    if (lane == lanes_.end() || lane->second.asked_for.empty()) {
+        if (!may_keep(from, head.size)) return nullptr;
+        early.bytes += head.size;
+        return lanes_[key].unexpected.emplace_back(std::make_shared<Arrival>());
+    }
+    auto arrival = std::move(lane->second.asked_for.front());
+    lane->second.asked_for.pop_front();
+    --early.asked_for;
+    if (lane->second.asked_for.empty()) lanes_.erase(lane);
     return arrival;
 }
 
 std::shared_ptr<Arrival> TcpSession::receive(Rank from, Tag tag, MutableBytes into) {
     auto& lane = lanes_[{from.value, tag.value}];
     if (lane.unexpected.empty()) {
+        ++early_of(from).asked_for;
         return lane.asked_for.emplace_back(std::make_shared<Arrival>(Arrival{into}));
     }
     auto arrival = std::move(lane.unexpected.front());
     lane.unexpected.pop_front();
+    early_of(from).bytes -= arrival->size;
     if (lane.unexpected.empty()) lanes_.erase({from.value, tag.value});
     return arrival;
 }
@@ -150,7 +166,7 @@ void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& a
     }
     auto const lane = lanes_.find({from.value, tag.value});
     if (lane == lanes_.end()) return;
-    std::erase(lane->second.asked_for, arrival);
+    early_of(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
     if (lane->second.asked_for.empty()) lanes_.erase(lane);
 }
 
@@ -175,7 +191,7 @@ bool TcpSession::advance_incoming() {
     auto const may_join = [&](Rank rank) {
         return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
     };
-    auto const place = [this](Rank from, Tag tag) { return place_for(from, tag); };
+    auto const place = [this](Rank from, MessageHead const& head) { return place_for(from, head); };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
         auto const progress = connection.advance(club_, may_join, place);
         has_moved = has_moved || progress == Progress::something;
@@ -220,7 +236,10 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
 
 void TcpSession::sleep_until_something() {
     entries_.assign(1, {listener_.get(), POLLIN, 0});
-    for (auto const& connection : incoming_) entries_.push_back({connection.fd(), connection.events(), 0});
+    for (auto const& connection : incoming_) {
+        // poll(2) passes over what is negative: what is held up waits for us, not for the network.
+        entries_.push_back({connection.is_held_up() ? -1 : connection.fd(), connection.events(), 0});
+    }
     for (auto const& [rank, connection] : outgoing_)
         entries_.push_back({connection.fd(), connection.events(), 0});
     ::poll(entries_.data(), entries_.size(), longest_sleep_ms);

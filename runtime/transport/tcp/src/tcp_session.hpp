@@ -41,6 +41,11 @@ private:
         std::deque<std::shared_ptr<Arrival>> unexpected;
     };
     using LaneKey = std::pair<int, std::uint32_t>;  // peer and tag
+    /// What a peer has sent too early, and how many messages of it are waited for.
+    struct Early {
+        std::uint64_t bytes = 0;
+        int asked_for = 0;
+    };
 
     TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, Club club,
                std::vector<Endpoint> endpoints, TcpOptions options);
@@ -49,10 +54,14 @@ private:
     bool accept_newcomers();
     bool advance_incoming();
     bool advance_outgoing();
-    std::shared_ptr<Arrival> place_for(Rank from, Tag tag);
+    /// None: too much has come from this peer that nobody has asked for.
+    std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
+    bool may_keep(Rank from, std::uint64_t size) const;
     void deliver_to_self(Tag tag, Bytes bytes);
     void lose(Rank peer) { lost_[static_cast<std::size_t>(peer.value)] = true; }
     bool is_whole() const;
+    Early& early_of(Rank peer) { return early_[static_cast<std::size_t>(peer.value)]; }
+    Early const& early_of(Rank peer) const { return early_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
     std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
@@ -66,6 +75,8 @@ private:
     std::map<int, OutgoingConnection> outgoing_;  // by rank
     std::vector<IncomingConnection> incoming_;
     std::map<LaneKey, Lane> lanes_;
+    std::size_t early_limit_bytes_;
+    std::vector<Early> early_;  // by rank
     std::vector<pollfd> entries_;
 };
 

@@ -29,7 +29,7 @@ struct Call {
     Kind kind = Kind::barrier;
     DataType type = DataType::uint8;
     ReduceOp op = ReduceOp::sum;
-    std::uint8_t reserved = 0;
+    std::uint8_t algorithm = 0;  // of Tuning: 0 by the table, else 1 + Algorithm
     friend bool operator==(Call const&, Call const&) = default;
 };
 
