@@ -4,6 +4,7 @@
 #include "heartbeat.hpp"
 #include "operation.hpp"
 #include "wait.hpp"
+#include "words.hpp"
 
 namespace det::node_collectives {
 
@@ -20,6 +21,7 @@ public:
     collectives::Handle start(collectives::TensorCall const& call, Status const& refused) override;
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
+    collectives::SharedWords* shared_words() override { return &words_; }
 
     /// An operation that was started. Whoever holds the handle shares it with the group.
     struct Started {
@@ -30,12 +32,12 @@ public:
     Status go_on();
     /// Until this one, and with it those before it, are over.
     Status finish(Started const& wanted);
+    Status check_usable() const;
 
 private:
     void finish_started();
     /// Of the first that was started.
     void end_first(Status result);
-    Status check_usable() const;
     Status complete(Operation& operation);
     /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_little(collectives::TensorCall const& call) const;
@@ -49,6 +51,7 @@ private:
     Seat seat_;
     Watch watch_;
     Cores cores_;
+    NodeWords words_{*this, seat_, watch_, cores_};
     std::optional<Heartbeat> heartbeat_;
     std::deque<std::shared_ptr<Started>> started_;
     bool has_left_ = false;
