@@ -32,11 +32,13 @@ std::string describe_all_to_all(Call const& call) {
     return fmt::format("all_to_all({} {})", call.count, name_of(call.type));
 }
 
+std::string describe_notice(Call const&) { return "should_preempt()"; }
+
 constexpr std::string (*describe_by_kind[])(Call const&) = {
     describe_barrier,          describe_gather,         describe_allgather,
     describe_broadcast_object, describe_broadcast,      describe_allreduce,
     describe_reduce,           describe_reduce_scatter, describe_allgather_elements,
-    describe_all_to_all,
+    describe_all_to_all,       describe_notice,
 };
 
 bool are_tuned_alike(Call const& a, Call const& b) {

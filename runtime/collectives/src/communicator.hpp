@@ -21,6 +21,7 @@ public:
     Status run(TensorCall const& call, Status const& refused) override;
     std::string way_of(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
+    transport::Transport* messages() override { return transport_.get(); }
 
 private:
     /// Begins the message of the next operation.

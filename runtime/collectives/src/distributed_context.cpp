@@ -177,6 +177,13 @@ Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
     return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
 }
 
+SharedWords* DistributedContext::words_of_node() {
+    if (is_on_one_node()) return ranks_ ? ranks_->shared_words() : nullptr;
+    return local_ ? local_->shared_words() : nullptr;
+}
+
+transport::Transport* DistributedContext::messages() { return ranks_ ? ranks_->messages() : nullptr; }
+
 void DistributedContext::abandon() noexcept {
     if (ranks_) ranks_->abandon();
     if (local_) local_->abandon();

@@ -115,6 +115,7 @@ public:
 
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
     void abandon() noexcept override { transport_->abandon(); }
+    transport::Transport* messages() override { return transport_.get(); }
 
 private:
     bool leads() const { return local_->rank() == leader; }

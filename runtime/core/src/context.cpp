@@ -18,7 +18,7 @@ std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOp
 }  // namespace
 
 struct Context::Parts {
-    explicit Parts(Session opened) : session(std::move(opened)) {}
+    Parts(Session opened, PreemptMode mode) : session(std::move(opened)), preempt(session, mode) {}
     ~Parts() {
         if (!is_closed) session.distributed.abandon();
     }
@@ -28,7 +28,7 @@ struct Context::Parts {
     Session session;
     Train train{session};
     Checkpoint checkpoint{session};
-    Preempt preempt{session};
+    Preempt preempt;
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
     bool is_closed = false;
 };
@@ -54,9 +54,10 @@ Result<Context> Context::init(ContextOptions options) {
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
     // Last: from here on the others may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
-    return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
-                                                   std::move(info), std::move(distributed), std::move(store),
-                                                   std::move(journal), std::move(notice)}));
+    return Context(std::make_unique<Parts>(
+        Session{options.clock != nullptr ? *options.clock : system_clock, std::move(info),
+                std::move(distributed), std::move(store), std::move(journal), std::move(notice)},
+        options.preempt_mode));
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }

@@ -70,6 +70,25 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_work_together_without_mpi) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step_and_go_on_together) {
+    check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto context, Context::init(options_of(rank)));
+        int stopped_at = 0;
+        for (int step = 1; stopped_at == 0; ++step) {
+            constexpr int noticed_at = 50;
+            if (rank.value == ranks - 1 && step == noticed_at) raise_notice();
+            DET_TRY_ASSIGN(bool const stop, context.preempt().should_preempt());
+            if (stop) stopped_at = step;
+        }
+        auto& all = context.distributed();
+        DET_TRY_ASSIGN(int const first, all.allreduce(stopped_at, collectives::ReduceOp::min));
+        DET_TRY(expect(first == stopped_at, "all stop at the same step"));
+        return context.close();
+    }));
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
+}
+
 BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {
     check_ranks(run_rank_processes(1, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);

@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
+    notice,  // no operation: ranks that ask each other for one, by SharedWords
 };
 
 /// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.

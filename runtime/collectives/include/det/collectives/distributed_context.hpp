@@ -12,6 +12,7 @@
 namespace det::collectives {
 
 class RankGroup;
+class SharedWords;
 struct TensorCall;
 
 inline constexpr Rank chief{0};
@@ -109,6 +110,12 @@ public:
     /// Memory on which collectives need no copies where that can be had: for gradients and other large data.
     /// Not collective: ranks may ask at different times for different sizes.
     Result<Buffer> allocate(std::size_t size_bytes);
+
+    // For those who have something to tell other ranks beside operations. Null where there is nothing of the kind;
+    // they live as long as this context.
+
+    SharedWords* words_of_node();
+    transport::Transport* messages();
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before
     /// the context is destroyed, and end the process soon: that is what tells them.
