@@ -43,7 +43,7 @@ Status Preempt::open_talk() {
     auto& distributed = session_.distributed;
     DET_TRY_ASSIGN(auto const seats, gather_seats(distributed));
     talk_ = std::make_unique<Talk>(PreemptBoard(distributed, make_preempt_ring(seats, distributed.rank())));
-    return Ok{};
+    return talk_->board.connect();
 }
 
 Result<bool> Preempt::agree() {

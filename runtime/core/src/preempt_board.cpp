@@ -51,6 +51,24 @@ Agreement PreemptBoard::make_agreement() const {
     return {std::move(parts), ring_.own};
 }
 
+Status PreemptBoard::connect() {
+    std::uint64_t const sent = 0;
+    std::deque<std::uint64_t> received;
+    std::vector<transport::Request> requests;
+    for (auto const& source : ring_.sources) {
+        if (source.local_rank >= 0) continue;
+        auto const into = std::as_writable_bytes(std::span(&received.emplace_back(), 1));
+        DET_TRY_ASSIGN(auto request, messages_->start_receive(source.rank, tag, into));
+        requests.push_back(std::move(request));
+    }
+    for (auto const rank : ring_.listeners) {
+        DET_TRY_ASSIGN(auto request, messages_->start_send(rank, tag, std::as_bytes(std::span(&sent, 1))));
+        requests.push_back(std::move(request));
+    }
+    for (auto& request : requests) DET_TRY(request.finish());
+    return Ok{};
+}
+
 // A rank that knew enough may have ended before our word comes. That is no loss; one that is lost is found by
 // whoever waits for it. So what can't be sent is no error here.
 

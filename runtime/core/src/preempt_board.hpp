@@ -38,6 +38,10 @@ public:
     PreemptBoard(collectives::DistributedContext& distributed, PreemptRing ring);
 
     preemption::Agreement make_agreement() const;
+    /// Once, before the first word: all ranks call it. The first message to a rank needs both ranks'
+    /// attention to leave, and later either may wait in its node's memory for somebody who waits for that
+    /// message.
+    Status connect();
 
     Status tell(preemption::Word word) override;
     preemption::Word look(std::size_t part) override;
