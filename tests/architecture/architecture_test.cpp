@@ -19,7 +19,8 @@ struct OnlyThere {
 };
 
 Folders const mains{"submitter/cli/src/main.cpp", "runtime/launch/det-launch/main.cpp",
-                    "runtime/launch/remote_shell/src/main.cpp", "runtime/launch/wrap_rank/src/main.cpp"};
+                    "runtime/launch/remote_shell/src/main.cpp", "runtime/launch/wrap_rank/src/main.cpp",
+                    "runtime/measure/src/main.cpp"};
 
 Folders operator+(Folders a, Folders const& b) {
     a.insert(a.end(), b.begin(), b.end());

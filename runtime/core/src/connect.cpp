@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "launch_directory.hpp"
 #include "open_transport.hpp"
 
 namespace det::core {
@@ -24,17 +26,32 @@ collectives::Tuning tuning_for(Place const& place, Environment const& environmen
     return tuning;
 }
 
-/// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
-Ranks connect_node(Place const& place, Info const& info, Environment const& environment,
-                   Patience const& patience) {
+Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
+                   Environment const& environment, Patience const& patience) {
     if (place.topology.local_size == 1) return collectives::make_alone();
     // Steps of a job that run side by side have ranks of their own.
     auto const step = environment.find("SLURM_STEP_ID").value_or("0");
-    node_collectives::Options node{.node_name = info.cluster.agent_id, .on_warning = patience.warn};
+    node_collectives::Options node{.node_name = node_name, .on_warning = patience.warn};
     node.collective_timeout = patience.timeout;
-    return node_collectives::meet({info.run_dir, fmt::format("ranks-{}.socket", step),
+    return node_collectives::meet({directory, fmt::format("ranks-{}.socket", step),
                                    Rank{place.topology.local_rank}, place.topology.local_size},
                                   std::move(node));
+}
+
+/// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
+Ranks connect_node(Place const& place, Info const& info, Environment const& environment,
+                   Patience const& patience) {
+    return meet_on_node(place, info.run_dir, info.cluster.agent_id, environment, patience);
+}
+
+/// Without a run, too, ranks of one node need no messages.
+Ranks connect_launched(Place const& place, std::filesystem::path const& directory,
+                       Environment const& environment, Patience const& patience) {
+    DET_TRY(make_private_directory(directory));
+    DET_TRY_ASSIGN(auto ranks, meet_on_node(place, directory, {}, environment, patience));
+    // All have come. What else may be in there is nothing of ours.
+    if (place.rank == 0) ::rmdir(directory.c_str());
+    return ranks;
 }
 
 }  // namespace
@@ -48,9 +65,14 @@ Result<DistributedContext> connect(Place const& place, std::optional<Info> const
         DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, patience));
         return DistributedContext::make(std::move(ranks), topology);
     }
+    auto const directory = find_launch_directory(options.environment);
+    if (!info && directory && topology.local_size == place.size) {
+        DET_TRY_ASSIGN(auto ranks, connect_launched(place, *directory, options.environment, patience));
+        return DistributedContext::make(std::move(ranks), topology);
+    }
     auto const tuning = tuning_for(place, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, patience));
-    // Without a run's directory the ranks of a node have no place to meet.
+    // On several nodes the ranks of one have no place to meet without a run's directory.
     if (!info) return DistributedContext::make(std::move(transport), topology, tuning);
     DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, patience));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));

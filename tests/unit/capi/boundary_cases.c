@@ -83,3 +83,22 @@ const char* case_options_of_other_versions(void) {
     CHECK(det_context_open(&older, &context) == DET_COULD_NOT && failed_with("misuse", "size is 0"));
     return NULL;
 }
+
+/* Programs that were compiled before rely on it: members are added at the end. */
+const char* case_layouts(void) {
+    CHECK(sizeof(void*) == 8);
+    CHECK(offsetof(det_context_options, checkpoint_path) == 8);
+    CHECK(offsetof(det_context_options, on_warning) == 16 && offsetof(det_context_options, user) == 24);
+    CHECK(offsetof(det_tensor, name) == 8 && offsetof(det_tensor, data) == 16);
+    CHECK(offsetof(det_tensor, dtype) == 24 && offsetof(det_tensor, dimensions) == 28);
+    CHECK(offsetof(det_tensor, shape) == 32 && offsetof(det_tensor, begin) == 40);
+    CHECK(offsetof(det_tensor, part_shape) == 48);
+    CHECK(offsetof(det_outcome, uuid) == 8 && offsetof(det_outcome, steps_completed) == 48);
+    CHECK(offsetof(det_outcome, status) == 56 && offsetof(det_outcome, code) == 64);
+    CHECK(offsetof(det_outcome, message) == 72);
+    CHECK(offsetof(det_saved, uuid) == 8 && offsetof(det_saved, waited_us) == 48);
+    CHECK(offsetof(det_saved, copied_us) == 56);
+    CHECK(offsetof(det_loaded, uuid) == 8 && offsetof(det_loaded, steps_completed) == 48);
+    CHECK(offsetof(det_loaded, passed_over) == 56);
+    return NULL;
+}

@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(options_may_be_of_an_older_or_a_newer_header) {
     run_alone(case_options_of_other_versions);
 }
 
+BOOST_AUTO_TEST_CASE(structures_keep_their_layout) { run_alone(case_layouts); }
 BOOST_AUTO_TEST_CASE(a_rank_knows_its_run) { run_as_ranks(1, case_info_of_the_run); }
 
 BOOST_AUTO_TEST_CASE(the_chief_reports_metrics_and_progress) {

@@ -17,6 +17,7 @@ const char* case_a_rank_that_leaves(void);
 const char* case_a_single_rank(void);
 const char* case_null_arguments(void);
 const char* case_options_of_other_versions(void);
+const char* case_layouts(void);
 
 const char* case_info_of_the_run(void);
 const char* case_reports(void);

@@ -1,5 +1,6 @@
 // One rank of a contestant: does what the coordinator says, again and again.
-#include <chrono>
+#include <det/measure/timed_loop.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,30 +19,6 @@
 
 namespace det::bench {
 namespace {
-
-/// Reading the system's clock takes as long as some of what is measured.
-class Clock {
-public:
-    using Ticks = std::uint64_t;
-    static Ticks now() {
-#ifdef __SSE2__
-        unsigned int core = 0;
-        return __rdtscp(&core);
-#else
-        return static_cast<Ticks>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-    }
-    static double seconds_per_tick() {
-        static double const value = [] {
-            auto const begin = std::chrono::steady_clock::now();
-            auto const first = now();
-            ::usleep(50'000);
-            std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
-            return took.count() / static_cast<double>(now() - first);
-        }();
-        return value;
-    }
-};
 
 [[noreturn]] void give_up(char const* what) {
     std::perror(what);
@@ -124,18 +101,9 @@ private:
 
     template <class Prepare, class Operation>
     double mean_of(std::uint32_t iterations, Prepare prepare, Operation operation) {
-        Clock::Ticks total = 0;
-        std::uint32_t const warm_up = iterations / 10 + 1;
-        for (std::uint32_t i = 0; i < iterations + warm_up; ++i) {
-            prepare(i);
-            barrier_.wait();
-            auto const begin = Clock::now();
-            operation();
-            auto const end = Clock::now();
-            if (i >= warm_up) total += end - begin;
-        }
-        last_ = iterations + warm_up - 1;
-        return static_cast<double>(total) * Clock::seconds_per_tick() / iterations;
+        last_ = iterations + measure::warm_up_for(iterations) - 1;
+        return measure::mean_seconds(
+            iterations, prepare, [this] { barrier_.wait(); }, operation);
     }
 
     std::span<float> memory_for(Sample const& sample) {

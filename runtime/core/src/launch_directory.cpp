@@ -1,0 +1,34 @@
+#include "launch_directory.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::core {
+
+std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
+    auto job = environment.find_non_empty("PMIX_NAMESPACE");
+    if (!job || !environment.find("OMPI_COMM_WORLD_RANK") || environment.find_non_empty("DET_TRANSPORT")) {
+        return std::nullopt;
+    }
+    std::ranges::replace(*job, '/', '_');
+    auto const parent = environment.find_non_empty("TMPDIR").value_or("/tmp");
+    return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), *job);
+}
+
+Status make_private_directory(std::filesystem::path const& path) {
+    DET_TRY(make_directory(path));
+    struct stat found {};
+    if (::lstat(path.c_str(), &found) != 0)
+        return os_error(fmt::format("look at '{}'", path.string()), errno);
+    constexpr mode_t others = 077;
+    if (S_ISDIR(found.st_mode) && found.st_uid == ::getuid() && (found.st_mode & others) == 0) return Ok{};
+    return Error{codes::unsafe_owner, fmt::format("'{}' is not this user's alone", path.string()),
+                 "remove it, or set TMPDIR to a directory of your own"};
+}
+
+}  // namespace det::core

@@ -1,0 +1,18 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/result.hpp>
+
+#include <filesystem>
+#include <optional>
+
+namespace det::core {
+
+/// Where ranks of one node meet that mpirun has started outside of any run: a directory of this user alone,
+/// the same for all of them, since it is named as the launcher names its job. Nothing where there is no such
+/// name, or where DET_TRANSPORT asks for something else.
+std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
+
+/// Makes it, unless another rank has. codes::unsafe_owner where others may write there.
+Status make_private_directory(std::filesystem::path const& path);
+
+}  // namespace det::core

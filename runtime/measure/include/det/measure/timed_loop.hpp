@@ -1,0 +1,58 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+// Needs nothing of the other rooms: benchmarks compile it into programs of other MPIs.
+namespace det::measure {
+
+/// Reading the system's clock takes as long as some of what is measured.
+class Ticks {
+public:
+    using Count = std::uint64_t;
+    static Count now() {
+#ifdef __SSE2__
+        unsigned int core = 0;
+        return __rdtscp(&core);
+#else
+        return static_cast<Count>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+    }
+    /// Measured once, which takes 50 ms.
+    static double seconds_each() {
+        static double const value = [] {
+            auto const begin = std::chrono::steady_clock::now();
+            auto const first = now();
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
+            return took.count() / static_cast<double>(now() - first);
+        }();
+        return value;
+    }
+};
+
+/// Iterations that are not counted, before so many that are.
+constexpr std::uint32_t warm_up_for(std::uint32_t iterations) { return iterations / 10 + 1; }
+
+/// The mean time of `operation()` alone. Before each `prepare(i)` writes its input anew, since otherwise
+/// caches hide what it costs, and `barrier()` lets all ranks begin together. i counts from 0 and runs through
+/// the warm-up too.
+template <class Prepare, class Barrier, class Operation>
+double mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, Operation operation) {
+    Ticks::Count total = 0;
+    auto const warm_up = warm_up_for(iterations);
+    for (std::uint32_t i = 0; i < iterations + warm_up; ++i) {
+        prepare(i);
+        barrier();
+        auto const begin = Ticks::now();
+        operation();
+        auto const end = Ticks::now();
+        if (i >= warm_up) total += end - begin;
+    }
+    return static_cast<double>(total) * Ticks::seconds_each() / iterations;
+}
+
+}  // namespace det::measure

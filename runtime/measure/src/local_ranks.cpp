@@ -1,0 +1,83 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/measure/local_ranks.hpp>
+#include <det/node_collectives/node_group.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace det::measure {
+namespace {
+
+constexpr int patience_ms = 10'000;  // with a rank that should be at its end
+
+/// The exit code; nothing where it does not end in time.
+std::optional<int> wait_for(pid_t pid) {
+    UniqueFd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    pollfd ended{process.get(), POLLIN, 0};
+    int status = 0;
+    if (::poll(&ended, 1, patience_ms) != 1 || ::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+    return exit_code_of_wait_status(status);
+}
+
+void kill_all(std::vector<pid_t> const& processes) {
+    for (auto const pid : processes) ::kill(pid, SIGKILL);
+    for (auto const pid : processes) ::waitpid(pid, nullptr, 0);
+}
+
+}  // namespace
+
+Result<LocalRanks> LocalRanks::start(int count) {
+    DET_TRY_ASSIGN(auto const memory,
+                   node_collectives::create_shared_memory(count, node_collectives::geometry_for(count)));
+    std::vector<pid_t> others;
+    Rank own{0};
+    auto const parent = ::getpid();
+    for (int rank = 1; rank < count; ++rank) {
+        auto const pid = ::fork();
+        if (pid < 0) {
+            auto const error = os_error("start a rank", errno);
+            kill_all(others);
+            return error;
+        }
+        if (pid == 0) {
+            own = {rank};
+            others.clear();
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() != parent) ::raise(SIGKILL);
+            break;
+        }
+        others.push_back(pid);
+    }
+    auto const make = [&]() -> Result<collectives::DistributedContext> {
+        if (count == 1) return collectives::DistributedContext::single();
+        DET_TRY_ASSIGN(auto group, node_collectives::join(memory, own));
+        return collectives::DistributedContext::make(std::move(group), {own.value, count, 0, 1});
+    };
+    auto ranks = make();
+    if (ranks) return LocalRanks(std::move(others), *std::move(ranks));
+    kill_all(others);
+    return std::move(ranks).error();
+}
+
+LocalRanks::~LocalRanks() { kill_all(others_); }
+
+Status LocalRanks::finish() {
+    while (!others_.empty()) {
+        auto const rank = others_.size();
+        auto const exit_code = wait_for(others_.back());
+        if (!exit_code) return Error{codes::timed_out, fmt::format("rank {} does not end", rank)};
+        others_.pop_back();
+        if (*exit_code != 0)
+            return Error{codes::process, fmt::format("rank {} ended with {}", rank, *exit_code)};
+    }
+    return Ok{};
+}
+
+}  // namespace det::measure

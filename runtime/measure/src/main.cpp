@@ -1,0 +1,116 @@
+// det-bench: what a site can expect. One subcommand so far.
+#include <det/core/context.hpp>
+#include <det/foundation/diagnostic.hpp>
+#include <det/measure/local_ranks.hpp>
+#include <det/measure/measure_collectives.hpp>
+
+#include <exception>
+#include <fmt/format.h>
+#include <iostream>
+
+#include "pages.hpp"
+
+namespace {
+
+using namespace det;
+using namespace det::measure;
+using collectives::DistributedContext;
+using Arguments = std::vector<std::string>;
+
+int fail(Error const& error) {
+    print(std::cerr, error, {Colour::never, "det-bench"});
+    return to_int(error.code.exit);
+}
+
+/// Elsewhere MPI would end the program, or take each rank for the only one.
+Status require_mpi_launcher(Environment const& environment) {
+    for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+        if (environment.find(name)) return Ok{};
+    }
+    return Error{codes::usage, "no MPI launcher has started this rank",
+                 "--peer mpi is for ranks of mpirun or 'srun --mpi=pmix'"};
+}
+
+/// Each of its ranks would start others.
+Status require_no_launcher(Environment const& environment) {
+    for (auto const* name : {"RANK", "OMPI_COMM_WORLD_RANK"}) {
+        if (environment.find(name)) return Error{codes::usage, "this is a rank already", "leave out --ranks"};
+    }
+    return Ok{};
+}
+
+Result<std::unique_ptr<Contender>> open_peer(CollectivesArguments const& arguments,
+                                             DistributedContext const& ranks) {
+    if (arguments.peer == Peer::none) return std::unique_ptr<Contender>();
+    return contend_with_mpi(ranks.rank(), ranks.size());
+}
+
+std::string counted(int count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+void print_heading(CollectivesArguments const& arguments, DistributedContext const& ranks) {
+    auto const memory = arguments.memory == Memory::shared ? "memory that det allocates" : "ordinary memory";
+    std::cout << fmt::format("# {} on {}, {}, {}\n{}\n", counted(ranks.size(), "rank"),
+                             counted(ranks.cross_size(), "node"), collectives::name_of(arguments.type),
+                             memory, render_heading(arguments.peer))
+              << std::flush;
+}
+
+Status measure_among(CollectivesArguments const& arguments, DistributedContext& ranks) {
+    DET_TRY_ASSIGN(auto const peer, open_peer(arguments, ranks));
+    bool const is_table = arguments.form == Form::table;
+    if (ranks.is_chief() && is_table) print_heading(arguments, ranks);
+    DET_TRY_ASSIGN(auto const wrong, measure_collectives(arguments, ranks, peer.get(), [&](Row const& row) {
+                       std::cout << (is_table ? render_line(row) : render_json(row)) << std::endl;
+                   }));
+    if (wrong == 0) return Ok{};
+    return Error{codes::internal, fmt::format("{} elements of results were wrong", wrong),
+                 "please report this"};
+}
+
+Status measure_started_here(CollectivesArguments const& arguments) {
+    DET_TRY_ASSIGN(auto started, LocalRanks::start(*arguments.ranks));
+    DET_TRY(measure_among(arguments, started.ranks()));
+    return started.finish();
+}
+
+Status measure_as_launched(CollectivesArguments const& arguments, Environment environment) {
+    if (!arguments.transport.empty()) environment.set("DET_TRANSPORT", arguments.transport);
+    DET_TRY_ASSIGN(auto context, core::Context::init({.environment = std::move(environment)}));
+    DET_TRY(measure_among(arguments, context.distributed()));
+    return context.close();
+}
+
+Status collectives_command(Arguments const& words) {
+    DET_TRY_ASSIGN(auto const arguments, parse_collectives(words));
+    auto environment = Environment::of_this_process();
+    if (arguments.ranks) DET_TRY(require_no_launcher(environment));
+    if (arguments.peer == Peer::mpi) DET_TRY(require_mpi_launcher(environment));
+    return arguments.ranks ? measure_started_here(arguments)
+                           : measure_as_launched(arguments, std::move(environment));
+}
+
+int print_usage(std::ostream& out) {
+    out << "usage: det-bench collectives [OPTION...]   how fast ranks reduce and exchange here (--help)\n";
+    return &out == &std::cout ? 0 : to_int(ExitCode::usage);
+}
+
+bool asks_for_help(std::string const& word) { return word == "--help" || word == "-h"; }
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    Arguments const words(argv + 1, argv + argc);
+    if (words.empty()) return print_usage(std::cerr);
+    if (asks_for_help(words[0]) || words[0] == "help") return print_usage(std::cout);
+    if (words[0] != "collectives") return print_usage(std::cerr);
+    if (words.size() > 1 && asks_for_help(words[1])) {
+        std::cout << find_page("collectives");
+        return 0;
+    }
+    auto const done = collectives_command({words.begin() + 1, words.end()});
+    return done ? 0 : fail(done.error());
+} catch (std::exception const& surprise) {
+    return fail(Error{codes::internal, surprise.what(), "please report this"});
+}

@@ -1,0 +1,61 @@
+#include "launch_directory.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::core;
+
+namespace {
+
+Environment mpirun() {
+    Environment environment;
+    environment.set("OMPI_COMM_WORLD_RANK", "1");
+    environment.set("PMIX_NAMESPACE", "prterun/host@1");
+    environment.set("TMPDIR", "/scratch");
+    return environment;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(launch_directory_test)
+
+BOOST_AUTO_TEST_CASE(ranks_of_one_mpirun_meet_where_no_other_ones_do) {
+    auto const own = "/scratch/det-" + std::to_string(::getuid()) + "-prterun_host@1";
+    BOOST_TEST(find_launch_directory(mpirun()).value() == own);
+    auto elsewhere = mpirun();
+    elsewhere.unset("TMPDIR");
+    BOOST_TEST(find_launch_directory(elsewhere).value().parent_path() == "/tmp");
+}
+
+BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_for) {
+    for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"}) {
+        auto environment = mpirun();
+        environment.unset(name);
+        BOOST_TEST(!find_launch_directory(environment).has_value(), name);
+    }
+    auto told = mpirun();
+    told.set("DET_TRANSPORT", "mpi");
+    BOOST_TEST(!find_launch_directory(told).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_is_this_users_alone_or_refused) {
+    TemporaryDirectory const parent;
+    auto const path = parent / "meeting";
+    must(make_private_directory(path));
+    must(make_private_directory(path));  // another rank
+    BOOST_REQUIRE(::chmod(path.c_str(), 0770) == 0);
+    BOOST_TEST((must_fail(make_private_directory(path)).code == codes::unsafe_owner));
+    auto const link = parent / "link";
+    must(make_private_directory(parent / "other"));
+    std::filesystem::create_symlink(parent / "other", link);
+    BOOST_TEST(!make_private_directory(link));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
