@@ -52,8 +52,11 @@ private:
 
     void sleep_until_something();
     bool accept_newcomers();
-    bool advance_incoming();
-    bool advance_outgoing();
+    /// Of this peer, else of all.
+    bool advance_incoming(std::optional<Rank> only);
+    /// Idle connections have nothing to say; all that can come on them is their end.
+    enum class Idle { passed_over, looked_at };
+    bool advance_outgoing(Idle idle);
     /// None: too much has come from this peer that nobody has asked for.
     std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
     bool may_keep(Rank from, std::uint64_t size) const;
