@@ -20,6 +20,7 @@ public:
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;
     void abandon() noexcept override { transport_->abandon(); }
+    Status check_ranks() override { return transport_->check_ranks(); }
 
 private:
     /// Begins the message of the next operation.

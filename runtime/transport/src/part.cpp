@@ -28,6 +28,7 @@ public:
         : Transport(rank, static_cast<int>(members.size())), whole_(whole), members_(std::move(members)) {}
 
     void abandon() noexcept override { whole_.abandon(); }
+    Status check_ranks() const override { return whole_.check_ranks(); }
 
 private:
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override {

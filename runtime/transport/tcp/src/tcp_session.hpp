@@ -32,6 +32,8 @@ public:
     bool progress();
     /// Until `is_over`, or an Error: the peer is lost, or out of patience.
     Status wait(Rank peer, std::function<bool()> const& is_over);
+    /// An Error, once the watch knows of one that was lost.
+    Status check_ranks() const { return watch_ ? watch_->check() : Status(Ok{}); }
     /// An Error, once we know that this rank is out of reach.
     Status check_alive(Rank peer) const;
 

@@ -11,6 +11,7 @@ public:
         : Transport(session->rank(), session->size()), session_(std::move(session)) {}
 
     void abandon() noexcept override { session_->abandon(); }
+    Status check_ranks() const override { return session_->check_ranks(); }
 
 private:
     template <class Kind, class Buffer>

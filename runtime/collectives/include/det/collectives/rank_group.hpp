@@ -62,6 +62,14 @@ public:
     virtual Result<Buffer> allocate(std::size_t size_bytes);
     virtual void abandon() noexcept = 0;
 
+    /// An Error where it is known, without asking anybody, that a rank was lost.
+    virtual Status check_ranks() { return Ok{}; }
+
+    /// Whether buffers may be memory of devices.
+    virtual bool has_devices() const { return false; }
+    /// For all that follows on devices.
+    virtual Status use_stream(void* stream);
+
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
