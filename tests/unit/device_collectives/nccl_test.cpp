@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(types_and_operations_have_the_names_that_nccl_has_for_them)
 BOOST_AUTO_TEST_CASE(libraries_that_are_absent_are_an_error_that_names_them) {
     auto const opened = open_nccl({"libnccl.so.2", "/nowhere/libcuda.so.1"});
     BOOST_REQUIRE(!opened.has_value());
-    BOOST_TEST((opened.error().code == codes::not_supported));
+    BOOST_TEST((opened.error().code == codes::transport));
     BOOST_TEST(opened.error().message.starts_with("cannot use '/nowhere/libcuda.so.1': "));
 }
 

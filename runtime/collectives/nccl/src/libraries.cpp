@@ -8,7 +8,7 @@ namespace {
 
 Error cannot_open(std::filesystem::path const& path) {
     auto const* const why = ::dlerror();
-    return Error{codes::not_supported,
+    return Error{codes::transport,
                  fmt::format("cannot use '{}': {}", path.string(), why != nullptr ? why : "unknown reason"),
                  "device memory needs NVIDIA's driver and NCCL on this node"};
 }
@@ -87,8 +87,8 @@ Result<Functions> load(Libraries const& libraries) {
     constexpr int oldest = NCCL_VERSION(2, 14, 0);
     int version = 0;
     if (found.nccl.get_version(&version) != ncclSuccess || version < oldest) {
-        return Error{codes::not_supported, fmt::format("'{}' is NCCL {}, and {} is needed",
-                                                       libraries.nccl.string(), version, oldest)};
+        return Error{codes::transport, fmt::format("'{}' is NCCL {}, and {} is needed",
+                                                   libraries.nccl.string(), version, oldest)};
     }
     return found;
 }

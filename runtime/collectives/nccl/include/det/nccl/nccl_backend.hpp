@@ -12,7 +12,7 @@ struct Libraries {
     std::filesystem::path cuda_driver = "libcuda.so.1";
 };
 
-/// NCCL on the calling thread's current CUDA device. codes::not_supported where a library is absent, lacks
+/// NCCL on the calling thread's current CUDA device. codes::transport where a library is absent, lacks
 /// something, or is older than NCCL 2.14 (which cannot connect without blocking).
 Result<std::shared_ptr<device_collectives::DeviceBackend>> open_nccl(Libraries const& libraries = {});
 
