@@ -34,11 +34,29 @@ std::string describe_all_to_all(Call const& call) {
 
 std::string describe_notice(Call const&) { return "should_preempt()"; }
 
+template <std::string (*describe_in_memory)(Call const&)>
+std::string on_devices(Call const& call) {
+    return describe_in_memory(call) + " on devices";
+}
+
 constexpr std::string (*describe_by_kind[])(Call const&) = {
-    describe_barrier,          describe_gather,         describe_allgather,
-    describe_broadcast_object, describe_broadcast,      describe_allreduce,
-    describe_reduce,           describe_reduce_scatter, describe_allgather_elements,
-    describe_all_to_all,       describe_notice,
+    describe_barrier,
+    describe_gather,
+    describe_allgather,
+    describe_broadcast_object,
+    describe_broadcast,
+    describe_allreduce,
+    describe_reduce,
+    describe_reduce_scatter,
+    describe_allgather_elements,
+    describe_all_to_all,
+    describe_notice,
+    on_devices<describe_broadcast>,
+    on_devices<describe_allreduce>,
+    on_devices<describe_reduce>,
+    on_devices<describe_reduce_scatter>,
+    on_devices<describe_allgather_elements>,
+    on_devices<describe_all_to_all>,
 };
 
 bool are_tuned_alike(Call const& a, Call const& b) {

@@ -22,6 +22,7 @@ public:
     std::string way_of(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
     transport::Transport* messages() override { return transport_.get(); }
+    Status check_ranks() override { return transport_->check_ranks(); }
 
 private:
     /// Begins the message of the next operation.

@@ -57,6 +57,7 @@ public:
     /// What to wait for, as poll(2) says it.
     short events() const;
     void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
+    bool is_idle() const { return state_ == State::open && to_say_.empty() && departures_.empty(); }
     /// False: a part of it is on its way already.
     bool take_back(Departure const& departure);
     Progress advance();

@@ -16,8 +16,8 @@ constexpr std::size_t strangers_max = 64;
 constexpr std::chrono::seconds answer_time{30};  // a rank may compute for a while before it talks again
 constexpr int spins_before_sleep = 2'000;
 constexpr int yields_before_sleep =
-    100;  // a rank that shares our core may have what we wait for in microseconds
-constexpr int turns_per_look_for_newcomers = 16;
+    1000;  // a rank that shares our core may have what we wait for in microseconds
+constexpr int turns_per_thorough_look = 16;
 constexpr int longest_sleep_ms = 50;  // ranks may be lost that no socket tells of
 
 /// Where all ranks listen, and the secret of the chief.
@@ -172,8 +172,8 @@ void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& a
 
 bool TcpSession::progress() {
     bool const accepted = accept_newcomers();
-    bool const received = advance_incoming();
-    return advance_outgoing() || received || accepted;
+    bool const received = advance_incoming(std::nullopt);
+    return advance_outgoing(Idle::looked_at) || received || accepted;
 }
 
 bool TcpSession::accept_newcomers() {
@@ -182,17 +182,19 @@ bool TcpSession::accept_newcomers() {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) return false;
     tune(socket);
+    acknowledge_late(socket);
     incoming_.emplace_back(std::move(socket), steady_clock::now() + answer_time);
     return true;
 }
 
-bool TcpSession::advance_incoming() {
+bool TcpSession::advance_incoming(std::optional<Rank> only) {
     bool has_moved = false;
     auto const may_join = [&](Rank rank) {
         return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
     };
     auto const place = [this](Rank from, MessageHead const& head) { return place_for(from, head); };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
+        if (only && connection.peer() != only) return false;
         auto const progress = connection.advance(club_, may_join, place);
         has_moved = has_moved || progress == Progress::something;
         bool const is_stranger = !connection.peer();
@@ -203,9 +205,13 @@ bool TcpSession::advance_incoming() {
     return has_moved;
 }
 
-bool TcpSession::advance_outgoing() {
+bool TcpSession::advance_outgoing(Idle idle) {
     bool has_moved = false;
     for (auto i = outgoing_.begin(); i != outgoing_.end();) {
+        if (idle == Idle::passed_over && i->second.is_idle()) {
+            ++i;
+            continue;
+        }
         auto const progress = i->second.advance();
         has_moved = has_moved || progress == Progress::something;
         if (progress == Progress::broken) lose({i->first});
@@ -219,9 +225,10 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
     int spins_left = cores_ == Cores::own ? spins_before_sleep : 0;
     int yields_left = yields_before_sleep;
     for (int turn = 0; !is_over(); ++turn) {
-        bool const received = advance_incoming();
-        if (advance_outgoing() || received) continue;
-        if (turn % turns_per_look_for_newcomers == 0 && accept_newcomers()) continue;
+        bool const is_thorough = turn % turns_per_thorough_look == 0;
+        bool const received = advance_incoming(is_thorough ? std::nullopt : std::optional(peer));
+        if (advance_outgoing(is_thorough ? Idle::looked_at : Idle::passed_over) || received) continue;
+        if (is_thorough && accept_newcomers()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(patience.check());
         if (--spins_left >= 0) continue;
@@ -229,6 +236,7 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
             ::sched_yield();
         } else if (!accept_newcomers()) {
             sleep_until_something();
+            turn = -1;  // it may be anything
         }
     }
     return Ok{};

@@ -32,6 +32,8 @@ public:
     bool progress();
     /// Until `is_over`, or an Error: the peer is lost, or out of patience.
     Status wait(Rank peer, std::function<bool()> const& is_over);
+    /// An Error, once the watch knows of one that was lost.
+    Status check_ranks() const { return watch_ ? watch_->check() : Status(Ok{}); }
     /// An Error, once we know that this rank is out of reach.
     Status check_alive(Rank peer) const;
 
@@ -52,8 +54,11 @@ private:
 
     void sleep_until_something();
     bool accept_newcomers();
-    bool advance_incoming();
-    bool advance_outgoing();
+    /// Of this peer, else of all.
+    bool advance_incoming(std::optional<Rank> only);
+    /// Idle connections have nothing to say; all that can come on them is their end.
+    enum class Idle { passed_over, looked_at };
+    bool advance_outgoing(Idle idle);
     /// None: too much has come from this peer that nobody has asked for.
     std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
     bool may_keep(Rank from, std::uint64_t size) const;

@@ -18,6 +18,13 @@ enum class Kind : std::uint8_t {
     allgather_elements,
     all_to_all,
     notice,  // no operation: ranks that ask each other for one, by SharedWords
+    // The same in memory of devices.
+    device_broadcast,
+    device_allreduce,
+    device_reduce,
+    device_reduce_scatter,
+    device_allgather,
+    device_all_to_all,
 };
 
 /// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.

@@ -84,6 +84,13 @@ public:
     /// What goes between these ranks as messages; null where nothing does. Tag transport::tag_max is left to
     /// those who have something to tell beside operations.
     virtual transport::Transport* messages() { return nullptr; }
+    /// An Error where it is known, without asking anybody, that a rank was lost.
+    virtual Status check_ranks() { return Ok{}; }
+
+    /// Whether buffers may be memory of devices.
+    virtual bool has_devices() const { return false; }
+    /// For all that follows on devices.
+    virtual Status use_stream(void* stream);
 
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
