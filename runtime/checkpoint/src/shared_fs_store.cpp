@@ -43,6 +43,12 @@ Result<fs::path> SharedFsStore::begin(std::string const& uuid) {
 
 Status SharedFsStore::put(std::string const&, std::vector<std::string> const&) { return Ok{}; }
 
+Result<bool> SharedFsStore::share(std::string const& from, std::string const& uuid, std::string const& path) {
+    if (::link((path_of(from) / path).c_str(), (path_of(uuid) / path).c_str()) != 0) return false;
+    DET_TRY(sync_directory((path_of(uuid) / path).parent_path()));
+    return true;
+}
+
 Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit const& may_commit) {
     auto const directory = path_of(manifest.uuid);
     if (path_exists(directory / manifest_name)) {
