@@ -1,4 +1,5 @@
 #include <det/core/context.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,12 @@ SystemClock system_clock;
 
 std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOptions const& options) {
     return info && info->spec ? std::filesystem::path(info->spec->checkpoint_path) : options.checkpoint_path;
+}
+
+std::optional<UtcTime> find_job_end(Environment const& environment) {
+    auto const seconds = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
+    constexpr std::int64_t second_us = 1'000'000;
+    return seconds ? std::optional(UtcTime{*seconds * second_us}) : std::nullopt;
 }
 
 }  // namespace
@@ -56,7 +63,8 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
     return Context(std::make_unique<Parts>(
         Session{options.clock != nullptr ? *options.clock : system_clock, std::move(info),
-                std::move(distributed), std::move(store), std::move(journal), std::move(notice)},
+                std::move(distributed), std::move(store), std::move(journal), std::move(notice),
+                find_job_end(options.environment)},
         options.preempt_mode));
 }
 
@@ -79,6 +87,14 @@ Status Context::close() {
         if (save.error) return *save.error;
     }
     return Ok{};
+}
+
+std::optional<UtcTime> Session::killed_at() const {
+    auto const raised = notice ? notice->raised_at() : std::nullopt;
+    if (!raised || !info || !info->spec) return job_end;
+    constexpr std::int64_t second_us = 1'000'000;
+    UtcTime const given_up{raised->microseconds + info->spec->preemption_timeout_s * second_us};
+    return job_end ? std::min(*job_end, given_up) : given_up;
 }
 
 Status require_chief(Session const& session, std::string_view call) {
