@@ -111,12 +111,12 @@ Wide combine(ReduceOp op, Wide below, Wide above) {
 }
 
 template <class Type>
-void reference(ReduceOp op, void* out, std::vector<void const*> const& sources, std::size_t count) {
+void reference(ReduceOp op, void* out, std::vector<std::byte const*> const& sources, std::size_t count) {
     using Stored = typename Type::Stored;
     using Wide = typename Type::Wide;
     for (std::size_t i = 0; i < count; ++i) {
         auto const at = [&](std::size_t rank) {
-            return Type::widen(static_cast<Stored const*>(sources[rank])[i]);
+            return Type::widen(reinterpret_cast<Stored const*>(sources[rank])[i]);
         };
         Wide value = at(0);
         for (std::size_t rank = 1; rank < sources.size(); ++rank) value = combine(op, value, at(rank));
@@ -129,7 +129,7 @@ void reference(ReduceOp op, void* out, std::vector<void const*> const& sources, 
 }
 
 // In the order of DataType.
-constexpr void (*references[])(ReduceOp, void*, std::vector<void const*> const&, std::size_t) = {
+constexpr void (*references[])(ReduceOp, void*, std::vector<std::byte const*> const&, std::size_t) = {
     reference<Plain<std::uint8_t>>, reference<Plain<std::int32_t>>, reference<Plain<std::int64_t>>,
     reference<Plain<float>>,        reference<Plain<double>>,       reference<HalfOf<float16>>,
     reference<HalfOf<bfloat16>>,
@@ -160,7 +160,7 @@ void check_case(InstructionSet const& set, Case const& test, TestRandom& random)
     auto const size = test.count * element;
     auto const skipped = element * (random() % 16);  // vectors need not begin where memory does
     std::vector<std::vector<std::byte>> inputs;
-    std::vector<void const*> sources;
+    std::vector<std::byte const*> sources;
     for (std::size_t rank = 0; rank < test.ranks; ++rank) {
         inputs.push_back(any_bits(size + skipped, random, test.type));
         sources.push_back(inputs.back().data() + skipped);

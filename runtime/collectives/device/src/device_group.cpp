@@ -64,6 +64,12 @@ public:
         stream_ = stream;
         return Ok{};
     }
+    std::string way_of(TensorCall const& call) const override {
+        return place_of(call) == Place::host ? host_->way_of(call)
+                                             : std::string("the library of the devices");
+    }
+    collectives::SharedWords* shared_words() override { return host_->shared_words(); }
+    transport::Transport* messages() override { return host_->messages(); }
     Status check_ranks() override { return host_->check_ranks(); }
     void abandon() noexcept override {
         end_devices({codes::misuse, fmt::format("rank {} has left the others", rank().value)});
