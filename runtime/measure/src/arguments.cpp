@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/measure/arguments.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::measure {
