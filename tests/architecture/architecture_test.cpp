@@ -35,6 +35,7 @@ std::vector<OnlyThere> const rules{
     {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
+    {"sees CUDA", R"(#include [<"]cuda)", {"runtime/collectives/nccl/"}},
     {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},

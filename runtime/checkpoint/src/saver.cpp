@@ -93,6 +93,7 @@ public:
 
     Status prepare(State const& state) {
         DET_TRY_ASSIGN(auto const agreed, agreement_.agree(0, state));
+        last_ = {};
         Status all = Ok{};
         for (auto& memory : memory_) {
             if (all) all = make_room(memory, *agreed.plan);
@@ -113,6 +114,8 @@ public:
         DET_TRY_ASSIGN(auto const agreed, agreement_.agree(about.steps_completed, state));
         begun.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(Save{agreed.uuid, about, agreed.plan, nullptr, {}, {}});
+        // Who compares with what this memory held has done so, or it is not touched yet.
+        if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
         auto const copy_begin = SteadyClock::now();
         begin_writing(save, state, memory);
@@ -181,6 +184,7 @@ private:
 
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
     void begin_writing(Save& save, State const& state, HostMemory& memory) {
+        auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.holdings.empty()) return;
         if (auto room = make_room(memory, *save.plan); !room) {
@@ -192,6 +196,13 @@ private:
             [this, uuid = save.uuid] { return store_.open(uuid); },
             [this, uuid = save.uuid, file = shard.file] { return store_.put(uuid, {file}); }, shard.file,
             memory.data(), shard.size_bytes, options_.block_size_bytes);
+        if (before.write) {
+            save.write->compare_with(
+                {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
+                     return store_.share(from, uuid, file);
+                 }});
+        }
+        if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
         save.write->start(workers_);
     }
 
@@ -282,6 +293,11 @@ private:
     SaverOptions const options_;
     SaveAgreement agreement_;
     std::vector<HostMemory> memory_;
+    struct Last {
+        std::shared_ptr<ShardWrite> write = nullptr;
+        std::string uuid = {};
+    };
+    Last last_;                   // save, if its bytes are to be compared with the next: they stay so long
     std::deque<Save> in_flight_;  // the oldest first
     // Of all saves since the beginning:
     std::size_t begun_count_ = 0;

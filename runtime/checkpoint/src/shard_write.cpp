@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +26,37 @@ void ShardWrite::start(Workers& workers) {
 
 void ShardWrite::give_up() { failed_ = true; }
 
+void ShardWrite::forget_before() {
+    {
+        std::lock_guard const lock(mutex_);
+        before_.reset();
+    }
+    done_news_.notify_all();
+}
+
+bool ShardWrite::is_as_before() const {
+    auto const& other = *before_->write;
+    if (!other.is_done() || !other.result()) return false;
+    return other.file_.path == file_.path && other.file_.size_bytes == file_.size_bytes &&
+           other.file_.block_size_bytes == file_.block_size_bytes &&
+           std::memcmp(other.bytes_, bytes_, file_.size_bytes) == 0;
+}
+
+Result<bool> ShardWrite::share_with_before() {
+    if (!before_ || failed_ || !is_as_before()) return false;
+    DET_TRY(open_directory_());
+    DET_TRY_ASSIGN(bool const is_shared, before_->share());
+    if (!is_shared) return false;
+    DET_TRY_ASSIGN(file_, before_->write->result());
+    if (file_.shared_with.empty()) file_.shared_with = before_->uuid;
+    return true;
+}
+
 void ShardWrite::open(Workers& workers) {
+    auto const shared = share_with_before();
+    forget_before();
+    if (!shared) fail(shared.error());
+    if (!shared || *shared) return end();
     if (auto created = create(); !created) {
         fail(std::move(created).error());
         return end();
@@ -100,11 +131,20 @@ bool ShardWrite::is_done() const {
     return is_done_;
 }
 
-Status ShardWrite::wait(std::chrono::milliseconds limit) {
+template <class Condition>
+Status ShardWrite::wait_for(std::chrono::milliseconds limit, Condition const& condition) {
     std::unique_lock lock(mutex_);
-    if (done_news_.wait_for(lock, limit, [this] { return is_done_; })) return Ok{};
+    if (done_news_.wait_for(lock, limit, condition)) return Ok{};
     return Error{codes::timed_out,
                  fmt::format("'{}' was not written within {} s", file_.path, limit.count() / 1000)};
+}
+
+Status ShardWrite::wait(std::chrono::milliseconds limit) {
+    return wait_for(limit, [this] { return is_done_; });
+}
+
+Status ShardWrite::wait_until_compared(std::chrono::milliseconds limit) {
+    return wait_for(limit, [this] { return is_done_ || !before_; });
 }
 
 Result<CheckpointFile> ShardWrite::result() const {

@@ -27,6 +27,16 @@ public:
                std::string name, std::byte const* bytes, std::uint64_t size_bytes,
                std::uint64_t block_size_bytes);
 
+    /// The same shard as it was written before, into another checkpoint.
+    struct Before {
+        std::shared_ptr<ShardWrite const> write;
+        std::string uuid;
+        std::function<Result<bool>()> share;  // Store::share
+    };
+    /// Before start(): what has not changed since then is not written again. The bytes of that write stay
+    /// until wait_until_compared() returns.
+    void compare_with(Before before) { before_ = std::move(before); }
+
     void start(Workers& workers);
     /// Takes no further block: what is not written stays unwritten.
     void give_up();
@@ -34,11 +44,18 @@ public:
     bool is_done() const;
     /// codes::timed_out where it is not done then.
     Status wait(std::chrono::milliseconds limit);
+    /// The same for that it needs the bytes of the write before no longer.
+    Status wait_until_compared(std::chrono::milliseconds limit);
     /// Once it is done.
     Result<CheckpointFile> result() const;
 
 private:
     void open(Workers& workers);
+    template <class Condition>
+    Status wait_for(std::chrono::milliseconds limit, Condition const& condition);
+    Result<bool> share_with_before();
+    bool is_as_before() const;
+    void forget_before();
     Status create();
     void write_blocks();
     Status write_block(std::size_t block);
@@ -59,6 +76,7 @@ private:
 
     mutable std::mutex mutex_;
     std::condition_variable done_news_;
+    std::optional<Before> before_;  // until it was compared
     std::optional<Error> error_;
     bool is_done_ = false;
 };

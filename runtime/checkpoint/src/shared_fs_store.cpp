@@ -1,4 +1,5 @@
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 
@@ -7,20 +8,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "damage.hpp"
-
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t manifest_limit_bytes = std::size_t{256} << 20;
-
-bool stays_inside(std::string const& relative) {
-    fs::path const path(relative);
-    return !relative.empty() && path.is_relative() &&
-           std::none_of(path.begin(), path.end(), [](auto const& part) { return part == ".."; });
-}
 
 Error absent(std::string const& uuid, fs::path const& root) {
     return {codes::no_such_checkpoint, fmt::format("there is no checkpoint {} in '{}'", uuid, root.string())};
@@ -43,13 +36,15 @@ Result<fs::path> SharedFsStore::begin(std::string const& uuid) {
 
 Status SharedFsStore::put(std::string const&, std::vector<std::string> const&) { return Ok{}; }
 
+Result<bool> SharedFsStore::share(std::string const& from, std::string const& uuid, std::string const& path) {
+    if (::link((path_of(from) / path).c_str(), (path_of(uuid) / path).c_str()) != 0) return false;
+    DET_TRY(sync_directory((path_of(uuid) / path).parent_path()));
+    return true;
+}
+
 Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit const& may_commit) {
     auto const directory = path_of(manifest.uuid);
-    if (path_exists(directory / manifest_name)) {
-        return Error{codes::bad_value,
-                     fmt::format("a checkpoint can't hold a file '{}': the store writes it", manifest_name),
-                     "give the file another name"};
-    }
+    if (path_exists(directory / manifest_name)) return manifest_name_taken();
     DET_TRY(sync_directory(directory));
     DET_TRY(may_commit());
     DET_TRY(write_file(directory / manifest_name, render_manifest(manifest), 0600, Durability::power_loss));
@@ -57,20 +52,11 @@ Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit cons
 }
 
 Result<CheckpointManifest> SharedFsStore::find(std::string const& uuid) const {
-    if (!is_uuid(uuid))
-        return Error{codes::no_such_checkpoint, fmt::format("'{}' is no checkpoint's UUID", uuid)};
+    DET_TRY(check_uuid(uuid));
     auto const text = read_file(path_of(uuid) / manifest_name, manifest_limit_bytes);
     if (!text && text.error().code == codes::no_such_file) return absent(uuid, root_);
     if (!text) return text.error();
-    auto manifest = parse_manifest(*text);
-    if (!manifest && manifest.error().code == codes::damaged) return damaged(uuid, manifest.error().message);
-    if (!manifest) return manifest;
-    if (manifest->uuid != uuid)
-        return damaged(uuid, fmt::format("its manifest is that of {}", manifest->uuid));
-    for (auto const& file : manifest->files) {
-        if (!stays_inside(file.path)) return damaged(uuid, fmt::format("its manifest names '{}'", file.path));
-    }
-    return manifest;
+    return read_manifest(uuid, *text);
 }
 
 Result<fs::path> SharedFsStore::fetch(CheckpointManifest const& manifest, Selector const&) const {
@@ -84,8 +70,7 @@ Result<std::vector<std::string>> SharedFsStore::list() const {
 }
 
 Status SharedFsStore::remove(std::string const& uuid) {
-    if (!is_uuid(uuid))
-        return Error{codes::no_such_checkpoint, fmt::format("'{}' is no checkpoint's UUID", uuid)};
+    DET_TRY(check_uuid(uuid));
     auto const manifest = path_of(uuid) / manifest_name;
     if (::unlink(manifest.c_str()) != 0 && errno != ENOENT)
         return os_error(fmt::format("remove '{}'", manifest.string()), errno);

@@ -58,6 +58,8 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
 
 }  // namespace
 
+Result<bool> Store::share(std::string const&, std::string const&, std::string const&) { return false; }
+
 Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
     DET_TRY_ASSIGN(auto const directory, open(description.uuid));
     DET_TRY(write_metadata(directory, description.metadata));

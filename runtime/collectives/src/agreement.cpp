@@ -23,10 +23,10 @@ void join(Message& mine, Message const& theirs, Side side, Merge const& merge) {
         if (ours.call == head.call) {
             merge(mine, theirs, side);
         } else {
-            mine.fail(side == Side::below ? difference(head, ours) : difference(ours, head));
+            mine.fail(side == Side::below ? difference(head, ours) : difference(ours, head), Cause::misuse);
         }
     } else if (!they_agreed && (we_agreed || side == Side::below)) {
-        mine.fail(theirs.reason());
+        mine.fail(theirs.reason(), head.cause);
     }
     auto joined = mine.head();
     joined.rank = std::min(ours.rank, head.rank);
@@ -68,10 +68,9 @@ Status double_up(Channel channel, Message& mine, Message& theirs, Merge const& m
 
 }  // namespace
 
-Status agree(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
+Result<Verdict> agree(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
     DET_TRY(double_up(channel, mine, theirs, merge));
-    if (mine.head().verdict == Verdict::agreed) return Ok{};
-    return Error{codes::misuse, mine.reason(), "make the same calls in the same order on every rank"};
+    return mine.head().verdict;
 }
 
 }  // namespace det::collectives

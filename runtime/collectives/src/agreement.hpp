@@ -19,8 +19,9 @@ enum class Side { below, above };
 using Merge = std::function<void(Message& mine, Message const& theirs, Side theirs_is)>;
 
 /// Recursive doubling: afterwards `mine` holds the payloads of all ranks, merged in the same order
-/// everywhere. Fails, on every rank and with the same words, where any two ranks differ in the call or one
-/// has failed before. `theirs` is memory to work with.
-Status agree(Channel channel, Message& mine, Message& theirs, Merge const& merge);
+/// everywhere. The verdict is the same on every rank, and so is what `mine` then says: that any two ranks
+/// differ in the call, or that one has failed before. `theirs` is memory to work with. An Error: a rank is
+/// out of reach.
+Result<Verdict> agree(Channel channel, Message& mine, Message& theirs, Merge const& merge);
 
 }  // namespace det::collectives

@@ -48,44 +48,75 @@ Channel Communicator::begin(Call call, Status const& refused) {
     call = voice().said_as(call);
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
+    if (tuning_.allreduce)
+        call.algorithm = static_cast<std::uint8_t>(1 + static_cast<int>(*tuning_.allreduce));
+    call_ = call;
+    has_objection_ = false;
     mine_.clear_payload();
     mine_.set_head(Head{.call = call, .rank = voice().named(rank()).value});
     if (!refused) {
         auto const who = voice().is_own() ? "rank " + std::to_string(rank().value) + ": " : "";
-        mine_.fail(who + refused.error().message);
+        mine_.fail(who + refused.error().message, cause_of(refused.error()));
     }
-    // Half of the tags: the other half is left to those who talk beside the collectives.
-    constexpr std::uint64_t tags = (transport::tag_max + 1) / 2;
+    // Half of the tags: the other half is for parts of these ranks. The last of each is left to those who talk
+    // beside the collectives.
+    constexpr std::uint64_t tags = (transport::tag_max + 1) / 2 - 1;
     return {*transport_, {static_cast<std::uint32_t>(number % tags)}};
 }
 
 Status Communicator::agree(Channel channel, Merge const& merge) {
-    return collectives::agree(channel, mine_, theirs_, merge);
+    DET_TRY_ASSIGN(auto const verdict, collectives::agree(channel, mine_, theirs_, merge));
+    if (verdict == Verdict::agreed) return Ok{};
+    has_objection_ = true;
+    return mine_.error();
 }
 
-Status Communicator::barrier() { return agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing); }
+Error Communicator::say_where(Error error) const {
+    error.message += fmt::format("; rank {} was in {}, its operation {}", voice().named(rank()).value,
+                                 describe(call_), call_.sequence + 1);
+    return error;
+}
+
+Status Communicator::barrier() {
+    return in_operation(agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing));
+}
 
 Result<std::vector<std::string>> Communicator::gather(std::string value) {
+    return in_operation(gather_begun(begin({.kind = Kind::gather}, Ok{}), std::move(value)));
+}
+
+Result<std::vector<std::string>> Communicator::allgather(std::string value) {
+    return in_operation(allgather_begun(begin({.kind = Kind::allgather}, Ok{}), value));
+}
+
+Result<std::string> Communicator::broadcast(std::string value, Rank from, Status const& refused) {
+    auto const channel = begin({.root = from.value, .kind = Kind::broadcast_object}, refused);
+    return in_operation(broadcast_begun(channel, std::move(value), from));
+}
+
+Status Communicator::run(TensorCall const& call, Status const& refused) {
+    auto const channel = begin(call_of(call), refused);
+    return in_operation(refused ? run_begun(channel, call) : agree(channel, merge_nothing));
+}
+
+Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
     auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
-    auto const channel = begin({.kind = Kind::gather}, Ok{});
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
     DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
     return collect_values(channel, entries, std::move(value), chief);
 }
 
-Result<std::vector<std::string>> Communicator::allgather(std::string value) {
+Result<std::vector<std::string>> Communicator::allgather_begun(Channel channel, std::string const& value) {
     auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
-    auto const channel = begin({.kind = Kind::allgather}, Ok{});
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
     DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
     return spread_values(channel, entries, value);
 }
 
-Result<std::string> Communicator::broadcast(std::string value, Rank from, Status const& refused) {
+Result<std::string> Communicator::broadcast_begun(Channel channel, std::string value, Rank from) {
     auto const limit = whole_limit(tuning_.small_limit_bytes, 1);
-    auto const channel = begin({.root = from.value, .kind = Kind::broadcast_object}, refused);
     bool const is_root = transport_->rank() == from;
     if (is_root) append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
@@ -128,9 +159,7 @@ std::string Communicator::way_of(TensorCall const& call) const {
     return fmt::format("{}, {}", transport_->name(), algorithm());
 }
 
-Status Communicator::run(TensorCall const& call, Status const& refused) {
-    auto const channel = begin(call_of(call), refused);
-    if (!refused) return agree(channel, merge_nothing);
+Status Communicator::run_begun(Channel channel, TensorCall const& call) {
     if (call.kind == Kind::broadcast) return broadcast(channel, call.out, call.root);
     return run_agreed(channel, call);
 }

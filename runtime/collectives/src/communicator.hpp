@@ -21,11 +21,23 @@ public:
     Status run(TensorCall const& call, Status const& refused) override;
     std::string way_of(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
+    transport::Transport* messages() override { return transport_.get(); }
+    Status check_ranks() override { return transport_->check_ranks(); }
 
 private:
     /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
+    /// Says which operation could not be done, where that is not what the ranks have agreed on.
+    template <class T>
+    Result<T> in_operation(Result<T> result) const {
+        if (result || has_objection_) return result;
+        return say_where(std::move(result).error());
+    }
+    Error say_where(Error error) const;
+    Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
+    Result<std::vector<std::string>> allgather_begun(Channel channel, std::string const& value);
+    Result<std::string> broadcast_begun(Channel channel, std::string value, Rank from);
     Status allreduce(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
@@ -34,6 +46,7 @@ private:
     bool is_relayed_by_chain(std::size_t size_bytes) const;
     Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
+    Status run_begun(Channel channel, TensorCall const& call);
     Status run_agreed(Channel channel, TensorCall const& call);
     Status exchange_parts(Channel channel, TensorCall const& call);
     Status relay_from(Channel channel, transport::MutableBytes bytes, Rank root);
@@ -43,6 +56,8 @@ private:
     std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
+    Call call_;                   // of the operation that goes on, as it is told
+    bool has_objection_ = false;  // to it: all ranks know the same
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;

@@ -108,16 +108,23 @@ Result<std::string> DistributedContext::broadcast_local(std::string value) {
     return std::move(values.front());
 }
 
+bool DistributedContext::is_alone() const { return size() < 2 && !(ranks_ && ranks_->has_devices()); }
+
+Status DistributedContext::use_stream(void* stream) {
+    if (ranks_) return ranks_->use_stream(stream);
+    return Error{codes::misuse, "a single rank has no devices, and so no streams"};
+}
+
 Status DistributedContext::run(TensorCall const& call) {
     if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, nothing_refused);
     auto const checked = check(call, size());
-    if (size() >= 2) return ranks_->run(checked ? call : only_kind_of(call), checked);
+    if (!is_alone()) return ranks_->run(checked ? call : only_kind_of(call), checked);
     DET_TRY(checked);
     return run_alone(call);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
-    if (size() < 2) return Handle(run(call));
+    if (is_alone()) return Handle(run(call));
     auto const checked = check(call, size());
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
@@ -176,6 +183,13 @@ std::string DistributedContext::way_of(TensorCall const& call) const {
 Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
     return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
 }
+
+SharedWords* DistributedContext::words_of_node() {
+    if (is_on_one_node()) return ranks_ ? ranks_->shared_words() : nullptr;
+    return local_ ? local_->shared_words() : nullptr;
+}
+
+transport::Transport* DistributedContext::messages() { return ranks_ ? ranks_->messages() : nullptr; }
 
 void DistributedContext::abandon() noexcept {
     if (ranks_) ranks_->abandon();

@@ -6,6 +6,26 @@
 #include <fmt/format.h>
 
 namespace det::collectives {
+namespace {
+
+struct Telling {
+    ErrorCode code;
+    char const* hint;
+};
+
+constexpr char const* start_again = "end this rank, or make a new context of the ranks that are left";
+constexpr Telling tellings[] = {
+    {codes::misuse, "make the same calls in the same order on every rank"},
+    {codes::transport, start_again},
+    {codes::timed_out, start_again},
+};
+
+}  // namespace
+
+Cause cause_of(Error const& error) {
+    if (error.code == codes::transport) return Cause::lost_rank;
+    return error.code == codes::timed_out ? Cause::timeout : Cause::misuse;
+}
 
 Head Message::head() const {
     Head head;
@@ -15,9 +35,10 @@ Head Message::head() const {
 
 void Message::set_head(Head const& head) { std::memcpy(storage_.data(), &head, sizeof head); }
 
-void Message::fail(std::string_view reason) {
+void Message::fail(std::string_view reason, Cause cause) {
     auto changed = head();
     changed.verdict = Verdict::failed;
+    changed.cause = cause;
     set_head(changed);
     clear_payload();
     auto const room_left = storage_.size() - size_;
@@ -27,6 +48,11 @@ void Message::fail(std::string_view reason) {
 std::string Message::reason() const {
     auto const text = payload();
     return {reinterpret_cast<char const*>(text.data()), text.size()};
+}
+
+Error Message::error() const {
+    auto const cause = std::min(static_cast<std::size_t>(head().cause), std::size(tellings) - 1);
+    return Error{tellings[cause].code, reason(), tellings[cause].hint};
 }
 
 void Message::append(std::span<std::byte const> bytes) {

@@ -7,14 +7,19 @@
 namespace det::collectives {
 
 enum class Verdict : std::uint32_t { agreed, failed };
+/// Of a failure: what kind of Error it is on all ranks.
+enum class Cause : std::uint32_t { misuse, lost_rank, timeout };
+
+Cause cause_of(Error const& error);
 
 /// Begins each message of an agreement.
 struct Head {
     std::uint32_t magic = magic_value;
     Verdict verdict = Verdict::agreed;
     Call call;
-    std::int32_t rank = 0;           // the lowest of those that the message speaks for
-    std::uint32_t reserved[3] = {};  // so that what follows is aligned
+    std::int32_t rank = 0;  // the lowest of those that the message speaks for
+    Cause cause = Cause::misuse;
+    std::uint32_t reserved[2] = {};  // so that what follows is aligned
 
     static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
 };
@@ -28,8 +33,10 @@ public:
     Head head() const;
     void set_head(Head const& head);
     /// A failed verdict with its reason, cut to what there is room for.
-    void fail(std::string_view reason);
+    void fail(std::string_view reason, Cause cause);
     std::string reason() const;
+    /// What the ranks are told, where the verdict is failed.
+    Error error() const;
 
     std::span<std::byte> payload() { return room().subspan(sizeof(Head), size_ - sizeof(Head)); }
     std::span<std::byte const> payload() const {

@@ -33,6 +33,10 @@ Result<Buffer> allocate_private(std::size_t size_bytes) {
                   [](std::span<std::byte> bytes) { ::operator delete(bytes.data(), page); });
 }
 
+Status RankGroup::use_stream(void*) {
+    return Error{codes::misuse, "these ranks have no devices, and so no streams"};
+}
+
 Result<Buffer> RankGroup::allocate(std::size_t size_bytes) { return allocate_private(size_bytes); }
 
 }  // namespace det::collectives

@@ -78,25 +78,29 @@ void finish_streaming() {
 #endif
 }
 
+void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
+            std::size_t count) {
+    assert(sources.size() >= 2);
+    kernel_of(type, op)(out, sources.data(), sources.size(), count);
+}
+
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count) {
+    if (destinations.size() == 1 && destinations.front().store == Store::cached)
+        return reduce(type, op, sources, destinations.front().data, count);
     assert(sources.size() >= 2);
     constexpr std::size_t block_bytes = 4096;  // stays in the first cache until it is in all destinations
     constexpr std::size_t ranks_inline = 64;
     auto const kernel = kernel_of(type, op);
     auto const size = count * size_of(type);
-    std::array<void const*, ranks_inline> few;
-    std::vector<void const*> many(sources.size() > ranks_inline ? sources.size() : 0);
+    std::array<std::byte const*, ranks_inline> few;
+    std::vector<std::byte const*> many(sources.size() > ranks_inline ? sources.size() : 0);
     auto* const at = many.empty() ? few.data() : many.data();
-    bool const is_direct = destinations.size() == 1 && destinations.front().store == Store::cached;
     alignas(64) std::byte block[block_bytes];
-    auto const step = is_direct ? std::max<std::size_t>(size, 1) : block_bytes;
-    for (std::size_t begin = 0; begin < size; begin += step) {
-        auto const length = std::min(step, size - begin);
+    for (std::size_t begin = 0; begin < size; begin += block_bytes) {
+        auto const length = std::min(block_bytes, size - begin);
         for (std::size_t i = 0; i < sources.size(); ++i) at[i] = sources[i] + begin;
-        auto* const result = is_direct ? destinations.front().data : block;
-        kernel(result, at, sources.size(), length / size_of(type));
-        if (is_direct) continue;
+        kernel(block, at, sources.size(), length / size_of(type));
         for (auto const& destination : destinations) {
             copy(destination.data + begin, block, length, destination.store);
         }
@@ -106,8 +110,8 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
 void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
              Side others_are) {
     assert(values.size() == others.size() && !is_half(type));
-    void const* const below_first[] = {others.data(), values.data()};
-    void const* const above_last[] = {values.data(), others.data()};
+    std::byte const* const below_first[] = {others.data(), values.data()};
+    std::byte const* const above_last[] = {values.data(), others.data()};
     auto const sum_for_mean = op == ReduceOp::mean ? ReduceOp::sum : op;
     kernel_of(type, sum_for_mean)(values.data(), others_are == Side::below ? below_first : above_last, 2,
                                   values.size() / size_of(type));

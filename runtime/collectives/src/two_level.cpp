@@ -115,6 +115,11 @@ public:
 
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
     void abandon() noexcept override { transport_->abandon(); }
+    transport::Transport* messages() override { return transport_.get(); }
+    Status check_ranks() override {
+        DET_TRY(local_->check_ranks());
+        return transport_->check_ranks();
+    }
 
 private:
     bool leads() const { return local_->rank() == leader; }
@@ -131,11 +136,13 @@ private:
     /// What all that follows on both levels is a part of.
     void begin(Call call) {
         call.sequence = sequence_++;
+        call = voice().said_as(call);
         local_->speak_for(call);
+        flat_->speak_for(call);
         if (lane_) lane_->speak_for(call);
     }
     Status in_my_name(Status const& refused) const {
-        if (refused) return Ok{};
+        if (refused || !voice().is_own()) return refused;
         auto error = refused.error();
         error.message = fmt::format("rank {}: {}", rank().value, error.message);
         return error;

@@ -2,9 +2,11 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/preemption/last_work.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <sched.h>
 
 #include "collective_peers.hpp"
@@ -56,6 +58,8 @@ struct Checkpoint::Tensors {
 
     CollectivePeers peers;
     checkpoint::Saver saver;
+    std::map<std::string, std::chrono::steady_clock::time_point> begun;  // saves that have not ended, by UUID
+    std::optional<std::chrono::microseconds> cost;                       // of the last that was committed
 };
 
 Checkpoint::Checkpoint(Session& session) : session_(session) {}
@@ -117,6 +121,11 @@ Status Checkpoint::report(CheckpointManifest const& manifest) {
 
 Status Checkpoint::report(Outcomes const& outcomes) {
     for (auto const& outcome : outcomes) {
+        auto const begun = tensors_->begun.extract(outcome.uuid);
+        if (begun && !outcome.error) {
+            tensors_->cost = std::chrono::duration_cast<std::chrono::microseconds>(
+                session_.clock.steady_now() - begun.mapped());
+        }
         if (outcome.manifest) DET_TRY(report(*outcome.manifest));
     }
     return Ok{};
@@ -128,11 +137,27 @@ Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed,
                                                   checkpoint::State const& state) {
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
+    auto const begin = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({run_name(session_), steps_completed,
                                                      session_.clock.now(), std::move(metadata)},
                                                     state));
+    tensors().begun[begun.uuid] = begin;
     DET_TRY(report(begun.ended));
     return begun;
+}
+
+bool Checkpoint::has_time_to_save() const {
+    auto const end = session_.killed_at();
+    if (!tensors_ || !end) return true;
+    std::chrono::microseconds const left(end->microseconds - session_.clock.now().microseconds);
+    return preemption::choose_last_work(left, tensors_->cost) == preemption::LastWork::save_anew;
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                   checkpoint::State const& state) {
+    DET_TRY_ASSIGN(auto const saves, session_.distributed.broadcast(has_time_to_save() ? "yes" : "no"));
+    if (saves == "yes") DET_TRY(save(steps_completed, std::move(metadata), state));
+    return finish();
 }
 
 Result<Checkpoint::Outcomes> Checkpoint::poll() {

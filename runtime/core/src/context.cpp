@@ -1,4 +1,5 @@
 #include <det/core/context.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <fmt/format.h>
@@ -15,10 +16,16 @@ std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOp
     return info && info->spec ? std::filesystem::path(info->spec->checkpoint_path) : options.checkpoint_path;
 }
 
+std::optional<UtcTime> find_job_end(Environment const& environment) {
+    auto const seconds = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
+    constexpr std::int64_t second_us = 1'000'000;
+    return seconds ? std::optional(UtcTime{*seconds * second_us}) : std::nullopt;
+}
+
 }  // namespace
 
 struct Context::Parts {
-    explicit Parts(Session opened) : session(std::move(opened)) {}
+    Parts(Session opened, PreemptMode mode) : session(std::move(opened)), preempt(session, mode) {}
     ~Parts() {
         if (!is_closed) session.distributed.abandon();
     }
@@ -28,7 +35,7 @@ struct Context::Parts {
     Session session;
     Train train{session};
     Checkpoint checkpoint{session};
-    Preempt preempt{session};
+    Preempt preempt;
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
     bool is_closed = false;
 };
@@ -54,9 +61,11 @@ Result<Context> Context::init(ContextOptions options) {
     checkpoint::SharedFsStore store(checkpoint_path(info, options));
     // Last: from here on the others may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
-    return Context(std::make_unique<Parts>(Session{options.clock != nullptr ? *options.clock : system_clock,
-                                                   std::move(info), std::move(distributed), std::move(store),
-                                                   std::move(journal), std::move(notice)}));
+    return Context(std::make_unique<Parts>(
+        Session{options.clock != nullptr ? *options.clock : system_clock, std::move(info),
+                std::move(distributed), std::move(store), std::move(journal), std::move(notice),
+                find_job_end(options.environment)},
+        options.preempt_mode));
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }
@@ -78,6 +87,14 @@ Status Context::close() {
         if (save.error) return *save.error;
     }
     return Ok{};
+}
+
+std::optional<UtcTime> Session::killed_at() const {
+    auto const raised = notice ? notice->raised_at() : std::nullopt;
+    if (!raised || !info || !info->spec) return job_end;
+    constexpr std::int64_t second_us = 1'000'000;
+    UtcTime const given_up{raised->microseconds + info->spec->preemption_timeout_s * second_us};
+    return job_end ? std::min(*job_end, given_up) : given_up;
 }
 
 Status require_chief(Session const& session, std::string_view call) {

@@ -4,6 +4,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/transport/tcp.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 #ifdef DET_WITH_MPI
 #include <det/transport/mpi.hpp>
@@ -12,6 +13,7 @@
 #include <det/transport/ucx.hpp>
 #endif
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::core {
@@ -30,7 +32,47 @@ bool can_meet(Place const& place, std::optional<Info> const& info) {
            !chief_address(place, *info).empty();
 }
 
+/// At which of its addresses the others reach this node.
+std::string own_address(Place const& place, Info const& info) {
+    return place.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
+}
+
+/// The ranks of a run before they have a transport.
+struct Met {
+    std::unique_ptr<transport::Bootstrap> bootstrap;
+    std::unique_ptr<transport::Watch> watch;
+    transport::WaitRules waits;
+};
+
+Result<Met> meet(Place const& place, Info const& info, Patience const& patience) {
+    auto const chief = chief_address(place, info);
+    Met met;
+    DET_TRY_ASSIGN(met.bootstrap,
+                   transport::open_tcp_bootstrap({place.rank}, place.size, RunLayout(info.run_path).meeting(),
+                                                 {.chief_address = chief}));
+    DET_TRY_ASSIGN(met.watch, transport::open_watch(*met.bootstrap,
+                                                    {.chief_address = chief, .node = info.cluster.agent_id}));
+    met.waits.on_long_wait = patience.warn;
+    if (patience.timeout) met.waits.timeout = *patience.timeout;
+    return met;
+}
+
+Opened open_tcp(Place const& place, Info const& info, Met met) {
+    auto const address = own_address(place, info);
+    if (address.empty()) {
+        return Error{codes::transport,
+                     fmt::format("rank {} does not know an address of its node", place.rank),
+                     "set DET_INTER_NODE_NETWORK_INTERFACE in the experiment's environment"};
+    }
+    return transport::open_tcp_transport(std::move(met.bootstrap), {.address = address,
+                                                                    .local_ranks = place.topology.local_size,
+                                                                    .watch = std::move(met.watch),
+                                                                    .waits = std::move(met.waits)});
+}
+
 #ifdef DET_WITH_UCX
+constexpr bool has_ucx = true;
+
 /// Those that the experiment names. What the node found out by itself is where host names lead to, which need
 /// not be the fast network.
 std::string configured_interfaces(Info const& info) {
@@ -42,33 +84,23 @@ std::string configured_interfaces(Info const& info) {
     return {};
 }
 
-Opened open_ucx(Place const& place, std::optional<Info> const& info, Patience const& patience) {
-    if (!can_meet(place, info)) {
-        return Error{codes::transport, "UCX needs a run of an experiment, where the ranks can meet",
-                     "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
-    }
-    DET_TRY_ASSIGN(auto bootstrap, transport::open_tcp_bootstrap(
-                                       {place.rank}, place.size, RunLayout(info->run_path).meeting(),
-                                       {.chief_address = chief_address(place, *info)}));
-    DET_TRY_ASSIGN(auto watch,
-                   transport::open_watch(*bootstrap, {.chief_address = chief_address(place, *info),
-                                                      .node = info->cluster.agent_id}));
-    transport::WaitRules waits{.on_long_wait = patience.warn};
-    if (patience.timeout) waits.timeout = *patience.timeout;
-    return transport::open_ucx_transport(std::move(bootstrap), {.interfaces = configured_interfaces(*info),
-                                                                .local_ranks = place.topology.local_size,
-                                                                .watch = std::move(watch),
-                                                                .waits = std::move(waits)});
+Opened open_ucx(Place const& place, Info const& info, Met met) {
+    return transport::open_ucx_transport(std::move(met.bootstrap), {.interfaces = configured_interfaces(info),
+                                                                    .local_ranks = place.topology.local_size,
+                                                                    .watch = std::move(met.watch),
+                                                                    .waits = std::move(met.waits)});
 }
 #else
-Opened open_ucx(Place const&, std::optional<Info> const&, Patience const&) {
+constexpr bool has_ucx = false;
+
+Opened open_ucx(Place const&, Info const&, Met) {
     return Error{codes::transport, "this program was built without UCX",
                  "install libucx-dev and build again"};
 }
 #endif
 
 #ifdef DET_WITH_MPI
-Opened open_mpi(Place const& place, std::optional<Info> const&, Patience const&) {
+Opened open_mpi(Place const& place) {
     DET_TRY_ASSIGN(auto transport, transport::open_mpi_transport());
     if (transport->size() == place.size && transport->rank().value == place.rank)
         return Opened(std::move(transport));
@@ -78,36 +110,59 @@ Opened open_mpi(Place const& place, std::optional<Info> const&, Patience const&)
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 #else
-Opened open_mpi(Place const&, std::optional<Info> const&, Patience const&) {
+Opened open_mpi(Place const&) {
     return Error{codes::transport, "this program was built without MPI", "install an MPI and build again"};
 }
 #endif
 
+/// What the ranks of a run talk through once they have met.
 struct Way {
     std::string_view name;
-    Opened (*open)(Place const&, std::optional<Info> const&, Patience const&);
+    Opened (*open)(Place const&, Info const&, Met);
 };
-constexpr Way ways[] = {{"ucx", open_ucx}, {"mpi", open_mpi}};
+constexpr Way ways[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
 
-std::string_view choose(Place const& place, std::optional<Info> const& info) {
-#ifdef DET_WITH_UCX
-    return can_meet(place, info) ? "ucx" : "mpi";
-#else
-    (void)place, (void)info;
-    return "mpi";
-#endif
+constexpr std::string_view whatever_is_best = "";
+
+/// All ranks have to take the same way. Those that were not told one take UCX where each node has an adapter
+/// for which UCX is there; where it would have only TCP, our own sockets use more of the wire.
+Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wanted) {
+    bool const has_adapter = has_ucx && path_exists("/sys/class/infiniband");
+    std::string const own(wanted != whatever_is_best ? wanted : has_adapter ? "may-ucx" : "may-tcp");
+    DET_TRY_ASSIGN(auto const said, bootstrap.allgather(own));
+    bool const is_open = own.starts_with("may-");
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+        bool const is_as_ours = is_open ? said[rank].starts_with("may-") : said[rank] == own;
+        if (is_as_ours) continue;
+        auto const name = [](std::string const& choice) {
+            return choice.starts_with("may-") ? std::string("nothing") : choice;
+        };
+        return Error{codes::misuse,
+                     fmt::format("DET_TRANSPORT says {} on rank {} and {} on rank {}", name(own),
+                                 bootstrap.rank().value, name(said[rank]), rank),
+                     "set it in the experiment's environment, where it is the same for all ranks"};
+    }
+    auto const chosen = !is_open ? own : std::ranges::count(said, "may-tcp") > 0 ? "tcp" : "ucx";
+    return *std::ranges::find(ways, chosen, &Way::name);
 }
 
 }  // namespace
 
 Opened open_transport(Place const& place, std::optional<Info> const& info, Environment const& environment,
                       Patience const& patience) {
-    auto const wanted = environment.find_non_empty("DET_TRANSPORT");
-    auto const chosen = wanted ? std::string_view(*wanted) : choose(place, info);
-    for (auto const& way : ways) {
-        if (way.name == chosen) return way.open(place, info, patience);
+    auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(whatever_is_best));
+    bool const is_way = std::ranges::find(ways, wanted, &Way::name) != std::end(ways);
+    if (wanted != whatever_is_best && wanted != "mpi" && !is_way)
+        return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of tcp, ucx and mpi", wanted)};
+    if (is_way && !can_meet(place, info)) {
+        return Error{codes::transport,
+                     fmt::format("{} needs a run of an experiment, where the ranks can meet", wanted),
+                     "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
     }
-    return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of ucx and mpi", chosen)};
+    if (wanted == "mpi" || !can_meet(place, info)) return open_mpi(place);
+    DET_TRY_ASSIGN(auto met, meet(place, *info, patience));
+    DET_TRY_ASSIGN(auto const way, agree_on_way(*met.bootstrap, wanted));
+    return way.open(place, *info, std::move(met));
 }
 
 }  // namespace det::core

@@ -6,8 +6,10 @@
 
 namespace det::core {
 
-/// What several ranks talk through, as far as it was built: UCX where the run has a meeting (an experiment's
-/// run has one) and the nodes know an address of the chief, else MPI. DET_TRANSPORT=ucx or mpi chooses.
+/// What several ranks talk through. Where the run has a meeting (an experiment's run has one) and the nodes
+/// know an address of the chief: UCX, if it was built and all nodes have RDMA adapters, else our own sockets.
+/// Elsewhere MPI, if it was built. DET_TRANSPORT=tcp, ucx or mpi chooses, the same on all ranks: they check
+/// it.
 Result<std::unique_ptr<transport::Transport>> open_transport(Place const& place,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,

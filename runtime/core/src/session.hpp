@@ -18,8 +18,11 @@ struct Session {
     checkpoint::SharedFsStore store;
     std::optional<journal::JournalWriter> journal;  // the chief's, in an experiment
     std::optional<preemption::NoticePage> notice;   // in a run
+    std::optional<UtcTime> job_end = {};            // where Slurm says it
 
     bool in_experiment() const { return info && info->trial; }
+    /// When the ranks will be killed, as far as that is known now.
+    std::optional<UtcTime> killed_at() const;
 };
 
 /// codes::misuse on every rank but the chief.

@@ -125,6 +125,7 @@ public:
 
     std::string_view name() const override { return "threads"; }
     void abandon() noexcept override;
+    Status check_ranks() const override;
 
 private:
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override;
@@ -143,6 +144,14 @@ void LocalTransport::abandon() noexcept {
         mailbox.has_left[static_cast<std::size_t>(rank().value)] = true;
         mailbox.changed.notify_all();
     }
+}
+
+Status LocalTransport::check_ranks() const {
+    auto& mailbox = group_->mailboxes[static_cast<std::size_t>(rank().value)];
+    std::lock_guard const lock(mailbox.mutex);
+    auto const left = std::ranges::find(mailbox.has_left, true);
+    if (left == mailbox.has_left.end()) return Ok{};
+    return Error{codes::transport, fmt::format("rank {} has left", left - mailbox.has_left.begin())};
 }
 
 Status LocalTransport::check_present() const {

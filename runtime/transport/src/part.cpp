@@ -29,6 +29,7 @@ public:
 
     std::string_view name() const override { return whole_.name(); }
     void abandon() noexcept override { whole_.abandon(); }
+    Status check_ranks() const override { return whole_.check_ranks(); }
 
 private:
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override {

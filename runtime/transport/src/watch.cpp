@@ -1,6 +1,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/transport/watch.hpp>
 
+#include <condition_variable>
 #include <fmt/format.h>
 #include <mutex>
 #include <poll.h>
@@ -41,6 +42,13 @@ public:
         if (!is_lost_) return Ok{};
         std::lock_guard const lock(mutex_);
         return Error{codes::transport, fmt::format("{} was lost: {}", name_of(lost_.rank), lost_.why)};
+    }
+
+    Status check_within(std::chrono::milliseconds limit) const override {
+        std::unique_lock lock(mutex_);
+        news_.wait_for(lock, limit, [this] { return is_lost_.load(); });
+        lock.unlock();
+        return check();
     }
 
     std::string name_of(Rank rank) const override {
@@ -104,6 +112,7 @@ private:
         if (is_lost_) return;
         lost_ = std::move(lost);
         is_lost_ = true;
+        news_.notify_all();
     }
 
     std::unique_ptr<FrameServer> server_;  // the chief's
@@ -114,6 +123,7 @@ private:
     std::atomic<bool> is_leaving_ = false;
     std::atomic<bool> is_lost_ = false;
     mutable std::mutex mutex_;
+    mutable std::condition_variable news_;
     Lost lost_;
     std::thread thread_;  // last: the rest is there when it begins
 };
@@ -124,6 +134,15 @@ std::string render_place(Endpoint const& endpoint, std::string const& secret) {
 }
 
 }  // namespace
+
+Error describe_loss(Watch const* watch, Rank peer) {
+    constexpr std::chrono::milliseconds moment{500};  // to all ranks the chief's word comes sooner
+    if (watch != nullptr) {
+        if (auto known = watch->check_within(moment); !known) return std::move(known).error();
+    }
+    auto const name = watch != nullptr ? watch->name_of(peer) : fmt::format("rank {}", peer.value);
+    return Error{codes::transport, name + " has left or was lost"};
+}
 
 Result<std::unique_ptr<Watch>> open_watch(Bootstrap& bootstrap, WatchOptions options) {
     Club club{{}, "watch", bootstrap.size()};

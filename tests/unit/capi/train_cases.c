@@ -51,6 +51,7 @@ const char* case_preempted(void) {
     CHECK_OK(det_context_open(NULL, &context));
     CHECK(det_preempt_should_preempt(context, NULL) == DET_COULD_NOT);
     CHECK_OK(det_preempt_should_preempt(context, &should_stop));
+    CHECK_OK(det_preempt_should_preempt(context, &should_stop));
     CHECK(should_stop == 1);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);

@@ -5,6 +5,7 @@
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <map>
 #include <numeric>
 
 #include "check_result.hpp"
@@ -94,6 +95,40 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_what_any_other_number_has_saved) 
             BOOST_TEST(equal == readers, writers << " wrote, " << readers << " read");
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoints) {
+    constexpr int ranks = 2;
+    std::vector<std::string> uuids;
+    as_ranks(ranks, [&](ThreadPeers& peers) {
+        auto options = small_blocks();
+        options.share_unchanged = true;
+        Saver saver(peers, store, options);
+        Model model(peers.rank(), ranks);
+        model.fill(1);
+        for (std::uint64_t step : {1, 2, 3, 4}) {
+            // The second rank has the matrix's last rows.
+            if (step == 3 || peers.rank() == 0) model.fill(static_cast<std::int64_t>(step));
+            model.step = 0;
+            model.vector.assign(model.vector.size(), 0);
+            must(saver.save(about(step), model.state()));
+            auto const ended = must(saver.finish());
+            if (peers.is_chief()) uuids.push_back(ended.at(0).uuid);
+        }
+    });
+    auto const shared_with = [&](std::size_t number) {
+        std::map<std::string, std::string> found;
+        for (auto const& file : must(store.find(uuids[number])).files) found[file.path] = file.shared_with;
+        BOOST_TEST(found["rank-00000.safetensors"] == "");
+        return found["rank-00001.safetensors"];
+    };
+    BOOST_TEST(shared_with(0) == "");
+    BOOST_TEST(shared_with(1) == uuids[0]);
+    BOOST_TEST(shared_with(2) == "");
+    BOOST_TEST(shared_with(3) == uuids[2]);
+    must(store.remove(uuids[0]));
+    must(store.remove(uuids[2]));
+    for (auto const& uuid : {uuids[1], uuids[3]}) must(store.verify(uuid));
 }
 
 BOOST_AUTO_TEST_CASE(columns_of_what_was_saved_by_rows_are_loaded) {

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "../../conformance/expectation.hpp"
 #include "../transport/rank_threads.hpp"
@@ -152,15 +153,27 @@ BOOST_AUTO_TEST_CASE(an_error_says_who_called_what_as_which_of_its_operations) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_are_told) {
-    auto const results = run_ranks(4, [](auto transport) -> Status {
-        auto const topology = on_one_node(*transport);
-        Tuning const tuning{.small_limit_bytes = transport->rank().value < 3 ? 64u : 65u};
-        DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
-        return context.barrier();
-    });
-    for (auto const& result : results) {
-        BOOST_REQUIRE(!result.has_value());
-        BOOST_TEST(result.error().message == "rank 2 has Tuning {64, 524288} and rank 3 {65, 524288}");
+    struct {
+        Tuning of_last;
+        std::string_view words;
+    } const cases[] = {
+        {{.small_limit_bytes = 65},
+         "rank 2 has Tuning {64, 524288, by the table} and rank 3 {65, 524288, by the table}"},
+        {{.small_limit_bytes = 64, .allreduce = Algorithm::ring},
+         "rank 2 has Tuning {64, 524288, by the table} and rank 3 {64, 524288, ring}"},
+    };
+    for (auto const& [of_last, words] : cases) {
+        auto const results = run_ranks(4, [&](auto transport) -> Status {
+            auto const topology = on_one_node(*transport);
+            auto const tuning = transport->rank().value < 3 ? Tuning{.small_limit_bytes = 64} : of_last;
+            DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
+            std::vector<double> values(1000);
+            return context.allreduce(std::span(values), ReduceOp::sum);
+        });
+        for (auto const& result : results) {
+            BOOST_REQUIRE(!result.has_value());
+            BOOST_TEST(result.error().message == words);
+        }
     }
 }
 
@@ -170,7 +183,56 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_that_wait_for_it) {
         if (context.rank().value == 2) context.abandon();
         return context.barrier();
     });
-    for (auto const& result : results) BOOST_TEST(!result.has_value());
+    for (auto const& result : results) {
+        BOOST_REQUIRE(!result.has_value());
+        BOOST_TEST((result.error().code == codes::transport || result.error().code == codes::misuse));
+        BOOST_TEST(result.error().message.ends_with(" was in barrier(), its operation 2"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_operation_is_told_wherever_in_it_a_rank_is_lost) {
+    // The second of three ranks leaves at once, the others are in the middle of what takes several messages.
+    using Operation = std::function<Status(DistributedContext&)>;
+    struct {
+        Operation run;
+        std::string_view words;
+    } const cases[] = {
+        {[](auto& context) -> Status {
+             DET_TRY(context.allgather(std::string(100'000, 'x')));
+             return Ok{};
+         },
+         "allgather()"},
+        {[](auto& context) -> Status {
+             DET_TRY(context.broadcast(std::string("x")));
+             return Ok{};
+         },
+         "broadcast(an object from rank 0)"},
+        {[](auto& context) -> Status {
+             std::vector<float> many(60'000);
+             return context.allreduce(std::span(many), ReduceOp::sum);
+         },
+         "allreduce(sum of 60000 float32)"},
+        {[](auto& context) -> Status {
+             std::vector<float> many(60'000), part(20'000);
+             return context.reduce_scatter(Tensor::of(std::span(many)), Tensor::of(std::span(part)),
+                                           ReduceOp::max);
+         },
+         "reduce_scatter(max of 60000 float32)"},
+    };
+    for (auto const& [run, words] : cases) {
+        auto const results = run_contexts(3, [&](DistributedContext& context) -> Status {
+            if (context.rank().value == 1) context.abandon();
+            return run(context);
+        });
+        for (int const rank : {0, 2}) {
+            auto const& result = results[static_cast<std::size_t>(rank)];
+            BOOST_REQUIRE(!result.has_value());
+            BOOST_TEST((result.error().code == codes::transport));
+            BOOST_TEST(result.error().message.ends_with(
+                           fmt::format("; rank {} was in {}, its operation 1", rank, words)),
+                       result.error().message);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_context_moves) {

@@ -116,4 +116,29 @@ BOOST_AUTO_TEST_CASE(a_first_start_has_nothing_to_go_on_from) {
     BOOST_TEST(!init().checkpoint().latest().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(work_for_which_no_time_is_left_is_not_begun) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = storage;
+    spec.preemption_timeout_s = 60;
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    must(remove_tree(run.journal()));
+    for (auto const took : {std::chrono::seconds(30), std::chrono::seconds(50)}) {
+        auto training = init();
+        std::vector<float> weights(100, 1);
+        checkpoint::State const state{
+            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+        must(training.checkpoint().save(1, Json::object(), state));
+        clock.sleep_for(took);
+        BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);
+        raise_notice();
+        auto const ended = must(training.checkpoint().save_last(2, Json::object(), state));
+        bool const there_is_time = took == std::chrono::seconds(30);
+        BOOST_TEST(ended.size() == (there_is_time ? 1u : 0u));
+        must(training.close());
+        must(preemption::NoticePage::create(run_dir / preemption::notice_file));
+        must(remove_tree(run.journal()));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -29,6 +29,16 @@ BOOST_AUTO_TEST_CASE(a_notice_from_before_the_start_counts) {
     BOOST_TEST(must(init().preempt().should_preempt()));
 }
 
+BOOST_AUTO_TEST_CASE(an_acknowledgement_can_wait_until_it_is_given) {
+    auto context = init();
+    raise_notice();
+    BOOST_TEST(must(context.preempt().should_preempt(Preempt::Acknowledge::later)));
+    BOOST_TEST(records().empty());
+    must(context.preempt().acknowledge());
+    must(context.preempt().acknowledge());
+    BOOST_TEST(records().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(after_the_acknowledgement_work_can_still_be_saved) {
     auto context = init();
     raise_notice();

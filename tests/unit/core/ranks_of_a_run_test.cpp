@@ -21,7 +21,7 @@ struct Fixture : RunFixture {
     Fixture() {
         must(write_file(run.meeting(), render_meeting({"a secret"})));
         RendezvousInfo rendezvous{"n[0-1]", "2(x2)", 1};
-        rendezvous.network.chief_address = "127.0.0.1";
+        rendezvous.network.chief_address = rendezvous.network.address = "127.0.0.1";
         must(write_file(info / info_files::rendezvous, must(render_rendezvous_info(rendezvous))));
     }
 
@@ -61,13 +61,56 @@ Status work_together(Context& context, Rank rank, int ranks) {
 BOOST_FIXTURE_TEST_SUITE(ranks_of_a_run_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_work_together_without_mpi) {
-    check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+    for (auto const* transport : {"tcp", "ucx", ""}) {
+        BOOST_TEST_CONTEXT(transport) {
+            Fixture of_its_own;
+            check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+                auto chosen = of_its_own.options_of(rank);
+                chosen.environment.set("DET_TRANSPORT", transport);
+                DET_TRY_ASSIGN(auto context, Context::init(chosen));
+                DET_TRY(work_together(context, rank, ranks));
+                return context.close();
+            }));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_were_told_different_transports_are_told_so) {
+    auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);
-        chosen.environment.set("DET_TRANSPORT", "ucx");
-        DET_TRY_ASSIGN(auto context, Context::init(chosen));
-        DET_TRY(work_together(context, rank, ranks));
+        if (rank.value == 2) chosen.environment.set("DET_TRANSPORT", "tcp");
+        auto const context = Context::init(chosen);
+        DET_TRY(expect(!context, "an error"));
+        auto const& message = context.error().message;
+        return expect(
+            message == (rank.value == 2 ? "DET_TRANSPORT says tcp on rank 2 and nothing on rank 0"
+                                        : fmt::format("DET_TRANSPORT says nothing on rank {} and tcp on "
+                                                      "rank 2",
+                                                      rank.value)),
+            message);
+    });
+    check_ranks(outcomes);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step_and_go_on_together) {
+    check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto context, Context::init(options_of(rank)));
+        int stopped_at = 0;
+        for (int step = 1; stopped_at == 0; ++step) {
+            constexpr int noticed_at = 50;
+            if (rank.value == ranks - 1 && step == noticed_at) raise_notice();
+            DET_TRY_ASSIGN(bool const stop, context.preempt().should_preempt());
+            if (stop) stopped_at = step;
+            // A step of a training: who is in it waits in memory, and no message goes on beside that.
+            DET_TRY(context.distributed().allreduce(1.0, collectives::ReduceOp::sum));
+        }
+        auto& all = context.distributed();
+        DET_TRY_ASSIGN(int const first, all.allreduce(stopped_at, collectives::ReduceOp::min));
+        DET_TRY(expect(first == stopped_at, "all stop at the same step"));
         return context.close();
     }));
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
 BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {

@@ -71,13 +71,37 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
                 if (step == 3 && session.distributed.rank().value == noticed)
                     session.notice->raise(UtcTime{1});
                 DET_TRY_ASSIGN(auto const stop, preempt.should_preempt());
-                DET_TRY(expect(stop == (step >= 3), "it stops at step 3"));
+                DET_TRY(expect(stop == (step >= 4), "it stops one step later"));
             }
             return Ok{};
         });
         BOOST_REQUIRE(records().size() == 1u);
         BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
     }
+}
+
+BOOST_AUTO_TEST_CASE(where_only_the_chief_is_to_ask_others_may_not) {
+    run_sessions([](Session& session) -> Status {
+        Preempt preempt(session, PreemptMode::chief_only);
+        if (session.distributed.is_chief()) session.notice->raise(UtcTime{1});
+        auto const answer = preempt.should_preempt();
+        if (session.distributed.is_chief()) return expect(answer && *answer, "the chief sees its notice");
+        return expect(!answer && answer.error().code == codes::misuse, "a mistake");
+    });
+    BOOST_TEST(records().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(where_each_rank_asks_for_itself_nobody_waits) {
+    run_sessions([](Session& session) -> Status {
+        Preempt preempt(session, PreemptMode::workers_ask_master);
+        bool const is_noticed = session.distributed.rank().value == 1;
+        if (is_noticed) session.notice->raise(UtcTime{1});
+        for (int call = 0; call <= session.distributed.rank().value; ++call) {
+            DET_TRY_ASSIGN(bool const stop, preempt.should_preempt());
+            DET_TRY(expect(stop == is_noticed, "its own notice"));
+        }
+        return Ok{};
+    });
 }
 
 BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {

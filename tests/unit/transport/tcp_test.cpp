@@ -31,6 +31,66 @@ BOOST_AUTO_TEST_CASE(it_is_a_transport) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(it_is_one_that_keeps_nothing_before_it_is_asked_for) {
+    for (std::size_t const limit : {0, 1000}) {
+        Meet const meet;
+        check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
+            DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.early_limit_bytes = limit}));
+            return run_suite(*transport);
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps_no_more_than_its_limit) {
+    constexpr std::size_t message_bytes = std::size_t{4} << 20;
+    constexpr int messages = 16;  // more than sockets take
+    constexpr int turns = 300;    // enough to receive all of them meanwhile
+    Meet const meet;
+    check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.early_limit_bytes = 2 * message_bytes}));
+        std::vector<std::byte> bytes(message_bytes, std::byte{7});
+        std::byte word{}, answer{};
+        auto const one = std::span(&word, 1);
+        auto const into = std::span(&answer, 1);
+        if (rank.value == 1) {
+            // One after the other: each is over only once it is on its way as a whole.
+            for (int i = 0; i < messages; ++i) DET_TRY(transport->send({0}, Tag{1}, bytes));
+            return transport->send({2}, Tag{2}, one);
+        }
+        if (rank.value == 2) {
+            DET_TRY_ASSIGN(auto done, transport->start_receive({1}, Tag{2}, one));
+            // The first rank takes part in this, and in nothing of the second.
+            for (int i = 0; i < turns; ++i) DET_TRY(transport->exchange({{0}, one}, {{0}, into}, Tag{3}));
+            DET_TRY_ASSIGN(bool const is_over, done.test());
+            DET_TRY(expect(!is_over, "the second rank to be held up"));
+            DET_TRY(transport->send({0}, Tag{4}, one));
+            DET_TRY(done.finish());
+            return Ok{};
+        }
+        std::vector<std::byte> in(message_bytes);
+        for (int i = 0; i < turns; ++i) DET_TRY(transport->exchange({{2}, one}, {{2}, into}, Tag{3}));
+        DET_TRY(transport->receive({2}, Tag{4}, one));
+        for (int i = 0; i < messages; ++i) DET_TRY(transport->receive({1}, Tag{1}, in));
+        return expect(in == bytes, "what was sent");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_waited_for_is_found_behind_what_nobody_has_asked_for) {
+    Meet const meet;
+    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.early_limit_bytes = 100}));
+        std::vector<std::byte> bytes(std::size_t{16} << 20, std::byte{7}), in(bytes.size());
+        std::byte word{};
+        if (rank.value == 1) {
+            DET_TRY(transport->send({0}, Tag{1}, bytes));
+            return transport->send({0}, Tag{2}, std::span(&word, 1));
+        }
+        DET_TRY(transport->receive({1}, Tag{2}, std::span(&word, 1)));
+        DET_TRY(transport->receive({1}, Tag{1}, in));
+        return expect(in == bytes, "what came first");
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
     Meet const meet;
     check_that_a_killed_rank_is_an_error([&](Rank rank, int size) { return meet.open(rank, size); });

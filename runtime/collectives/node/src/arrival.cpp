@@ -35,15 +35,14 @@ std::string describe_refusal(Seat const& seat, Error const& refusal) {
 
 }  // namespace
 
-void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal,
-                   Payload const& payload) {
+void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal, Bytes payload) {
     call_ = &call;
     refusal_ = &refusal;
     differs_ = refusal.has_value();
     stamp_ = stamp_of(call, refusal.has_value());
     // One right after the other: those who poll the line would take it away between them.
     auto& cell = seat.cell(seat.rank);
-    cell.payload = payload;
+    std::memcpy(cell.payload.data(), payload.data(), payload.size());
     cell.stamp.store(stamp_, std::memory_order_release);
     seat.wake();
 }

@@ -14,8 +14,7 @@ namespace det::node_collectives {
 class Arrival {
 public:
     /// Call and refusal stay where they are.
-    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal,
-              Payload const& payload);
+    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal, Bytes payload);
     /// Whether all have come and what follows is known.
     bool advance(Seat& seat);
     /// The same for those who have a core to wait on: whether all came soon, and called the same.

@@ -5,7 +5,6 @@
 
 namespace det::node_collectives {
 
-using Bytes = std::span<std::byte const>;
 using MutableBytes = std::span<std::byte>;
 
 /// What a rank does in an exchange, as data: larger things go chunk by chunk through slots that stay in the

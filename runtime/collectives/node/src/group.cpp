@@ -12,7 +12,12 @@ namespace {
 
 using collectives::Kind;
 
-constexpr std::size_t ranks_of_little = 16;  // more would read too much
+constexpr int ranks_of_little = 16;  // more would read too much
+
+std::size_t little_below_bytes(Segment const& segment) {
+    if (segment.ranks() > ranks_of_little) return 0;
+    return std::max(std::min(shared_from_bytes, segment.geometry().small_limit_bytes + 1), payload_bytes + 1);
+}
 
 class Handed final : public collectives::Pending {
 public:
@@ -38,7 +43,8 @@ NodeGroup::NodeGroup(Seat seat, Options options)
       seat_(std::move(seat)),
       watch_(seat_.segment, seat_.rank, voice(), options_,
              options_.members == Members::processes ? watch_processes(seat_.segment) : watch_nothing()),
-      cores_(cores_of(seat_.segment)) {
+      cores_(cores_of(seat_.segment)),
+      little_below_bytes_(little_below_bytes(seat_.segment)) {
     seat_.plan = &plan_;
     seat_.voice = &voice();
     constexpr int beats_per_limit = 10;
@@ -61,9 +67,10 @@ Status NodeGroup::check_usable() const {
     return watch_.state();
 }
 
-Status NodeGroup::meet(collectives::Call& call, Payload const& payload) {
+Status NodeGroup::meet(collectives::Call call, Bytes payload) {
     if (has_left_ || watch_.is_over()) return check_usable();
-    call.sequence = seat_.sequence - 1;
+    if (voice().spoken) call = *voice().spoken;
+    call.sequence = seat_.sequence++;
     std::optional<Error> const no_refusal;
     Arrival arrival;
     arrival.post(seat_, call, no_refusal, payload);
@@ -75,35 +82,26 @@ Status NodeGroup::meet(collectives::Call& call, Payload const& payload) {
 }
 
 bool NodeGroup::is_little(collectives::TensorCall const& call) const {
-    auto const limit = std::min(shared_from_bytes - 1, seat_.segment.geometry().small_limit_bytes);
-    return call.kind == Kind::allreduce && bytes_of(call.in).size() <= std::max(limit, payload_bytes) &&
-           static_cast<std::size_t>(seat_.ranks) <= ranks_of_little;
+    return call.kind == Kind::allreduce && bytes_of(call.in).size() < little_below_bytes_;
 }
 
 Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
-    auto described = voice().said_as(call_of(call));
-    ++seat_.sequence;
-    Payload payload{};
-    if (is_tiny) {
-        std::copy(in.begin(), in.end(), payload.begin());
-    } else {
-        collectives::copy(seat_.segment.small(seat_.sequence, seat_.rank), in.data(), in.size());
-        Offer{.in = Offer::in_small_buffer, .out = Offer::somewhere}.write(payload);
-    }
-    DET_TRY(meet(described, payload));
+    if (!is_tiny)
+        collectives::copy(seat_.segment.small(seat_.sequence + 1, seat_.rank), in.data(), in.size());
+    constexpr Offer copied{.in = Offer::in_small_buffer, .out = Offer::somewhere};
+    DET_TRY(meet(call_of(call), is_tiny ? in : std::as_bytes(std::span(&copied, 1))));
     std::array<std::byte const*, ranks_of_little> sources;
     for (int rank = 0; rank < seat_.ranks; ++rank) {
         sources[static_cast<std::size_t>(rank)] = rank == seat_.rank ? in.data()
                                                   : is_tiny          ? seat_.cell(rank).payload.data()
                                                             : seat_.segment.small(seat_.sequence, rank);
     }
-    collectives::Destination const destination{bytes_of(call.out).data()};
     collectives::reduce(call.in.type, call.op,
                         std::span(sources).first(static_cast<std::size_t>(seat_.ranks)),
-                        std::span(&destination, 1), call.in.count);
-    seat_.claim_next(in.size());
+                        bytes_of(call.out).data(), call.in.count);
+    if (!is_tiny) seat_.claim_next(in.size());
     return Ok{};
 }
 
@@ -121,9 +119,7 @@ Status NodeGroup::complete(Operation& operation) {
 
 Status NodeGroup::barrier() {
     finish_started();
-    ++seat_.sequence;
-    auto call = voice().said_as({.kind = Kind::barrier});
-    return meet(call, {});
+    return meet({.kind = Kind::barrier}, {});
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {

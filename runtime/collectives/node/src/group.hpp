@@ -4,6 +4,7 @@
 #include "heartbeat.hpp"
 #include "operation.hpp"
 #include "wait.hpp"
+#include "words.hpp"
 
 namespace det::node_collectives {
 
@@ -21,6 +22,7 @@ public:
     std::string way_of(collectives::TensorCall const& call) const override;
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
+    collectives::SharedWords* shared_words() override { return &words_; }
 
     /// An operation that was started. Whoever holds the handle shares it with the group.
     struct Started {
@@ -31,17 +33,18 @@ public:
     Status go_on();
     /// Until this one, and with it those before it, are over.
     Status finish(Started const& wanted);
+    Status check_usable() const;
 
 private:
     void finish_started();
     /// Of the first that was started.
     void end_first(Status result);
-    Status check_usable() const;
     Status complete(Operation& operation);
     /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_little(collectives::TensorCall const& call) const;
     Status reduce_little(collectives::TensorCall const& call);
-    Status meet(collectives::Call& call, Payload const& payload);
+    /// `call` as it was asked for here.
+    Status meet(collectives::Call call, Bytes payload);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
 
@@ -50,6 +53,8 @@ private:
     Seat seat_;
     Watch watch_;
     Cores cores_;
+    std::size_t little_below_bytes_;
+    NodeWords words_{*this, seat_, watch_, cores_};
     std::optional<Heartbeat> heartbeat_;
     std::deque<std::shared_ptr<Started>> started_;
     bool has_left_ = false;

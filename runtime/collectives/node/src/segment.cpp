@@ -19,7 +19,7 @@ struct Head {
     Geometry geometry;
 };
 constexpr char magic[8] = {'D', 'E', 'T', 'N', 'O', 'D', 'E', '\n'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::size_t page_bytes = 4096;
 
 std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
@@ -78,6 +78,7 @@ std::size_t Segment::lay_out() {
     rounds_ = place(sizeof(Rounds), ranks);
     members_ = place(sizeof(Member), ranks);
     statements_ = place(sizeof(Statement), ranks);
+    words_ = place(sizeof(Word), ranks);
     small_ = place(geometry_.small_limit_bytes, 2 * ranks, page_bytes);
     slots_ = place(geometry_.chunk_bytes, ranks * ranks * geometry_.chunks_in_flight, page_bytes);
     return round_up(end, page_bytes);

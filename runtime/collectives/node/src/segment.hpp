@@ -14,6 +14,7 @@ inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t payload_bytes = 56;
 inline constexpr std::size_t text_limit_bytes = 768;
 
+using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
 /// How a rank arrives at an operation: in one line, which number it is and what was called (see stamp_of),
@@ -26,6 +27,11 @@ struct alignas(apart_bytes) Cell {
 
 /// A count that one rank writes and others wait for.
 struct alignas(apart_bytes) Counter {
+    std::atomic<std::uint64_t> value;
+};
+
+/// What a rank tells the others beside operations.
+struct alignas(apart_bytes) Word {
     std::atomic<std::uint64_t> value;
 };
 
@@ -90,6 +96,7 @@ public:
         return at<Statement>(statements_, static_cast<std::size_t>(rank));
     }
     Member& member(int rank) const { return at<Member>(members_, static_cast<std::size_t>(rank)); }
+    Word& word(int rank) const { return at<Word>(words_, static_cast<std::size_t>(rank)); }
     Failure& failure() const { return at<Failure>(failure_, 0); }
     Dormitory& dormitory() const { return at<Dormitory>(dormitory_, 0); }
     std::byte* small(std::uint64_t sequence, int rank) const {
@@ -119,7 +126,7 @@ private:
     int ranks_ = 0;
     Geometry geometry_;
     std::size_t failure_ = 0, dormitory_ = 0, cells_ = 0, rounds_ = 0, members_ = 0, statements_ = 0,
-                small_ = 0, slots_ = 0;
+                words_ = 0, small_ = 0, slots_ = 0;
 };
 
 }  // namespace det::node_collectives

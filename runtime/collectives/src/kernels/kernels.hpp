@@ -6,7 +6,7 @@ namespace det::collectives {
 /// The loops that touch every element, compiled for one instruction set.
 struct Kernels {
     /// out = sources[0] op sources[1] op ...; `out` may be one of them.
-    using Reduce = void (*)(void* out, void const* const* sources, std::size_t ranks, std::size_t count);
+    using Reduce = void (*)(void* out, std::byte const* const* sources, std::size_t ranks, std::size_t count);
 
     static constexpr std::size_t types = 7;
     static constexpr std::size_t ops = 5;

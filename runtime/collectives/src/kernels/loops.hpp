@@ -147,11 +147,11 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
 
 // ivdep: where `out` is one of the sources, each element is read before it is written.
 template <class T, class Op>
-void reduce(void* out, void const* const* sources, size_t ranks, size_t count) {
+void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t count) {
     using Wide = typename Traits<T>::Wide;
     auto* const results = static_cast<T*>(out);
-    auto const* const first = static_cast<T const*>(sources[0]);
-    auto const* const second = static_cast<T const*>(sources[1]);
+    auto const* const first = reinterpret_cast<T const*>(sources[0]);
+    auto const* const second = reinterpret_cast<T const*>(sources[1]);
     auto const divisor = static_cast<Wide>(ranks);
     if (ranks == 2) {
 #pragma GCC ivdep
@@ -167,7 +167,7 @@ void reduce(void* out, void const* const* sources, size_t ranks, size_t count) {
         for (size_t i = 0; i < size; ++i)
             sums[i] = Op::apply(widen(first[begin + i]), widen(second[begin + i]));
         for (size_t rank = 2; rank < ranks; ++rank) {
-            auto const* const next = static_cast<T const*>(sources[rank]) + begin;
+            auto const* const next = reinterpret_cast<T const*>(sources[rank]) + begin;
             for (size_t i = 0; i < size; ++i) sums[i] = Op::apply(sums[i], widen(next[i]));
         }
         for (size_t i = 0; i < size; ++i) results[begin + i] = finish<T, Op>(sums[i], divisor);

@@ -34,6 +34,14 @@ SharedOutput::SharedOutput(int fd) : fd_(fd) {
     gate_ = UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
+void SharedOutput::widen(int size_bytes) {
+    if (is_widened_) return;
+    is_widened_ = true;
+    // What is no pipe has no such size; where the kernel refuses, the pipe stays as it is.
+    auto const size_now_bytes = ::fcntl(fd_, F_GETPIPE_SZ);
+    if (size_now_bytes >= 0 && size_now_bytes < size_bytes) ::fcntl(fd_, F_SETPIPE_SZ, size_bytes);
+}
+
 void SharedOutput::write(std::string_view lines) const {
     if (gate_) ::flock(gate_.get(), LOCK_EX);
     write_what_goes(fd_, lines);

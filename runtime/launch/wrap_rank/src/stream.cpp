@@ -10,6 +10,7 @@ namespace det::wrap_rank {
 namespace {
 
 constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // what a pipe holds
+constexpr int wide_pipe_size_bytes = 2 * read_size_bytes;
 
 }  // namespace
 
@@ -33,6 +34,7 @@ void Stream::pass_on(std::size_t size_max) {
         return;
     }
     std::string_view const bytes(buffer_.get(), static_cast<std::size_t>(count));
+    if (bytes.size() == read_size_bytes) to_.widen(wide_pipe_size_bytes);
     begin();
     splitter_.feed(bytes, [this](std::string_view line, LineEnd end) { take(line, end); });
     flush(labels_.prefix.empty() ? bytes : std::string_view(labelled_));

@@ -134,12 +134,15 @@ Progress IncomingConnection::read_answer(Club const& club, std::function<bool(Ra
 
 Progress IncomingConnection::read_messages(Place const& place) {
     if (!arrival_) {
-        auto* const head = reinterpret_cast<std::byte*>(&head_);
-        auto const received = ::recv(socket_.get(), head + head_done_, sizeof head_ - head_done_, 0);
-        if (received > 0) head_done_ += static_cast<std::size_t>(received);
-        if (head_done_ < sizeof head_) return progress_of(received);
+        if (!is_held_up()) {
+            auto* const head = reinterpret_cast<std::byte*>(&head_);
+            auto const received = ::recv(socket_.get(), head + head_done_, sizeof head_ - head_done_, 0);
+            if (received > 0) head_done_ += static_cast<std::size_t>(received);
+            if (!is_held_up()) return progress_of(received);
+        }
+        arrival_ = place(*peer_, head_);
+        if (!arrival_) return Progress::nothing;
         head_done_ = 0;
-        arrival_ = place(*peer_, {head_.tag});
         arrival_->begin(head_.size);
     }
     if (arrival_->done < arrival_->size) {

@@ -57,6 +57,7 @@ public:
     /// What to wait for, as poll(2) says it.
     short events() const;
     void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
+    bool is_idle() const { return state_ == State::open && to_say_.empty() && departures_.empty(); }
     /// False: a part of it is on its way already.
     bool take_back(Departure const& departure);
     Progress advance();
@@ -84,13 +85,15 @@ private:
 /// The side that receives: a peer's to us.
 class IncomingConnection {
 public:
-    /// Where the next message goes, by its tag.
-    using Place = std::function<std::shared_ptr<Arrival>(Rank from, Tag tag)>;
+    /// Where the next message goes. None: nowhere yet, it is asked again.
+    using Place = std::function<std::shared_ptr<Arrival>(Rank from, MessageHead const& head)>;
 
     IncomingConnection(UniqueFd socket, Moment answer_until);
 
     int fd() const { return socket_.get(); }
     short events() const;
+    /// There is a message for which there is no place yet.
+    bool is_held_up() const { return head_done_ == sizeof head_; }
     std::optional<Rank> peer() const { return peer_; }
     Moment answer_until() const { return answer_until_; }
     Progress advance(Club const& club, std::function<bool(Rank)> const& may_join, Place const& place);

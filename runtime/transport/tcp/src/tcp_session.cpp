@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -17,8 +16,8 @@ constexpr std::size_t strangers_max = 64;
 constexpr std::chrono::seconds answer_time{30};  // a rank may compute for a while before it talks again
 constexpr int spins_before_sleep = 2'000;
 constexpr int yields_before_sleep =
-    100;  // a rank that shares our core may have what we wait for in microseconds
-constexpr int turns_per_look_for_newcomers = 16;
+    1000;  // a rank that shares our core may have what we wait for in microseconds
+constexpr int turns_per_thorough_look = 16;
 constexpr int longest_sleep_ms = 50;  // ranks may be lost that no socket tells of
 
 /// Where all ranks listen, and the secret of the chief.
@@ -63,7 +62,9 @@ TcpSession::TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, 
       watch_(std::move(options.watch)),
       waits_(std::move(options.waits)),
       cores_(cores_for(options.local_ranks)),
-      lost_(endpoints_.size()) {}
+      lost_(endpoints_.size()),
+      early_limit_bytes_(options.early_limit_bytes),
+      early_(endpoints_.size()) {}
 
 TcpSession::~TcpSession() {
     // What we sent last may still be on its way: nobody closes before everybody has all.
@@ -84,7 +85,7 @@ bool TcpSession::is_whole() const {
 
 Status TcpSession::check_alive(Rank peer) const {
     if (!lost_[static_cast<std::size_t>(peer.value)]) return Ok{};
-    return Error{codes::transport, fmt::format("rank {} has left or was lost", peer.value)};
+    return describe_loss(watch_.get(), peer);
 }
 
 Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes bytes) {
@@ -107,28 +108,43 @@ Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes byte
 }
 
 void TcpSession::deliver_to_self(Tag tag, Bytes bytes) {
-    auto const arrival = place_for(rank_, tag);
+    auto const arrival = place_for(rank_, {tag.value, 0, bytes.size()});
     arrival->begin(bytes.size());
     if (!bytes.empty()) std::memcpy(arrival->place(), bytes.data(), bytes.size());
     arrival->done = bytes.size();
 }
 
-std::shared_ptr<Arrival> TcpSession::place_for(Rank from, Tag tag) {
-    auto& lane = lanes_[{from.value, tag.value}];
-    if (lane.asked_for.empty()) return lane.unexpected.emplace_back(std::make_shared<Arrival>());
-    auto arrival = std::move(lane.asked_for.front());
-    lane.asked_for.pop_front();
-    if (lane.asked_for.empty()) lanes_.erase({from.value, tag.value});
+bool TcpSession::may_keep(Rank from, std::uint64_t size) const {
+    auto const& early = early_of(from);
+    // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
+    return early.asked_for > 0 || from == rank_ || early.bytes + size <= early_limit_bytes_;
+}
+
+std::shared_ptr<Arrival> TcpSession::place_for(Rank from, MessageHead const& head) {
+    LaneKey const key{from.value, head.tag};
+    auto& early = early_of(from);
+    auto const lane = lanes_.find(key);
+    if (lane == lanes_.end() || lane->second.asked_for.empty()) {
+        if (!may_keep(from, head.size)) return nullptr;
+        early.bytes += head.size;
+        return lanes_[key].unexpected.emplace_back(std::make_shared<Arrival>());
+    }
+    auto arrival = std::move(lane->second.asked_for.front());
+    lane->second.asked_for.pop_front();
+    --early.asked_for;
+    if (lane->second.asked_for.empty()) lanes_.erase(lane);
     return arrival;
 }
 
 std::shared_ptr<Arrival> TcpSession::receive(Rank from, Tag tag, MutableBytes into) {
     auto& lane = lanes_[{from.value, tag.value}];
     if (lane.unexpected.empty()) {
+        ++early_of(from).asked_for;
         return lane.asked_for.emplace_back(std::make_shared<Arrival>(Arrival{into}));
     }
     auto arrival = std::move(lane.unexpected.front());
     lane.unexpected.pop_front();
+    early_of(from).bytes -= arrival->size;
     if (lane.unexpected.empty()) lanes_.erase({from.value, tag.value});
     return arrival;
 }
@@ -150,14 +166,14 @@ void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& a
     }
     auto const lane = lanes_.find({from.value, tag.value});
     if (lane == lanes_.end()) return;
-    std::erase(lane->second.asked_for, arrival);
+    early_of(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
     if (lane->second.asked_for.empty()) lanes_.erase(lane);
 }
 
 bool TcpSession::progress() {
     bool const accepted = accept_newcomers();
-    bool const received = advance_incoming();
-    return advance_outgoing() || received || accepted;
+    bool const received = advance_incoming(std::nullopt);
+    return advance_outgoing(Idle::looked_at) || received || accepted;
 }
 
 bool TcpSession::accept_newcomers() {
@@ -166,17 +182,19 @@ bool TcpSession::accept_newcomers() {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) return false;
     tune(socket);
+    acknowledge_late(socket);
     incoming_.emplace_back(std::move(socket), steady_clock::now() + answer_time);
     return true;
 }
 
-bool TcpSession::advance_incoming() {
+bool TcpSession::advance_incoming(std::optional<Rank> only) {
     bool has_moved = false;
     auto const may_join = [&](Rank rank) {
         return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
     };
-    auto const place = [this](Rank from, Tag tag) { return place_for(from, tag); };
+    auto const place = [this](Rank from, MessageHead const& head) { return place_for(from, head); };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
+        if (only && connection.peer() != only) return false;
         auto const progress = connection.advance(club_, may_join, place);
         has_moved = has_moved || progress == Progress::something;
         bool const is_stranger = !connection.peer();
@@ -187,9 +205,13 @@ bool TcpSession::advance_incoming() {
     return has_moved;
 }
 
-bool TcpSession::advance_outgoing() {
+bool TcpSession::advance_outgoing(Idle idle) {
     bool has_moved = false;
     for (auto i = outgoing_.begin(); i != outgoing_.end();) {
+        if (idle == Idle::passed_over && i->second.is_idle()) {
+            ++i;
+            continue;
+        }
         auto const progress = i->second.advance();
         has_moved = has_moved || progress == Progress::something;
         if (progress == Progress::broken) lose({i->first});
@@ -203,9 +225,10 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
     int spins_left = cores_ == Cores::own ? spins_before_sleep : 0;
     int yields_left = yields_before_sleep;
     for (int turn = 0; !is_over(); ++turn) {
-        bool const received = advance_incoming();
-        if (advance_outgoing() || received) continue;
-        if (turn % turns_per_look_for_newcomers == 0 && accept_newcomers()) continue;
+        bool const is_thorough = turn % turns_per_thorough_look == 0;
+        bool const received = advance_incoming(is_thorough ? std::nullopt : std::optional(peer));
+        if (advance_outgoing(is_thorough ? Idle::looked_at : Idle::passed_over) || received) continue;
+        if (is_thorough && accept_newcomers()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(patience.check());
         if (--spins_left >= 0) continue;
@@ -213,6 +236,7 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
             ::sched_yield();
         } else if (!accept_newcomers()) {
             sleep_until_something();
+            turn = -1;  // it may be anything
         }
     }
     return Ok{};
@@ -220,7 +244,10 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
 
 void TcpSession::sleep_until_something() {
     entries_.assign(1, {listener_.get(), POLLIN, 0});
-    for (auto const& connection : incoming_) entries_.push_back({connection.fd(), connection.events(), 0});
+    for (auto const& connection : incoming_) {
+        // poll(2) passes over what is negative: what is held up waits for us, not for the network.
+        entries_.push_back({connection.is_held_up() ? -1 : connection.fd(), connection.events(), 0});
+    }
     for (auto const& [rank, connection] : outgoing_)
         entries_.push_back({connection.fd(), connection.events(), 0});
     ::poll(entries_.data(), entries_.size(), longest_sleep_ms);

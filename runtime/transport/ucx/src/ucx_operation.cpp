@@ -76,8 +76,8 @@ Status UcxSend::start() {
 Result<bool> UcxSend::test() {
     auto const status = advance(*session_, request_);
     if (status == UCS_OK) return true;
-    if (status != UCS_INPROGRESS) return cannot(status);
     DET_TRY(session_->check_alive(route_.peer));
+    if (status != UCS_INPROGRESS) return cannot(status);
     return false;
 }
 
@@ -146,8 +146,8 @@ Result<bool> UcxReceive::test() {
     }
     auto const status = advance(*session_, request_);
     if (status == UCS_OK) return true;
-    if (status != UCS_INPROGRESS) return cannot(status);
     DET_TRY(session_->check_alive(route_.peer));
+    if (status != UCS_INPROGRESS) return cannot(status);
     return false;
 }
 

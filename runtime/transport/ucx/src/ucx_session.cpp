@@ -140,8 +140,9 @@ Result<ucp_ep_h> UcxSession::endpoint(Rank rank) {
 Status UcxSession::check_alive(Rank rank) const {
     auto const& lost = at(rank).lost;
     if (!lost) return Ok{};
-    return Error{codes::transport,
-                 fmt::format("rank {} has left or was lost ({})", rank.value, ucs_status_string(*lost))};
+    auto error = describe_loss(watch_.get(), rank);
+    error.message += fmt::format(" ({})", ucs_status_string(*lost));
+    return error;
 }
 
 void UcxSession::cut_off(Rank rank) {

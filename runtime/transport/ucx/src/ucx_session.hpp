@@ -42,6 +42,8 @@ public:
 
     /// Made when it is first asked for.
     Result<ucp_ep_h> endpoint(Rank peer);
+    /// An Error, once the watch knows of one that was lost.
+    Status check_ranks() const { return watch_ ? watch_->check() : Status(Ok{}); }
     /// An Error, once UCX has told us that this rank is out of reach.
     Status check_alive(Rank peer) const;
     /// Ends all that is under way to a peer, and what comes later: when a send has to be given up.

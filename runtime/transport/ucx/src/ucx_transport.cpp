@@ -12,6 +12,7 @@ public:
 
     std::string_view name() const override { return "UCX"; }
     void abandon() noexcept override { session_->abandon(); }
+    Status check_ranks() const override { return session_->check_ranks(); }
 
 private:
     template <class Kind, class Buffer>

@@ -16,6 +16,9 @@ struct SaverOptions {
     int copy_threads = 1;  // more than one helps where a core can't fill the memory bus
     /// What has a checksum of its own and is written in one call: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
+    /// A shard that is byte for byte as in the save before is not written again: both checkpoints have the
+    /// one file (Store::share). Needs two saves in flight; a file that is damaged is so in all that share it.
+    bool share_unchanged = false;
     /// No rank writes longer at one checkpoint.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };

@@ -10,6 +10,8 @@ public:
 
     Result<std::filesystem::path> open(std::string const& uuid) override;
     Status put(std::string const& uuid, std::vector<std::string> const& paths) override;
+    /// By a hard link.
+    Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override;
     Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override;
     Result<CheckpointManifest> find(std::string const& uuid) const override;
     Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,

@@ -24,6 +24,10 @@ public:
     virtual Result<std::filesystem::path> open(std::string const& uuid) = 0;
     /// Files that were written there, and synced, are in the store now.
     virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
+    /// In place of put(): the file becomes one of `uuid` as it is in `from`, without its bytes being written
+    /// again, and stays when that one is removed. False where the store can't, or `from` has no such file any
+    /// more.
+    virtual Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path);
     /// Last, when all files were put: the manifest gets its name, if `may_commit` still says Ok. After an
     /// error there is no checkpoint.
     virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;

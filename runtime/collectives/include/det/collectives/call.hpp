@@ -17,6 +17,14 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
+    notice,  // no operation: ranks that ask each other for one, by SharedWords
+    // The same in memory of devices.
+    device_broadcast,
+    device_allreduce,
+    device_reduce,
+    device_reduce_scatter,
+    device_allgather,
+    device_all_to_all,
 };
 
 /// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.
@@ -29,7 +37,7 @@ struct Call {
     Kind kind = Kind::barrier;
     DataType type = DataType::uint8;
     ReduceOp op = ReduceOp::sum;
-    std::uint8_t reserved = 0;
+    std::uint8_t algorithm = 0;  // of Tuning: 0 by the table, else 1 + Algorithm
     friend bool operator==(Call const&, Call const&) = default;
 };
 

@@ -21,6 +21,9 @@ struct Destination {
 /// processor.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count);
+/// The same for one, through the cache.
+void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
+            std::size_t count);
 
 void copy(std::byte* to, std::byte const* from, std::size_t size_bytes, Store store = Store::cached);
 void finish_streaming();

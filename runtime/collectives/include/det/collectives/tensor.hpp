@@ -21,10 +21,8 @@ constexpr bool is_known(ReduceOp op) { return static_cast<std::size_t>(op) < red
 
 std::string_view name_of(DataType type);
 std::string_view name_of(ReduceOp op);
-constexpr std::size_t size_of(DataType type) {
-    constexpr std::size_t sizes[data_types] = {1, 4, 8, 4, 8, 2, 2};
-    return sizes[static_cast<std::size_t>(type)];
-}
+inline constexpr std::size_t sizes_bytes[data_types] = {1, 4, 8, 4, 8, 2, 2};
+constexpr std::size_t size_of(DataType type) { return sizes_bytes[static_cast<std::size_t>(type)]; }
 bool is_floating(DataType type);
 
 /// The halves of other libraries have the same bits.

@@ -21,6 +21,8 @@ struct ContextOptions {
     Clock* clock = nullptr;
     /// Is told when a rank has waited for another for a minute, and for which: once in each operation.
     std::function<void(std::string const& warning)> on_warning = {};
+    /// The same on all ranks.
+    PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
 };
 
 /// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its

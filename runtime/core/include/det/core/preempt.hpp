@@ -1,24 +1,57 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
+#include <cstdint>
+#include <memory>
+
 namespace det::core {
 
 struct Session;
 
+/// Who asks for a notice, and who is told.
+enum class PreemptMode : std::uint8_t {
+    workers_ask_chief,   // every rank, at the same steps; all get the same answer
+    chief_only,          // the chief alone, for what is on its own node; it tells the others in its own way
+    workers_ask_master,  // each rank when it likes, for what is on its own node; answers differ
+};
+
 /// The wish that this trial gives up its nodes.
 class Preempt {
 public:
-    explicit Preempt(Session& session) : session_(session) {}
+    enum class Acknowledge : std::uint8_t { at_once, later };
 
-    /// Collective: every rank calls it at the same steps, and all get the same answer: true once any of them
-    /// has been given notice. At the first true the chief acknowledges in its journal: from then on the end
-    /// of the program is a pause to be resumed, not the end of the training. Save, then return from main with
-    /// 0.
-    Result<bool> should_preempt();
+    explicit Preempt(Session& session, PreemptMode mode = PreemptMode::workers_ask_chief);
+    ~Preempt();
+    Preempt(Preempt const&) = delete;
+    Preempt& operator=(Preempt const&) = delete;
+
+    /// Whether to save and to return from main with 0: once true it stays so. Cheap enough for every step: no
+    /// system call and, on a node, a line of memory.
+    ///
+    /// workers_ask_chief: the k-th call is true, on all ranks, if any of them had notice before its call k-1.
+    /// It waits for no rank but one that is more than one call behind, and a rank that is lost is an Error as
+    /// in any collective. Between nodes the first call waits until all have come. A rank that is alone sees
+    /// its notice at once.
+    ///
+    /// At the first true the chief acknowledges in its journal.
+    Result<bool> should_preempt(Acknowledge acknowledge = Acknowledge::at_once);
+
+    /// From now on the end of the program is a pause to be resumed, not the end of the training. Once is
+    /// enough; on other ranks than the chief it does nothing.
+    Status acknowledge();
 
 private:
+    struct Talk;
+    bool has_notice() const;
+    Result<bool> ask();
+    Result<bool> agree();
+    Status open_talk();
+
     Session& session_;
-    bool acknowledged_ = false;
+    PreemptMode mode_;
+    std::unique_ptr<Talk> talk_;  // with the other ranks, from the first call on
+    bool is_preempted_ = false;
+    bool is_acknowledged_ = false;
 };
 
 }  // namespace det::core

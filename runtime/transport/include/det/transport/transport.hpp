@@ -98,6 +98,9 @@ public:
     /// in common otherwise (MPI_Finalize) is then left out, so that this process can end.
     virtual void abandon() noexcept = 0;
 
+    /// An Error where it is known, without asking anybody, that a rank was lost.
+    virtual Status check_ranks() const { return Ok{}; }
+
 protected:
     Transport(Rank rank, int size) : rank_(rank), size_(size) {}
 

@@ -27,6 +27,8 @@ public:
 
     /// An Error that names the first rank that was lost, and its node. Cheap: to be asked in every wait.
     virtual Status check() const = 0;
+    /// The same, where it is known now or gets known within `limit`.
+    virtual Status check_within(std::chrono::milliseconds limit) const = 0;
     /// "rank 3 on n1", for messages.
     virtual std::string name_of(Rank rank) const = 0;
     /// This rank leaves: the others are not told that it was lost.
@@ -35,6 +37,10 @@ public:
 protected:
     Watch() = default;
 };
+
+/// What to say of a peer that a connection broke to. It may have left because another rank was lost: that is
+/// what the watch is given a moment to say. `watch`: may be null.
+Error describe_loss(Watch const* watch, Rank peer);
 
 /// Collective.
 Result<std::unique_ptr<Watch>> open_watch(Bootstrap& bootstrap, WatchOptions options = {});

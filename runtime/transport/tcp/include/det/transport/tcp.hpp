@@ -9,6 +9,9 @@ struct TcpOptions {
     std::string address = "127.0.0.1";
     /// How many ranks are on this node: they may have to share its cores while they wait.
     int local_ranks = 1;
+    /// How much of what a peer sends is kept before it is asked for. Beyond it the peer's messages stay with
+    /// the peer and the network, as long as nothing of this peer is waited for.
+    std::size_t early_limit_bytes = std::size_t{64} << 20;
     /// Tells of ranks that are lost and that this rank does not talk to.
     std::unique_ptr<Watch> watch = {};
     WaitRules waits = {};

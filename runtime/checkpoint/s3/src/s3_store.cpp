@@ -1,0 +1,135 @@
+#include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/store_s3/s3_store.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "s3_client.hpp"
+
+namespace det::store_s3 {
+namespace {
+
+namespace fs = std::filesystem;
+
+SystemClock system_clock;
+
+/// A directory of this store alone, which goes with it.
+class Staging {
+public:
+    static Result<Staging> make(fs::path const& below) {
+        auto name = (below / "det-s3-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) return os_error(fmt::format("make '{}'", name), errno);
+        return Staging(name);
+    }
+    Staging(Staging&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    Staging& operator=(Staging&&) = delete;
+    ~Staging() {
+        if (!path_.empty()) static_cast<void>(remove_tree(path_));
+    }
+    fs::path out(std::string const& uuid) const { return path_ / "out" / uuid; }
+    fs::path in(std::string const& uuid) const { return path_ / "in" / uuid; }
+
+private:
+    explicit Staging(fs::path path) : path_(std::move(path)) {}
+    fs::path path_;
+};
+
+class S3Store final : public checkpoint::Store {
+public:
+    S3Store(S3Client client, std::string prefix, Staging staging)
+        : client_(std::move(client)), prefix_(std::move(prefix)), staging_(std::move(staging)) {}
+
+    Result<fs::path> open(std::string const& uuid) override {
+        DET_TRY(make_directories(staging_.out(uuid)));
+        return staging_.out(uuid);
+    }
+
+    Status put(std::string const& uuid, std::vector<std::string> const& paths) override {
+        for (auto const& path : paths) DET_TRY(client_.put_file(key(uuid, path), staging_.out(uuid) / path));
+        return Ok{};
+    }
+
+    Status publish(CheckpointManifest const& manifest, checkpoint::MayCommit const& may_commit) override {
+        if (std::ranges::find(manifest.files, manifest_name, &CheckpointFile::path) != manifest.files.end())
+            return checkpoint::manifest_name_taken();
+        DET_TRY(may_commit());
+        DET_TRY(client_.put(key(manifest.uuid, manifest_name), render_manifest(manifest)));
+        return remove_tree(staging_.out(manifest.uuid));
+    }
+
+    Result<CheckpointManifest> find(std::string const& uuid) const override {
+        DET_TRY(checkpoint::check_uuid(uuid));
+        auto const text = client_.get(key(uuid, manifest_name));
+        if (text) return checkpoint::read_manifest(uuid, *text);
+        if (text.error().code != codes::no_such_file) return text.error();
+        return Error{codes::no_such_checkpoint, fmt::format("there is no checkpoint {} in the bucket", uuid)};
+    }
+
+    Result<fs::path> fetch(CheckpointManifest const& manifest,
+                           checkpoint::Selector const& selector) const override {
+        auto const directory = staging_.in(manifest.uuid);
+        DET_TRY(make_directories(directory));
+        for (auto const& file : manifest.files) {
+            if (!selector(file.path)) continue;
+            DET_TRY(make_directories((directory / file.path).parent_path()));
+            auto const got = client_.get_file(key(manifest.uuid, file.path), directory / file.path);
+            if (got) continue;
+            if (got.error().code != codes::no_such_file) return got.error();
+            return Error{codes::checkpoint_damaged,
+                         fmt::format("checkpoint {} has lost '{}'", manifest.uuid, file.path)};
+        }
+        return directory;
+    }
+
+    Result<std::vector<std::string>> list() const override {
+        DET_TRY_ASSIGN(auto names, client_.list_folders(prefix_));
+        std::erase_if(names, [](auto const& name) { return !is_uuid(name); });
+        return names;
+    }
+
+    Status remove(std::string const& uuid) override {
+        DET_TRY(checkpoint::check_uuid(uuid));
+        DET_TRY(client_.remove(key(uuid, manifest_name)));
+        DET_TRY_ASSIGN(auto const keys, client_.list_keys(key(uuid, "")));
+        for (auto const& one : keys) DET_TRY(client_.remove(one));
+        return remove_tree(staging_.out(uuid));
+    }
+
+private:
+    std::string key(std::string const& uuid, std::string_view path) const {
+        return fmt::format("{}{}/{}", prefix_, uuid, path);
+    }
+
+    S3Client client_;
+    std::string prefix_;  // empty, or ends in a slash
+    Staging staging_;
+};
+
+}  // namespace
+
+Result<Credentials> credentials_from(Environment const& environment) {
+    auto const key = environment.find_non_empty("AWS_ACCESS_KEY_ID");
+    auto const secret = environment.find_non_empty("AWS_SECRET_ACCESS_KEY");
+    if (!key || !secret) {
+        return Error{codes::misuse, "there are no credentials for S3",
+                     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
+    }
+    return Credentials{*key, *secret, environment.find("AWS_SESSION_TOKEN").value_or("")};
+}
+
+Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options) {
+    if (options.bucket.empty()) return Error{codes::misuse, "S3 needs the name of a bucket"};
+    DET_TRY_ASSIGN(auto staging, Staging::make(options.staging));
+    auto prefix = options.prefix;
+    while (prefix.starts_with('/')) prefix.erase(0, 1);
+    if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+    auto& clock = options.clock != nullptr ? *options.clock : system_clock;
+    return std::unique_ptr<checkpoint::Store>(std::make_unique<S3Store>(
+        S3Client(std::move(options), clock), std::move(prefix), std::move(staging)));
+}
+
+}  // namespace det::store_s3

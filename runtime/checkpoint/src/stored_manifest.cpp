@@ -1,0 +1,44 @@
+#include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/uuid.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "damage.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+bool stays_inside(std::string const& relative) {
+    std::filesystem::path const path(relative);
+    return !relative.empty() && path.is_relative() &&
+           std::none_of(path.begin(), path.end(), [](auto const& part) { return part == ".."; });
+}
+
+}  // namespace
+
+Status check_uuid(std::string const& uuid) {
+    if (is_uuid(uuid)) return Ok{};
+    return Error{codes::no_such_checkpoint, fmt::format("'{}' is no checkpoint's UUID", uuid)};
+}
+
+Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text) {
+    auto manifest = parse_manifest(text);
+    if (!manifest && manifest.error().code == codes::damaged) return damaged(uuid, manifest.error().message);
+    if (!manifest) return manifest;
+    if (manifest->uuid != uuid)
+        return damaged(uuid, fmt::format("its manifest is that of {}", manifest->uuid));
+    for (auto const& file : manifest->files) {
+        if (!stays_inside(file.path)) return damaged(uuid, fmt::format("its manifest names '{}'", file.path));
+    }
+    return manifest;
+}
+
+Error manifest_name_taken() {
+    return {codes::bad_value,
+            fmt::format("a checkpoint can't hold a file '{}': the store writes it", manifest_name),
+            "give the file another name"};
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,243 @@
+#include <det/collectives/distributed_context.hpp>
+#include <det/device_collectives/device_group.hpp>
+
+#include <fmt/format.h>
+
+#include "device_wait.hpp"
+#include "works.hpp"
+
+namespace det::device_collectives {
+namespace {
+
+using collectives::Call;
+using collectives::Handle;
+using collectives::RankGroup;
+using collectives::TensorCall;
+
+Status const nothing_refused = Ok{};
+
+class DeviceGroup final : public RankGroup {
+public:
+    DeviceGroup(std::unique_ptr<RankGroup> host, std::shared_ptr<DeviceBackend> devices,
+                DeviceOptions options)
+        : RankGroup(host->rank(), host->size()),
+          host_(std::move(host)),
+          devices_(std::move(devices)),
+          options_(std::move(options)) {}
+    ~DeviceGroup() override { finish(); }
+
+    Status barrier() override {
+        ++sequence_;
+        return host_->barrier();
+    }
+    Result<std::vector<std::string>> gather(std::string value) override {
+        ++sequence_;
+        return host_->gather(std::move(value));
+    }
+    Result<std::vector<std::string>> allgather(std::string value) override {
+        ++sequence_;
+        return host_->allgather(std::move(value));
+    }
+    Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override {
+        ++sequence_;
+        return host_->broadcast(std::move(value), from, refused);
+    }
+
+    Status run(TensorCall const& call, Status const& refused) override {
+        auto const place = place_of(call);
+        if (place != Place::host) return begin(call, place, refused).wait();
+        ++sequence_;
+        return host_->run(call, refused);
+    }
+    Handle start(TensorCall const& call, Status const& refused) override {
+        auto const place = place_of(call);
+        if (place != Place::host) return begin(call, place, refused);
+        ++sequence_;
+        return host_->start(call, refused);
+    }
+
+    Result<collectives::Buffer> allocate(std::size_t size_bytes) override {
+        return host_->allocate(size_bytes);
+    }
+    bool has_devices() const override { return true; }
+    Status use_stream(void* stream) override {
+        stream_ = stream;
+        return Ok{};
+    }
+    Status check_ranks() override { return host_->check_ranks(); }
+    void abandon() noexcept override {
+        end_devices({codes::misuse, fmt::format("rank {} has left the others", rank().value)});
+        host_->abandon();
+    }
+
+    /// Until the event has passed.
+    Status wait_for(DeviceEvent& event, Call const& call) {
+        if (failure_) return *failure_;
+        return wait(call, [&] { return has_passed(event); });
+    }
+    Result<bool> test(DeviceEvent& event, Call const& call) {
+        if (failure_) return *failure_;
+        auto const ranks = host_->check_ranks();
+        auto passed = has_passed(event);  // behind it: a rank may have ended after it did its part
+        if (!passed) return fail(std::move(passed).error(), call);
+        if (!*passed && !ranks) return fail(ranks.error(), call);
+        return passed;
+    }
+
+private:
+    enum class Place { host, device, mixed };
+
+    Result<bool> has_passed(DeviceEvent& event) {
+        DET_TRY(communicator_->is_ready());  // failures of other ranks' devices are seen here
+        return event.has_passed();
+    }
+
+    Place place_of(TensorCall const& call) const {
+        // What is empty lies nowhere.
+        bool const has_in = call.in.count != 0 && call.in.data != nullptr;
+        bool const has_out = call.out.count != 0 && call.out.data != nullptr;
+        bool const in = has_in && devices_->is_device_memory(call.in.data);
+        bool const out =
+            has_out && (call.out.data == call.in.data ? in : devices_->is_device_memory(call.out.data));
+        if (!in && !out) return Place::host;
+        return (has_in && !in) || (has_out && !out) ? Place::mixed : Place::device;
+    }
+
+    Status check(TensorCall const& call, Place place) const {
+        if (place == Place::mixed) {
+            return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
+                         "pass both from the same side"};
+        }
+        bool const overwrites = call.kind == collectives::Kind::all_to_all && call.in.data == call.out.data;
+        if (overwrites) {
+            return Error{codes::misuse, "all_to_all of device memory cannot be done in place",
+                         "pass another buffer for what comes"};
+        }
+        return Ok{};
+    }
+
+    std::string describe_operation(Call const& call) const {
+        return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
+    }
+
+    /// All ranks have come, with the same call.
+    Status agree(Call const& call, Status const& refused) {
+        if (options_.order == Order::trusted) return refused;
+        host_->speak_for(call);
+        auto const agreed = refused ? host_->barrier() : host_->run({}, in_my_name(refused.error()));
+        host_->speak_for(std::nullopt);
+        return agreed;
+    }
+    Error in_my_name(Error error) const {
+        error.message = fmt::format("rank {}: {}", rank().value, error.message);
+        return error;
+    }
+
+    Handle begin(TensorCall const& call, Place place, Status const& refused);
+
+    Result<std::unique_ptr<DeviceEvent>> put_on_stream(TensorCall const& call, Call const& told) {
+        DET_TRY(connect(told));
+        auto const works = works_of(call, rank(), size());
+        if (auto taken = communicator_->enqueue(works, stream_); !taken)
+            return fail(std::move(taken).error(), told);
+        // Before it has been taken in, an event would stand in front of it.
+        DET_TRY(wait_until_ready(told));
+        auto event = devices_->record(stream_);
+        if (!event) return fail(std::move(event).error(), told);
+        return event;
+    }
+
+    /// What the chief's library makes travels as the ranks' other messages do.
+    Status connect(Call const& call) {
+        if (communicator_) return Ok{};
+        auto const id =
+            rank() == collectives::chief ? devices_->make_id() : Result<std::string>(std::string());
+        ++sequence_;
+        auto const refused = id ? nothing_refused : Status(in_my_name(id.error()));
+        DET_TRY_ASSIGN(auto const common, host_->broadcast(id ? *id : "", collectives::chief, refused));
+        auto begun = devices_->begin_connect(common, rank(), size());
+        if (!begun) return fail(std::move(begun).error(), call);
+        communicator_ = *std::move(begun);
+        return wait_until_ready(call);
+    }
+
+    Status wait_until_ready(Call const& call) {
+        return wait(call, [this] { return communicator_->is_ready(); });
+    }
+
+    Status wait(Call const& call, std::function<Result<bool>()> const& is_over) {
+        DeviceWait waiting(
+            options_.waits, *host_,
+            fmt::format("rank {} has waited for devices in {}", rank().value, describe_operation(call)));
+        auto result = waiting.until(is_over);
+        if (!result) return fail(std::move(result).error(), call);
+        return Ok{};
+    }
+
+    /// Nothing more is done on devices: others may be in the middle of it.
+    Error fail(Error error, Call const& call) {
+        error.message += fmt::format("; rank {} was in {}", rank().value, describe_operation(call));
+        if (error.hint.empty())
+            error.hint = "end this rank, or make a new context of the ranks that are left";
+        end_devices(error);
+        return error;
+    }
+    void end_devices(Error why) noexcept {
+        if (communicator_) communicator_->abort();
+        communicator_.reset();
+        if (!failure_) failure_ = std::move(why);
+    }
+
+    void finish() {
+        if (!communicator_) return;
+        auto const rules = transport::WaitRules{.timeout = std::chrono::seconds(5)};
+        DeviceWait waiting(rules, *host_, "the devices' communicator was not closed");
+        bool const is_finished =
+            communicator_->begin_finish() && waiting.until([this] { return communicator_->is_ready(); });
+        if (!is_finished) communicator_->abort();
+    }
+
+    std::unique_ptr<RankGroup> host_;
+    std::shared_ptr<DeviceBackend> devices_;
+    DeviceOptions options_;
+    std::unique_ptr<DeviceCommunicator> communicator_;  // none: not connected yet, or no more
+    std::optional<Error> failure_;
+    Stream stream_ = nullptr;
+    std::uint64_t sequence_ = 0;  // as `host` counts
+};
+
+class OnStream final : public collectives::Pending {
+public:
+    OnStream(DeviceGroup& group, std::unique_ptr<DeviceEvent> event, Call const& call)
+        : group_(group), event_(std::move(event)), call_(call) {}
+
+    Result<bool> test() override { return group_.test(*event_, call_); }
+    Status wait() override { return group_.wait_for(*event_, call_); }
+    void* event() const override { return event_->handle(); }
+
+private:
+    DeviceGroup& group_;
+    std::unique_ptr<DeviceEvent> event_;
+    Call call_;
+};
+
+Handle DeviceGroup::begin(TensorCall const& call, Place place, Status const& refused) {
+    if (failure_) return Handle(*failure_);
+    auto told = call_on_devices(call);
+    told.sequence = sequence_++;
+    auto agreed = agree(told, refused ? check(call, place) : refused);
+    if (!agreed && agreed.error().code != codes::misuse) end_devices(agreed.error());
+    if (!agreed) return Handle(std::move(agreed));
+    auto event = put_on_stream(call, told);
+    if (!event) return Handle(Status(std::move(event).error()));
+    return Handle(std::make_unique<OnStream>(*this, *std::move(event), told));
+}
+
+}  // namespace
+
+std::unique_ptr<RankGroup> make_device_group(std::unique_ptr<RankGroup> host,
+                                             std::shared_ptr<DeviceBackend> devices, DeviceOptions options) {
+    return std::make_unique<DeviceGroup>(std::move(host), std::move(devices), std::move(options));
+}
+
+}  // namespace det::device_collectives

@@ -1,0 +1,71 @@
+#include "works.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace det::device_collectives {
+namespace {
+
+using collectives::Kind;
+using collectives::TensorCall;
+
+struct OnDevices {
+    Kind kind;
+    Kind on_devices;
+    DeviceAction action;
+};
+constexpr OnDevices kinds[] = {
+    {Kind::broadcast, Kind::device_broadcast, DeviceAction::broadcast},
+    {Kind::allreduce, Kind::device_allreduce, DeviceAction::allreduce},
+    {Kind::reduce, Kind::device_reduce, DeviceAction::reduce},
+    {Kind::reduce_scatter, Kind::device_reduce_scatter, DeviceAction::reduce_scatter},
+    {Kind::allgather_elements, Kind::device_allgather, DeviceAction::allgather},
+    {Kind::all_to_all, Kind::device_all_to_all, DeviceAction::send},
+};
+
+OnDevices const& find(Kind kind) {
+    auto const* const found = std::ranges::find(kinds, kind, &OnDevices::kind);
+    assert(found != std::end(kinds));
+    return *found;
+}
+
+std::vector<DeviceWork> exchange(TensorCall const& call, int ranks) {
+    auto const count = call.in.count / static_cast<std::size_t>(ranks);
+    auto const part_bytes = count * size_of(call.in.type);
+    auto const* in = static_cast<std::byte const*>(call.in.data);
+    auto* out = static_cast<std::byte*>(call.out.data);
+    std::vector<DeviceWork> works;
+    for (int rank = 0; rank < ranks; ++rank, in += part_bytes, out += part_bytes) {
+        works.push_back(
+            {.action = DeviceAction::send, .in = in, .count = count, .type = call.in.type, .peer = {rank}});
+        works.push_back({.action = DeviceAction::receive,
+                         .out = out,
+                         .count = count,
+                         .type = call.in.type,
+                         .peer = {rank}});
+    }
+    return works;
+}
+
+}  // namespace
+
+std::vector<DeviceWork> works_of(TensorCall const& call, Rank self, int ranks) {
+    if (call.kind == Kind::all_to_all) return exchange(call, ranks);
+    bool const is_broadcast = call.kind == Kind::broadcast;
+    bool const has_result = call.kind != Kind::reduce || self == call.root;
+    return {{.action = find(call.kind).action,
+             .in = is_broadcast ? call.out.data : call.in.data,
+             .out = has_result ? call.out.data : nullptr,
+             .count = is_broadcast || call.kind == Kind::reduce_scatter ? call.out.count : call.in.count,
+             .type = is_broadcast ? call.out.type : call.in.type,
+             .op = call.op,
+             .peer = call.root}};
+}
+
+collectives::Call call_on_devices(TensorCall const& call) {
+    auto told = call_of(call);
+    told.kind = find(call.kind).on_devices;
+    return told;
+}
+
+}  // namespace det::device_collectives

@@ -1,0 +1,15 @@
+#pragma once
+#include <det/collectives/rank_group.hpp>
+#include <det/device_collectives/device_backend.hpp>
+
+#include <vector>
+
+namespace det::device_collectives {
+
+/// What the device of rank `self` does for a call that has been checked. Pure.
+std::vector<DeviceWork> works_of(collectives::TensorCall const& call, Rank self, int ranks);
+
+/// The call as ranks tell it to each other: one on devices differs from the same one in host memory.
+collectives::Call call_on_devices(collectives::TensorCall const& call);
+
+}  // namespace det::device_collectives

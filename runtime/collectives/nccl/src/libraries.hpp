@@ -1,0 +1,50 @@
+#pragma once
+#include <det/nccl/nccl_backend.hpp>
+
+#include <cuda.h>
+#include <nccl.h>
+
+namespace det::nccl {
+
+/// What we call of NCCL.
+struct NcclFunctions {
+    decltype(&::ncclGetVersion) get_version;
+    decltype(&::ncclGetUniqueId) get_unique_id;
+    decltype(&::ncclCommInitRankConfig) init_rank;
+    decltype(&::ncclCommFinalize) finalize;
+    decltype(&::ncclCommDestroy) destroy;
+    decltype(&::ncclCommAbort) abort;
+    decltype(&::ncclCommGetAsyncError) get_async_error;
+    decltype(&::ncclGetErrorString) get_error_string;
+    decltype(&::ncclGetLastError) get_last_error;
+    decltype(&::ncclGroupStart) group_start;
+    decltype(&::ncclGroupEnd) group_end;
+    decltype(&::ncclAllReduce) all_reduce;
+    decltype(&::ncclReduce) reduce;
+    decltype(&::ncclReduceScatter) reduce_scatter;
+    decltype(&::ncclAllGather) all_gather;
+    decltype(&::ncclBroadcast) broadcast;
+    decltype(&::ncclSend) send;
+    decltype(&::ncclRecv) receive;
+};
+
+/// And of CUDA's driver, whose interface stays the same from version to version; the runtime's streams and
+/// events are its own.
+struct CudaFunctions {
+    decltype(&::cuPointerGetAttribute) pointer_attribute;
+    decltype(&::cuEventCreate) event_create;
+    decltype(&::cuEventRecord) event_record;
+    decltype(&::cuEventQuery) event_query;
+    decltype(&::cuEventDestroy) event_destroy;
+    decltype(&::cuGetErrorString) error_string;
+};
+
+struct Functions {
+    NcclFunctions nccl{};
+    CudaFunctions cuda{};
+};
+
+/// They stay loaded until the process ends: NCCL has threads of its own.
+Result<Functions> load(Libraries const& libraries);
+
+}  // namespace det::nccl

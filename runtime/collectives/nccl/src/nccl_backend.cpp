@@ -1,0 +1,103 @@
+#include <det/nccl/nccl_backend.hpp>
+
+#include <cstring>
+#include <fmt/format.h>
+
+#include "libraries.hpp"
+#include "nccl_communicator.hpp"
+
+namespace det::nccl {
+namespace {
+
+using device_collectives::DeviceBackend;
+using device_collectives::DeviceCommunicator;
+using device_collectives::DeviceEvent;
+
+Error cuda_error(CudaFunctions const& cuda, char const* what, CUresult result) {
+    char const* words = nullptr;
+    cuda.error_string(result, &words);
+    return Error{codes::transport,
+                 fmt::format("cannot {}: {}", what, words != nullptr ? words : "CUDA failed")};
+}
+
+class NcclEvent final : public DeviceEvent {
+public:
+    static Result<std::unique_ptr<DeviceEvent>> record(std::shared_ptr<Functions const> functions,
+                                                       CUstream stream) {
+        std::unique_ptr<NcclEvent> event(new NcclEvent(std::move(functions)));
+        auto const& cuda = event->functions_->cuda;
+        auto const made = cuda.event_create(&event->event_, CU_EVENT_DISABLE_TIMING);
+        if (made != CUDA_SUCCESS) return cuda_error(cuda, "make an event", made);
+        auto const recorded = cuda.event_record(event->event_, stream);
+        if (recorded != CUDA_SUCCESS) return cuda_error(cuda, "put an event on a stream", recorded);
+        return Result<std::unique_ptr<DeviceEvent>>(std::move(event));
+    }
+    ~NcclEvent() override {
+        if (event_ != nullptr) static_cast<void>(functions_->cuda.event_destroy(event_));
+    }
+
+    Result<bool> has_passed() override {
+        auto const state = functions_->cuda.event_query(event_);
+        if (state == CUDA_ERROR_NOT_READY) return false;
+        if (state != CUDA_SUCCESS) return cuda_error(functions_->cuda, "ask for an event", state);
+        return true;
+    }
+    void* handle() const override { return event_; }
+
+private:
+    explicit NcclEvent(std::shared_ptr<Functions const> functions) : functions_(std::move(functions)) {}
+
+    std::shared_ptr<Functions const> functions_;
+    CUevent event_ = nullptr;
+};
+
+class NcclBackend final : public DeviceBackend {
+public:
+    explicit NcclBackend(Functions const& functions)
+        : functions_(std::make_shared<Functions const>(functions)) {}
+
+    bool is_device_memory(void const* memory) const override {
+        CUmemorytype type{};
+        auto const asked = functions_->cuda.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                              reinterpret_cast<CUdeviceptr>(memory));
+        return asked == CUDA_SUCCESS &&
+               type == CU_MEMORYTYPE_DEVICE;  // an Error: memory that CUDA does not know
+    }
+
+    Result<std::string> make_id() override {
+        ncclUniqueId id{};
+        auto const made = functions_->nccl.get_unique_id(&id);
+        if (made != ncclSuccess) {
+            return Error{codes::transport,
+                         fmt::format("NCCL cannot begin: {}", functions_->nccl.get_error_string(made))};
+        }
+        return std::string(id.internal, sizeof id.internal);
+    }
+
+    Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& text, Rank rank,
+                                                              int ranks) override {
+        ncclUniqueId id{};
+        if (text.size() != sizeof id.internal) {
+            return Error{codes::transport, "what the chief says of NCCL is no id of it",
+                         "start all ranks from the same version of the program"};
+        }
+        std::memcpy(id.internal, text.data(), text.size());
+        return NcclCommunicator::begin(functions_, id, rank, ranks);
+    }
+
+    Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
+        return NcclEvent::record(functions_, static_cast<CUstream>(stream));
+    }
+
+private:
+    std::shared_ptr<Functions const> functions_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceBackend>> open_nccl(Libraries const& libraries) {
+    DET_TRY_ASSIGN(auto const functions, load(libraries));
+    return Result<std::shared_ptr<DeviceBackend>>(std::make_shared<NcclBackend>(functions));
+}
+
+}  // namespace det::nccl

@@ -1,0 +1,100 @@
+#include "nccl_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include "names.hpp"
+
+namespace det::nccl {
+
+using device_collectives::DeviceAction;
+
+Result<std::unique_ptr<device_collectives::DeviceCommunicator>> NcclCommunicator::begin(
+    std::shared_ptr<Functions const> functions, ncclUniqueId const& id, Rank rank, int ranks) {
+    std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions)));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    auto const begun = made->functions_->nccl.init_rank(&made->communicator_, ranks, id, rank.value, &config);
+    DET_TRY(made->taken("connect the devices", begun));
+    return Result<std::unique_ptr<DeviceCommunicator>>(std::move(made));
+}
+
+NcclCommunicator::~NcclCommunicator() {
+    if (is_finished_) {
+        static_cast<void>(functions_->nccl.destroy(communicator_));
+    } else {
+        abort();
+    }
+}
+
+void NcclCommunicator::abort() noexcept {
+    if (communicator_ != nullptr) static_cast<void>(functions_->nccl.abort(communicator_));
+    communicator_ = nullptr;
+}
+
+Error NcclCommunicator::cannot(char const* what, ncclResult_t result) const {
+    auto const& nccl = functions_->nccl;
+    auto error = Error{codes::transport, fmt::format("cannot {}: {}", what, nccl.get_error_string(result))};
+    auto const* const last = nccl.get_last_error(communicator_);
+    if (last != nullptr && *last != '\0') error.notes.push_back(fmt::format("NCCL says: {}", last));
+    return error;
+}
+
+Status NcclCommunicator::taken(char const* what, ncclResult_t result) const {
+    if (result == ncclSuccess || result == ncclInProgress) return Ok{};
+    return cannot(what, result);
+}
+
+Result<bool> NcclCommunicator::is_ready() {
+    if (communicator_ == nullptr) return Error{codes::misuse, "the devices' communicator was aborted"};
+    ncclResult_t state = ncclSuccess;
+    if (auto const asked = functions_->nccl.get_async_error(communicator_, &state); asked != ncclSuccess)
+        return cannot("ask how the devices do", asked);
+    if (state == ncclInProgress) return false;
+    if (state != ncclSuccess) return cannot("go on with the devices", state);
+    is_finished_ = is_finishing_;
+    return true;
+}
+
+Status NcclCommunicator::enqueue(std::span<DeviceWork const> works, Stream stream) {
+    auto const& nccl = functions_->nccl;
+    DET_TRY(taken("begin a group of device operations", nccl.group_start()));
+    auto put_all = ncclSuccess;
+    for (auto const& work : works) {
+        auto const result = put(work, static_cast<CUstream>(stream));
+        if (result != ncclSuccess && result != ncclInProgress && put_all == ncclSuccess) put_all = result;
+    }
+    auto const ended = nccl.group_end();  // in any case: groups nest
+    DET_TRY(taken("put an operation on a stream", put_all));
+    return taken("put an operation on a stream", ended);
+}
+
+ncclResult_t NcclCommunicator::put(DeviceWork const& work, CUstream stream) const {
+    auto const& nccl = functions_->nccl;
+    auto const type = type_of(work.type);
+    auto const op = op_of(work.op);
+    auto const peer = work.peer.value;
+    switch (work.action) {
+        case DeviceAction::allreduce:
+            return nccl.all_reduce(work.in, work.out, work.count, type, op, communicator_, stream);
+        case DeviceAction::reduce:
+            return nccl.reduce(work.in, work.out, work.count, type, op, peer, communicator_, stream);
+        case DeviceAction::reduce_scatter:
+            return nccl.reduce_scatter(work.in, work.out, work.count, type, op, communicator_, stream);
+        case DeviceAction::allgather:
+            return nccl.all_gather(work.in, work.out, work.count, type, communicator_, stream);
+        case DeviceAction::broadcast:
+            return nccl.broadcast(work.in, work.out, work.count, type, peer, communicator_, stream);
+        case DeviceAction::send:
+            return nccl.send(work.in, work.count, type, peer, communicator_, stream);
+        case DeviceAction::receive:
+            return nccl.receive(work.out, work.count, type, peer, communicator_, stream);
+    }
+    return ncclInvalidArgument;
+}
+
+Status NcclCommunicator::begin_finish() {
+    is_finishing_ = true;
+    return taken("close the devices' communicator", functions_->nccl.finalize(communicator_));
+}
+
+}  // namespace det::nccl

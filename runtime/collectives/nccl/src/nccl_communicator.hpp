@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+
+#include "libraries.hpp"
+
+namespace det::nccl {
+
+using device_collectives::DeviceWork;
+using device_collectives::Stream;
+
+/// An ncclComm_t that never blocks: what it was asked for may go on in NCCL's own thread, until `is_ready`.
+class NcclCommunicator final : public device_collectives::DeviceCommunicator {
+public:
+    static Result<std::unique_ptr<DeviceCommunicator>> begin(std::shared_ptr<Functions const> functions,
+                                                             ncclUniqueId const& id, Rank rank, int ranks);
+    ~NcclCommunicator() override;
+
+    Result<bool> is_ready() override;
+    Status enqueue(std::span<DeviceWork const> works, Stream stream) override;
+    Status begin_finish() override;
+    void abort() noexcept override;
+
+private:
+    explicit NcclCommunicator(std::shared_ptr<Functions const> functions)
+        : functions_(std::move(functions)) {}
+
+    Error cannot(char const* what, ncclResult_t result) const;
+    /// That it goes on is no failure.
+    Status taken(char const* what, ncclResult_t result) const;
+    ncclResult_t put(DeviceWork const& work, CUstream stream) const;
+
+    std::shared_ptr<Functions const> functions_;
+    ncclComm_t communicator_ = nullptr;  // none: aborted
+    bool is_finishing_ = false;
+    bool is_finished_ = false;
+};
+
+}  // namespace det::nccl

@@ -1,0 +1,81 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace det::preemption {
+
+/// What a rank tells the others: how many calls of should_preempt() it has begun without a notice, or at
+/// which call it had one. From then on it stays as it is: no later word is needed. One number, so that it is
+/// one store and one load in memory that ranks share.
+class Word {
+public:
+    constexpr Word() = default;
+    static constexpr Word of_call(std::uint64_t call) { return Word(call << 1); }
+    static constexpr Word of_notice(std::uint64_t call) { return Word(call << 1 | 1); }
+    static constexpr Word from(std::uint64_t value) { return Word(value); }
+
+    constexpr std::uint64_t value() const { return value_; }
+    constexpr std::uint64_t call() const { return value_ >> 1; }
+    constexpr bool is_notice() const { return (value_ & 1) != 0; }
+    /// Whether it says all that call `call` of another rank has to know: what was so one call before.
+    constexpr bool is_enough_for(std::uint64_t call) const { return is_notice() || this->call() + 1 >= call; }
+    constexpr bool is_notice_before(std::uint64_t call) const { return is_notice() && this->call() < call; }
+    friend constexpr bool operator==(Word, Word) = default;
+
+private:
+    explicit constexpr Word(std::uint64_t value) : value_(value) {}
+    std::uint64_t value_ = 0;  // the call, and in the lowest bit whether there is a notice
+};
+
+/// How ranks find at which call all of them stop. Call k is true, on every rank, if a voice had a notice at
+/// its call k-1 or before. So a rank only waits for one that is more than one call behind it, and what others
+/// say has the time of a whole step to arrive. Pure.
+class Agreement {
+public:
+    /// What is listened to. A voice counts. A request is a rank of our node that the voice of the node speaks
+    /// for: its notice becomes that of the voice.
+    enum class Part { voice, request };
+
+    Agreement(std::vector<Part> parts, std::size_t own);
+
+    /// Begins the next call. What to tell the others, before anything is heard.
+    Word begin_call(bool has_notice);
+    void hear(std::size_t part, Word word) { words_[part] = word; }
+    /// A part that has told too little for this call; none: decide. A notice that counts is enough by itself.
+    std::optional<std::size_t> awaited() const;
+    /// What this call returns, when nobody is awaited.
+    bool decide() const;
+
+    Word heard(std::size_t part) const { return words_[part]; }
+    std::uint64_t call() const { return call_; }
+    std::size_t size() const { return parts_.size(); }
+    std::size_t own() const { return own_; }
+
+private:
+    bool is_asked_for() const;
+
+    std::vector<Part> parts_;
+    std::vector<Word> words_;
+    std::size_t own_;
+    std::uint64_t call_ = 0;
+};
+
+/// How words get from rank to rank.
+class Board {
+public:
+    virtual ~Board() = default;
+    /// To all who listen to us. Waits for nobody.
+    virtual Status tell(Word word) = 0;
+    /// The newest word of a part that is here, or what was looked at last.
+    virtual Word look(std::size_t part) = 0;
+    /// The same, once it is enough for this call. An Error when that rank is lost.
+    virtual Result<Word> await(std::size_t part, std::uint64_t call) = 0;
+};
+
+/// One call: whether all ranks stop here.
+Result<bool> agree(Agreement& agreement, Board& board, bool has_notice);
+
+}  // namespace det::preemption

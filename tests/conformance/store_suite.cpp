@@ -1,0 +1,153 @@
+#include "store_suite.hpp"
+
+#include <det/checkpoint/load.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "expectation.hpp"
+
+namespace det::checkpoint {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+Status yes() { return Ok{}; }
+bool all(std::string const&) { return true; }
+
+Store::Description describe(std::string const& uuid) {
+    return {uuid, "7.0.0", 100, UtcTime{1}, 1, Json{{"steps_completed", 100}}};
+}
+
+/// Names and sizes at which stores may stumble.
+Files some_files() {
+    return {{"weights.bin", "bytes"},
+            {"empty", ""},
+            {"shards/rank 0+1&2=3%.bin", std::string(100'000, 'a')},
+            {"shards/deep/\xc3\xa4'~<x>.bin", "umlaut"},
+            {"large.bin", std::string(12'000'001, 'l')}};
+}
+
+Result<CheckpointManifest> write(Store& store, std::string const& uuid, Files const& files,
+                                 MayCommit const& may_commit = yes) {
+    DET_TRY_ASSIGN(auto const directory, store.open(uuid));
+    for (auto const& [path, bytes] : files) {
+        DET_TRY(make_directories((directory / path).parent_path()));
+        DET_TRY(write_file(directory / path, bytes));
+    }
+    return store.commit(describe(uuid), may_commit);
+}
+
+Status expect_absent(Store& store, std::string const& uuid) {
+    auto const found = store.find(uuid);
+    return expect(!found && found.error().code == codes::no_such_checkpoint, "there is no such checkpoint");
+}
+
+Status what_was_committed_is_found_and_read(Store& store) {
+    auto const uuid = make_uuid();
+    auto const files = some_files();
+    DET_TRY_ASSIGN(auto const manifest, write(store, uuid, files));
+    DET_TRY_ASSIGN(auto const found, store.find(uuid));
+    DET_TRY(expect(found == manifest, "the manifest that was committed"));
+    DET_TRY(expect(found.files.size() == files.size() + 1, "all files, and metadata.json"));
+    DET_TRY(store.verify(uuid));
+    DET_TRY_ASSIGN(auto const directory, store.fetch(found, all));
+    for (auto const& [path, bytes] : files) {
+        DET_TRY_ASSIGN(auto const read, read_file(directory / path));
+        DET_TRY(expect(read == bytes, "the bytes of " + path));
+    }
+    return Ok{};
+}
+
+Status only_what_is_wanted_has_to_be_there(Store& store) {
+    auto const uuid = make_uuid();
+    DET_TRY_ASSIGN(auto const manifest, write(store, uuid, some_files()));
+    DET_TRY_ASSIGN(auto const directory,
+                   store.fetch(manifest, [](auto const& path) { return path == "weights.bin"; }));
+    DET_TRY_ASSIGN(auto const read, read_file(directory / "weights.bin"));
+    return expect(read == "bytes", "its bytes");
+}
+
+Status without_its_manifest_it_is_no_checkpoint(Store& store) {
+    auto const uuid = make_uuid();
+    DET_TRY_ASSIGN(auto const directory, store.open(uuid));
+    DET_TRY(write_file(directory / "weights.bin", "bytes"));
+    DET_TRY(store.put(uuid, {"weights.bin"}));
+    DET_TRY(expect_absent(store, uuid));
+    DET_TRY_ASSIGN(auto const listed, store.list());
+    DET_TRY(expect(std::ranges::count(listed, uuid) == 1, "it is listed, so that somebody can remove it"));
+    DET_TRY(store.remove(uuid));
+    DET_TRY_ASSIGN(auto const left, store.list());
+    return expect(std::ranges::count(left, uuid) == 0, "nothing of it is left");
+}
+
+Status who_may_not_commit_makes_no_checkpoint(Store& store) {
+    auto const uuid = make_uuid();
+    auto const fenced = write(store, uuid, {{"a", "b"}}, [] {
+        return Status(Error{codes::superseded, "somebody else goes on"});
+    });
+    DET_TRY(expect(!fenced && fenced.error().code == codes::superseded, "the reason"));
+    return expect_absent(store, uuid);
+}
+
+Status a_removed_checkpoint_is_gone_and_others_stay(Store& store) {
+    auto const removed = make_uuid(), other = make_uuid();
+    for (auto const& uuid : {removed, other}) DET_TRY(write(store, uuid, {{"a/b", uuid}}));
+    DET_TRY(store.remove(removed));
+    DET_TRY(store.remove(removed));
+    DET_TRY(expect_absent(store, removed));
+    DET_TRY_ASSIGN(auto const listed, store.list());
+    DET_TRY(expect(std::ranges::count(listed, removed) == 0 && std::ranges::count(listed, other) == 1,
+                   "the other is listed"));
+    DET_TRY(store.verify(other));
+    return Ok{};
+}
+
+Status what_is_no_uuid_names_nothing(Store& store) {
+    DET_TRY(expect_absent(store, make_uuid()));
+    DET_TRY(expect_absent(store, "../escape"));
+    auto const removed = store.remove("..");
+    return expect(!removed && removed.error().code == codes::no_such_checkpoint, "nothing is removed");
+}
+
+Status a_file_that_takes_the_manifests_name_is_refused(Store& store) {
+    auto const uuid = make_uuid();
+    auto const refused = write(store, uuid, {{"manifest", "mine"}});
+    return expect(!refused && refused.error().code == codes::bad_value, "it is refused");
+}
+
+Status tensors_are_saved_and_loaded(Store& store) {
+    NoPeers alone;
+    std::vector<float> weights(700'001);
+    std::iota(weights.begin(), weights.end(), 1.0F);
+    auto const expected = weights;
+    State const state{Tensor::whole("w", Dtype::f32, {weights.size()}, weights.data())};
+    Saver saver(alone, store);
+    DET_TRY_ASSIGN(auto const begun, saver.save({"7.0.0", 1, UtcTime{1}, Json::object()}, state));
+    DET_TRY_ASSIGN(auto const ended, saver.finish());
+    if (ended.at(0).error) return *ended[0].error;
+    std::ranges::fill(weights, 0.0F);
+    DET_TRY_ASSIGN(auto const loaded, load(alone, store, {begun.uuid}, state, OnDamage::fail));
+    return expect(loaded && weights == expected, "what was saved");
+}
+
+constexpr StoreCase cases[] = {
+    {"what was committed is found and read", what_was_committed_is_found_and_read},
+    {"only what is wanted has to be there", only_what_is_wanted_has_to_be_there},
+    {"without its manifest it is no checkpoint", without_its_manifest_it_is_no_checkpoint},
+    {"who may not commit makes no checkpoint", who_may_not_commit_makes_no_checkpoint},
+    {"a removed checkpoint is gone and others stay", a_removed_checkpoint_is_gone_and_others_stay},
+    {"what is no uuid names nothing", what_is_no_uuid_names_nothing},
+    {"a file that takes the manifest's name is refused", a_file_that_takes_the_manifests_name_is_refused},
+    {"tensors are saved and loaded", tensors_are_saved_and_loaded},
+};
+
+}  // namespace
+
+std::span<StoreCase const> store_cases() { return cases; }
+
+}  // namespace det::checkpoint

@@ -1,0 +1,23 @@
+#include <det/checkpoint/shared_fs_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "../../conformance/store_suite.hpp"
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+BOOST_AUTO_TEST_SUITE(store_conformance_test)
+
+// Storage of type directory is this one, too: only its path is found in another way.
+BOOST_AUTO_TEST_CASE(a_directory_that_all_nodes_see_is_a_store) {
+    TemporaryDirectory const directory;
+    SharedFsStore store(directory / "not/there/yet");
+    for (auto const& test : store_cases()) {
+        BOOST_TEST_CONTEXT(test.name) must(test.run(store));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,255 @@
+#pragma once
+#include <det/collectives/reduction.hpp>
+#include <det/device_collectives/device_backend.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace det::device_collectives {
+
+/// Devices of ranks that are threads. Work is done when all ranks have put it on a stream, inside whatever
+/// asks how far it is; so nothing is done as long as the devices are held.
+class FakeDevices {
+public:
+    explicit FakeDevices(int ranks) : seats_(static_cast<std::size_t>(ranks)) {}
+
+    std::function<bool(void const*)> is_device_memory = [](void const*) { return true; };
+    int polls_until_ready = 3;  // after each request
+
+    void hold() {
+        set([this] { is_held_ = true; });
+    }
+    void let_go() {
+        set([this] { is_held_ = false; });
+    }
+    void break_device(int rank) {
+        set([&] { seat(rank).is_broken = true; });
+    }
+    bool was_aborted(int rank) {
+        return get([&] { return seat(rank).is_aborted; });
+    }
+    bool has_finished(int rank) {
+        return get([&] { return seat(rank).has_finished; });
+    }
+    std::vector<Stream> streams_of(int rank) {
+        return get([&] {
+            std::vector<Stream> streams;
+            for (auto const& batch : seat(rank).batches) streams.push_back(batch.stream);
+            return streams;
+        });
+    }
+    int ids_made() {
+        return get([this] { return ids_made_; });
+    }
+
+    std::string make_id() {
+        return get([this] { return "id-" + std::to_string(++ids_made_); });
+    }
+    void connect(int rank, std::string const& id) {
+        set([&] {
+            seat(rank).id = id;
+            seat(rank).polls_left = polls_until_ready;
+        });
+    }
+    Result<bool> is_ready(int rank) {
+        return get([&]() -> Result<bool> {
+            auto& own = seat(rank);
+            if (own.is_broken) return Error{codes::transport, "cannot go on with the devices: it broke"};
+            for (auto const& other : seats_) {
+                if (other.id != own.id) return false;
+            }
+            if (own.polls_left-- > 0) return false;
+            own.taken = own.batches.size();
+            return true;
+        });
+    }
+    void enqueue(int rank, std::span<DeviceWork const> works, Stream stream) {
+        set([&] {
+            seat(rank).batches.push_back({{works.begin(), works.end()}, stream});
+            seat(rank).polls_left = polls_until_ready;
+        });
+    }
+    /// How many batches have to be done before the event has passed. What was not taken in stands behind it.
+    std::size_t batches_before_event(int rank, Stream stream) {
+        return get([&] {
+            auto const& own = seat(rank);
+            auto count = own.taken;
+            while (count > 0 && own.batches[count - 1].stream != stream) --count;
+            return count;
+        });
+    }
+    bool is_done(std::size_t batches) {
+        return get([&] {
+            while (can_go_on()) do_next();
+            return done_ >= batches;
+        });
+    }
+    void abort(int rank) {
+        set([&] { seat(rank).is_aborted = true; });
+    }
+    void finish(int rank) {
+        set([&] { seat(rank).has_finished = true; });
+    }
+
+private:
+    struct Batch {
+        std::vector<DeviceWork> works;
+        Stream stream;
+    };
+    struct Seat {
+        std::string id;
+        int polls_left = 0;
+        std::size_t taken = 0;
+        std::vector<Batch> batches;
+        bool is_broken = false, is_aborted = false, has_finished = false;
+    };
+
+    template <class Body>
+    void set(Body const& body) {
+        std::lock_guard const lock(mutex_);
+        body();
+    }
+    template <class Body>
+    std::invoke_result_t<Body> get(Body const& body) {
+        std::lock_guard const lock(mutex_);
+        return body();
+    }
+    Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }
+
+    bool can_go_on() const {
+        if (is_held_) return false;
+        return std::ranges::all_of(seats_, [this](Seat const& seat) { return seat.taken > done_; });
+    }
+
+    void do_next() {
+        std::vector<std::vector<DeviceWork> const*> all;
+        for (auto const& seat : seats_) all.push_back(&seat.batches[done_].works);
+        ++done_;
+        auto const action = all[0]->front().action;
+        if (action == DeviceAction::send) return exchange(all);
+        if (action == DeviceAction::broadcast) return broadcast(all);
+        if (action == DeviceAction::allgather) return allgather(all);
+        reduce(all);
+    }
+
+    static std::size_t bytes_of(DeviceWork const& work) {
+        return work.count * collectives::size_of(work.type);
+    }
+    static void copy(void* to, void const* from, std::size_t size) {
+        if (to != nullptr && size != 0) std::memmove(to, from, size);
+    }
+
+    using Works = std::vector<std::vector<DeviceWork> const*>;
+
+    static void broadcast(Works const& all) {
+        auto const& root = all[static_cast<std::size_t>(all[0]->front().peer.value)]->front();
+        for (auto const* works : all) copy(works->front().out, root.in, bytes_of(root));
+    }
+
+    static void allgather(Works const& all) {
+        auto const size = bytes_of(all[0]->front());
+        std::vector<std::byte> whole(size * all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) copy(whole.data() + i * size, all[i]->front().in, size);
+        for (auto const* works : all) copy(works->front().out, whole.data(), whole.size());
+    }
+
+    static void exchange(Works const& all) {
+        for (std::size_t to = 0; to < all.size(); ++to) {
+            for (auto const& receive : *all[to]) {
+                if (receive.action != DeviceAction::receive) continue;
+                for (auto const& send : *all[static_cast<std::size_t>(receive.peer.value)]) {
+                    bool const is_it =
+                        send.action == DeviceAction::send && send.peer.value == static_cast<int>(to);
+                    if (is_it) copy(receive.out, send.in, bytes_of(send));
+                }
+            }
+        }
+    }
+
+    static void reduce(Works const& all) {
+        auto const& first = all[0]->front();
+        bool const is_scattered = first.action == DeviceAction::reduce_scatter;
+        auto const count = is_scattered ? first.count * all.size() : first.count;
+        std::vector<std::byte> whole(count * collectives::size_of(first.type));
+        std::vector<std::byte const*> sources;
+        for (auto const* works : all) sources.push_back(static_cast<std::byte const*>(works->front().in));
+        collectives::Destination const destination{whole.data()};
+        if (all.size() == 1) {
+            copy(whole.data(), sources[0], whole.size());
+        } else {
+            collectives::reduce(first.type, first.op, sources, std::span(&destination, 1), count);
+        }
+        auto const part = whole.size() / all.size();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto* const out = all[i]->front().out;
+            if (is_scattered) {
+                copy(out, whole.data() + i * part, part);
+            } else {
+                copy(out, whole.data(), whole.size());
+            }
+        }
+    }
+
+    std::mutex mutex_;
+    std::vector<Seat> seats_;
+    bool is_held_ = false;
+    std::size_t done_ = 0;
+    int ids_made_ = 0;
+};
+
+class FakeEvent final : public DeviceEvent {
+public:
+    FakeEvent(FakeDevices& devices, std::size_t batches) : devices_(devices), batches_(batches) {}
+    Result<bool> has_passed() override { return devices_.is_done(batches_); }
+    void* handle() const override { return const_cast<FakeEvent*>(this); }
+
+private:
+    FakeDevices& devices_;
+    std::size_t batches_;
+};
+
+class FakeCommunicator final : public DeviceCommunicator {
+public:
+    FakeCommunicator(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
+    Result<bool> is_ready() override { return devices_.is_ready(rank_); }
+    Status enqueue(std::span<DeviceWork const> works, Stream stream) override {
+        devices_.enqueue(rank_, works, stream);
+        return Ok{};
+    }
+    Status begin_finish() override {
+        devices_.finish(rank_);
+        return Ok{};
+    }
+    void abort() noexcept override { devices_.abort(rank_); }
+
+private:
+    FakeDevices& devices_;
+    int rank_;
+};
+
+class FakeBackend final : public DeviceBackend {
+public:
+    FakeBackend(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
+    bool is_device_memory(void const* memory) const override { return devices_.is_device_memory(memory); }
+    Result<std::string> make_id() override { return devices_.make_id(); }
+    Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
+                                                              int) override {
+        devices_.connect(rank.value, id);
+        return Result<std::unique_ptr<DeviceCommunicator>>(
+            std::make_unique<FakeCommunicator>(devices_, rank.value));
+    }
+    Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
+        return Result<std::unique_ptr<DeviceEvent>>(
+            std::make_unique<FakeEvent>(devices_, devices_.batches_before_event(rank_, stream)));
+    }
+
+private:
+    FakeDevices& devices_;
+    int rank_;
+};
+
+}  // namespace det::device_collectives
