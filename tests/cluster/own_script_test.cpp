@@ -115,6 +115,27 @@ BOOST_FIXTURE_TEST_CASE(options_say_who_starts_the_ranks_and_where_lines_are_kep
                "none none");
 }
 
+BOOST_FIXTURE_TEST_CASE(ranks_of_a_step_measure_their_collectives_on_a_node_and_between_nodes, WithPlugin) {
+    for (auto const& [nodes, way] :
+         {std::pair(1, "shared memory, pipeline"), std::pair(2, "shared memory, ")}) {
+        auto const output =
+            run_script(fmt::format("#SBATCH --nodes={0} --ntasks-per-node=2\n"
+                                   "srun --det --mpi=pmix det-bench collectives --peer mpi --memory plain "
+                                   "--sizes 100K --iterations 5 --json",
+                                   nodes));
+        std::string const label = "[rank=0] ";
+        BOOST_REQUIRE_MESSAGE(output.starts_with(label), output);
+        auto const row = nlohmann::json::parse(output.substr(label.size()), nullptr, false);
+        BOOST_REQUIRE_MESSAGE(row.is_object(), output);
+        BOOST_TEST(row["ranks"] == 2 * nodes);
+        BOOST_TEST(row["wrong"] == 0);
+        BOOST_TEST(row["peer"]["wrong"] == 0);
+        auto const found = row["way"].get<std::string>();
+        BOOST_TEST(found.starts_with(way), found);
+        BOOST_TEST((found.find("; MPI, ") != std::string::npos) == (nodes > 1), found);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_wrong_value_ends_the_submission_with_a_sentence, WithPlugin) {
     must(write_file(home() / "wrong", "#!/bin/bash\n#SBATCH --det-launch=nodes\ntrue\n", 0644));
     auto const refused = login("researcher", {"sbatch", (home() / "wrong").string()});

@@ -57,6 +57,9 @@ void read_from(Child& child, RankOutcome& outcome) {
     int status = 0;
     BOOST_REQUIRE(::waitpid(child.pid, &status, 0) == child.pid);
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {  // a sanitizer ends it so
+        outcome.complaint += fmt::format("it ended with {}", WEXITSTATUS(status));
+    }
 }
 
 /// False: none is left, or the time is over.

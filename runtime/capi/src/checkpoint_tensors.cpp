@@ -111,6 +111,16 @@ det_status det_checkpoint_finish(det_context* context, det_outcomes** outcomes) 
     });
 }
 
+det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed, char const* metadata,
+                                    det_state const* state, det_outcomes** outcomes) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", state, "state"));
+        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().save_last(
+                                       steps_completed, capi::metadata_of(metadata), state->tensors));
+        return tell(*context, std::move(ended), outcomes);
+    });
+}
+
 det_status det_checkpoint_load(det_context* context, det_state const* state, det_on_damage on_damage,
                                det_loaded* loaded) {
     return guarded([&]() -> Status {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "objects.hpp"
 #include "outcomes.hpp"
 
@@ -5,8 +7,16 @@ using namespace det;
 
 namespace {
 
-core::ContextOptions to_core(det_context_options const& options) {
+Result<core::PreemptMode> to_mode(det_preempt_mode mode) {
+    using enum core::PreemptMode;
+    constexpr core::PreemptMode modes[] = {workers_ask_chief, chief_only, workers_ask_master};
+    if (mode >= 0 && static_cast<std::size_t>(mode) < std::size(modes)) return modes[mode];
+    return Error{codes::misuse, fmt::format("there is no mode of preemption {}", mode)};
+}
+
+Result<core::ContextOptions> to_core(det_context_options const& options) {
     core::ContextOptions converted;
+    DET_TRY_ASSIGN(converted.preempt_mode, to_mode(options.preempt_mode));
     if (options.checkpoint_path != nullptr) converted.checkpoint_path = options.checkpoint_path;
     if (options.on_warning != nullptr) {
         converted.on_warning = [tell = options.on_warning, user = options.user](std::string const& warning) {
@@ -31,7 +41,8 @@ det_status det_context_open(det_context_options const* options, det_context** co
     return capi::guarded([&]() -> Status {
         DET_TRY(capi::require(context, "context"));
         DET_TRY_ASSIGN(auto const given, capi::read(options, "det_context_options"));
-        DET_TRY_ASSIGN(auto core, core::Context::init(to_core(given)));
+        DET_TRY_ASSIGN(auto wanted, to_core(given));
+        DET_TRY_ASSIGN(auto core, core::Context::init(std::move(wanted)));
         auto opened = std::make_unique<det_context>();
         if (auto const* info = core.info()) {
             DET_TRY_ASSIGN(opened->info, render(*info));

@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/measure/arguments.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::measure {
@@ -103,8 +104,8 @@ Status set_ranks(CollectivesArguments& arguments, std::string const& value) {
 
 Status set_transport(CollectivesArguments& arguments, std::string const& value) {
     arguments.transport = value;
-    if (value == "ucx" || value == "mpi") return Ok{};
-    return usage(fmt::format("there is no transport '{}'", value), "--transport is ucx or mpi");
+    if (value == "ucx" || value == "mpi" || value == "tcp") return Ok{};
+    return usage(fmt::format("there is no transport '{}'", value), "--transport is tcp, ucx or mpi");
 }
 
 Status set_memory(CollectivesArguments& arguments, std::string const& value) {

@@ -23,7 +23,6 @@ const char* case_null_arguments(void) {
     det_context* context = NULL;
     det_strings* strings = NULL;
     det_operation* operation = NULL;
-    det_buffer* buffer = NULL;
     float value = 0;
     int32_t is_over = 0;
     CHECK(strcmp(det_error_code(), "") == 0 && strcmp(det_error_message(), "") == 0);
@@ -47,7 +46,6 @@ const char* case_null_arguments(void) {
     CHECK(det_distributed_allgather_bytes(context, NULL, 1, &strings) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "data is NULL") && strings == NULL);
     CHECK(det_buffer_allocate(context, 8, NULL) == DET_COULD_NOT);
-    CHECK(det_buffer_allocate(context, SIZE_MAX / 2, &buffer) != DET_OK && buffer == NULL);
     CHECK_OK(det_distributed_start_broadcast(context, &value, 1, DET_F32, 0, &operation));
     CHECK(det_operation_test(operation, NULL) == DET_COULD_NOT && failed_with("misuse", "is_over is NULL"));
     det_operation_destroy(operation);
@@ -89,6 +87,7 @@ const char* case_layouts(void) {
     CHECK(sizeof(void*) == 8);
     CHECK(offsetof(det_context_options, checkpoint_path) == 8);
     CHECK(offsetof(det_context_options, on_warning) == 16 && offsetof(det_context_options, user) == 24);
+    CHECK(offsetof(det_context_options, preempt_mode) == 32);
     CHECK(offsetof(det_tensor, name) == 8 && offsetof(det_tensor, data) == 16);
     CHECK(offsetof(det_tensor, dtype) == 24 && offsetof(det_tensor, dimensions) == 28);
     CHECK(offsetof(det_tensor, shape) == 32 && offsetof(det_tensor, begin) == 40);

@@ -77,6 +77,12 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_and_acknowledged) {
     BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
+BOOST_AUTO_TEST_CASE(the_chief_alone_may_look_and_acknowledge_later) {
+    raise_notice();
+    run_as_ranks(2, case_acknowledged_later);
+    BOOST_TEST(records().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_notice_nobody_stops) {
     run_as_ranks(2, case_not_preempted);
     BOOST_TEST(records().empty());

@@ -23,6 +23,7 @@ const char* case_info_of_the_run(void);
 const char* case_reports(void);
 const char* case_preempted(void);
 const char* case_not_preempted(void);
+const char* case_acknowledged_later(void);
 
 const char* case_stored_directory(void);
 const char* case_uploaded_files(void);

@@ -133,8 +133,8 @@ const char* case_tensors_are_saved_and_loaded(void) {
         CHECK(strlen(saved.uuid) == DET_UUID_SIZE - 1 && saved.copied_us >= 0);
         CHECK_OK(det_checkpoint_poll(context, NULL));
     }
-    CHECK_OK(det_checkpoint_save(context, 3, NULL, state, NULL));
-    CHECK_OK(det_checkpoint_finish(context, &outcomes));
+    CHECK_OK(det_checkpoint_finish(context, NULL));
+    CHECK_OK(det_checkpoint_save_last(context, 3, NULL, state, &outcomes));
     CHECK(det_outcomes_count(outcomes) >= 1);
     CHECK_OK(det_outcomes_get(outcomes, det_outcomes_count(outcomes) - 1, &outcome));
     CHECK(outcome.status == DET_OK && outcome.steps_completed == 3 && outcome.message == NULL);

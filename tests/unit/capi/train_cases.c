@@ -70,3 +70,21 @@ const char* case_not_preempted(void) {
     det_context_destroy(context);
     return NULL;
 }
+
+const char* case_acknowledged_later(void) {
+    det_context_options options = DET_CONTEXT_OPTIONS_INIT;
+    det_context* context = NULL;
+    int32_t should_stop = 0;
+    options.preempt_mode = 3;
+    CHECK(det_context_open(&options, &context) == DET_COULD_NOT && failed_with("misuse", "preemption 3"));
+    options.preempt_mode = DET_CHIEF_ONLY;
+    CHECK_OK(det_context_open(&options, &context));
+    if (det_distributed_rank(context) == 0) {
+        CHECK_OK(det_preempt_look(context, &should_stop));
+        CHECK(should_stop == 1);
+        CHECK_OK(det_preempt_acknowledge(context));
+    }
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(wrong_options_are_named) {
     check_refused({"--iterations", "0"}, "--iterations is '0'");
     check_refused({"--iterations", "many"}, "--iterations is 'many'");
     check_refused({"--ranks=-1"}, "--ranks is '-1'");
-    check_refused({"--transport", "tcp"}, "there is no transport 'tcp'");
+    check_refused({"--transport", "ib"}, "there is no transport 'ib'");
     check_refused({"--memory", "gpu"}, "there is no memory 'gpu'");
     check_refused({"--peer", "nccl"}, "there is no peer 'nccl'");
     check_refused({"--ranks", "2", "--transport", "ucx"},

@@ -69,6 +69,14 @@ DET_API const char* det_error_text(void);
 
 typedef struct det_context det_context;
 
+/* Who asks for a notice, and who is told. */
+typedef int32_t det_preempt_mode;
+enum {
+    DET_WORKERS_ASK_CHIEF = 0, /* every rank, at the same steps; all get the same answer */
+    DET_CHIEF_ONLY = 1,        /* the chief alone, for what is on its own node */
+    DET_WORKERS_ASK_MASTER = 2 /* each rank when it likes, for what is on its own node; answers differ */
+};
+
 typedef struct det_context_options {
     size_t size;
     /* Where checkpoints go outside of an experiment. NULL: "checkpoints". */
@@ -77,9 +85,10 @@ typedef struct det_context_options {
      * is. */
     void (*on_warning)(const char* warning, void* user);
     void* user;
+    det_preempt_mode preempt_mode;
 } det_context_options;
 #define DET_CONTEXT_OPTIONS_INIT \
-    { sizeof(det_context_options), NULL, NULL, NULL }
+    { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF }
 
 /* Collective. options: NULL for none. */
 DET_API det_status det_context_open(const det_context_options* options, det_context** context);
@@ -218,11 +227,15 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 
 /* ----------------------------------------------------------------------------------------------- preempt */
 
-/* Collective, at the same steps on all ranks, which all get the same answer: should_stop of the k-th call is 1
- * once any of them had been given notice before its call k-1, else 0; a rank that is alone sees its notice at
- * once. Cheap enough for every step. At the first 1 the chief acknowledges in its journal: from then on the
- * end of the program is a pause to be resumed. Save, close, and return from main with 0. */
+/* Collective, at the same steps on all ranks, which all get the same answer: should_stop of the k-th call is
+ * 1 once any of them had been given notice before its call k-1, else 0; a rank that is alone sees its notice
+ * at once. Cheap enough for every step. At the first 1 the chief acknowledges in its journal: from then on
+ * the end of the program is a pause to be resumed. Save, close, and return from main with 0. */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
+/* The same without the acknowledgement, which is then a call of its own; on other ranks than the chief it
+ * does nothing. */
+DET_API det_status det_preempt_look(det_context* context, int32_t* should_stop);
+DET_API det_status det_preempt_acknowledge(det_context* context);
 
 /* ------------------------------------------------------------------------------------------------- train */
 
@@ -330,6 +343,13 @@ DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_comp
                                        const det_state* state, det_saved* saved);
 DET_API det_status det_checkpoint_poll(det_context* context, det_outcomes** outcomes);
 DET_API det_status det_checkpoint_finish(det_context* context, det_outcomes** outcomes);
+
+/* Collective: the last one, after should_preempt, and finish() in one. Where less time is left than one and a
+ * half times what the last checkpoint took, the state is not saved any more: what was copied before is
+ * committed, and training goes on from there. */
+DET_API det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed,
+                                            const char* metadata, const det_state* state,
+                                            det_outcomes** outcomes);
 
 /* What to do where the newest checkpoint is damaged. */
 typedef int32_t det_on_damage;
