@@ -50,6 +50,10 @@ public:
         names_.erase(from);
         names_.insert(to);
     }
+    void linked(std::string const& from, std::string const& to) {
+        if (contents_.contains(from)) contents_.insert(to);
+        names_.insert(to);
+    }
     void removed(std::string const& path) {
         names_.erase(path);
         contents_.erase(path);
@@ -193,9 +197,22 @@ int rename(char const* from, char const* to) {
         [](Disk&, int) {});
 }
 
+int link(char const* from, char const* to) {
+    return on_path(
+        to, [&] { return real<int(char const*, char const*)>("link")(from, to); },
+        [&](Disk& disk, int) { disk.linked(from, to); });
+}
+
 int close(int fd) {
-    return on_file(
-        fd, [&](bool) { return real<int(int)>("close")(fd); }, [&](Disk& disk) { disk.closed(fd); });
+    {
+        // First: another thread may be given the same number right after.
+        Lock const lock(injector().mutex);
+        if (injector().disk.knows(fd)) {
+            if (injector().strikes()) return -1;
+            injector().disk.closed(fd);
+        }
+    }
+    return real<int(int)>("close")(fd);
 }
 
 ssize_t write(int fd, void const* bytes, size_t size) {

@@ -54,7 +54,7 @@ checkpoint::SaverOptions saver_options(Session const& session) {
 
 struct Checkpoint::Tensors {
     explicit Tensors(Session& session)
-        : peers(session.distributed), saver(peers, session.store, saver_options(session)) {}
+        : peers(session.distributed), saver(peers, *session.store, saver_options(session)) {}
 
     CollectivePeers peers;
     checkpoint::Saver saver;
@@ -75,19 +75,19 @@ Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohm
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
-    DET_TRY_ASSIGN(auto directory, session_.store.open(uuid));
+    DET_TRY_ASSIGN(auto directory, session_.store->open(uuid));
     return Draft{uuid, std::move(directory), steps_completed, std::move(metadata)};
 }
 
 Status Checkpoint::commit(Draft const& draft) {
     DET_TRY_ASSIGN(auto const manifest,
-                   session_.store.commit({draft.uuid, run_name(session_), draft.steps_completed,
-                                          session_.clock.now(), session_.distributed.size(), draft.metadata},
-                                         [this] { return still_ours(session_); }));
+                   session_.store->commit({draft.uuid, run_name(session_), draft.steps_completed,
+                                           session_.clock.now(), session_.distributed.size(), draft.metadata},
+                                          [this] { return still_ours(session_); }));
     return report(manifest);
 }
 
-Status Checkpoint::discard(Draft const& draft) { return session_.store.remove(draft.uuid); }
+Status Checkpoint::discard(Draft const& draft) { return session_.store->remove(draft.uuid); }
 
 Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write) {
@@ -103,7 +103,7 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
     CollectivePeers peers(distributed);
     DET_TRY_ASSIGN(auto const uuid, peers.broadcast(distributed.is_chief() ? make_uuid() : ""));
     DET_TRY_ASSIGN(auto const manifest,
-                   checkpoint::upload_sharded(peers, session_.store, upload,
+                   checkpoint::upload_sharded(peers, *session_.store, upload,
                                               {uuid, run_name(session_), steps_completed,
                                                session_.clock.now(), distributed.size(), Json::object()},
                                               [this] { return still_ours(session_); }));
@@ -186,7 +186,7 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
             if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
         }
     }
-    return checkpoint::load(tensors().peers, session_.store, std::move(newest_first), state, on_damage);
+    return checkpoint::load(tensors().peers, *session_.store, std::move(newest_first), state, on_damage);
 }
 
 std::optional<std::string> Checkpoint::latest() const {
@@ -194,12 +194,12 @@ std::optional<std::string> Checkpoint::latest() const {
 }
 
 Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) const {
-    DET_TRY(session_.store.verify(uuid));
-    return session_.store.path_of(uuid);
+    DET_TRY_ASSIGN(auto const manifest, session_.store->verify(uuid));
+    return session_.store->fetch(manifest, [](auto const&) { return true; });
 }
 
 Result<CheckpointManifest> Checkpoint::manifest(std::string const& uuid) const {
-    return session_.store.find(uuid);
+    return session_.store->find(uuid);
 }
 
 }  // namespace det::core

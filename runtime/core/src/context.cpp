@@ -1,3 +1,5 @@
+#include <det/checkpoint/open_store.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
@@ -12,8 +14,11 @@ namespace {
 
 SystemClock system_clock;
 
-std::filesystem::path checkpoint_path(std::optional<Info> const& info, ContextOptions const& options) {
-    return info && info->spec ? std::filesystem::path(info->spec->checkpoint_path) : options.checkpoint_path;
+Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
+                                                      ContextOptions const& options) {
+    if (info && info->spec) return checkpoint::open_store(*info->spec);
+    return std::unique_ptr<checkpoint::Store>(
+        std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
 
 std::optional<UtcTime> find_job_end(Environment const& environment) {
@@ -58,7 +63,7 @@ Result<Context> Context::init(ContextOptions options) {
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(info->run_dir / preemption::notice_file));
         notice.emplace(std::move(page));
     }
-    checkpoint::SharedFsStore store(checkpoint_path(info, options));
+    DET_TRY_ASSIGN(auto store, open_store(info, options));
     // Last: from here on the others may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
     return Context(std::make_unique<Parts>(

@@ -1,11 +1,12 @@
 #pragma once
-#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/store.hpp>
 #include <det/collectives/distributed_context.hpp>
 #include <det/core/info.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/journal/writer.hpp>
 #include <det/preemption/notice_page.hpp>
 
+#include <memory>
 #include <optional>
 
 namespace det::core {
@@ -15,7 +16,7 @@ struct Session {
     Clock& clock;
     std::optional<Info> info;
     collectives::DistributedContext distributed;
-    checkpoint::SharedFsStore store;
+    std::unique_ptr<checkpoint::Store> store;
     std::optional<journal::JournalWriter> journal;  // the chief's, in an experiment
     std::optional<preemption::NoticePage> notice;   // in a run
     std::optional<UtcTime> job_end = {};            // where Slurm says it

@@ -1,4 +1,4 @@
-#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/retention/collect_garbage.hpp>
 
@@ -58,9 +58,9 @@ private:
         auto kept = Json::array();
         auto const& spec = experiment.view.record.spec;
         if (!spec) return kept;
-        checkpoint::SharedFsStore store(spec->checkpoint_path);
+        DET_TRY_ASSIGN(auto const store, checkpoint::open_store(*spec));
         DET_TRY_ASSIGN(auto const report,
-                       retention::collect_garbage(experiment.root, experiment.layout, store,
+                       retention::collect_garbage(experiment.root, experiment.layout, *store,
                                                   {{0, 0, 0}, session.clock.now()}));
         if (!report.failures.empty()) return report.failures.front();
         for (auto const& checkpoint : report.kept) kept.push_back(checkpoint.uuid);

@@ -1,5 +1,5 @@
 // experiment gc, experiment set gc-policy.
-#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/open_store.hpp>
 #include <det/foundation/text.hpp>
 #include <det/retention/collect_garbage.hpp>
 
@@ -26,12 +26,12 @@ Result<GcReport> collect(OpenExperiment const& experiment, GcPolicy const& polic
         return Error{codes::wrong_state,
                      fmt::format("experiment {} is being created", experiment.id().value)};
     }
-    checkpoint::SharedFsStore store(view.record.spec->checkpoint_path);
+    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(*view.record.spec));
     retention::GcOptions options{policy, session.clock.now(), act};
     options.is_over = [&](std::uint32_t trial) {
         return trial < view.trials.size() && lifecycle::is_terminal(view.trials[trial].state);
     };
-    return collect_garbage(experiment.root, experiment.layout, store, options);
+    return collect_garbage(experiment.root, experiment.layout, *store, options);
 }
 
 Json list_json(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints) {

@@ -1,3 +1,4 @@
+#include <det/checkpoint/open_store.hpp>
 #include <det/history/journal_history.hpp>
 #include <det/history/view.hpp>
 #include <det/retention/inventory.hpp>
@@ -40,8 +41,8 @@ private:
         DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, require_trial(view_experiment(record, history::QueueSight{}), id));
         auto const& spec = *record.spec;  // there: it has the trial
-        DET_TRY_ASSIGN(auto known, retention::take_inventory(
-                                       layout, spec, checkpoint::SharedFsStore(spec.checkpoint_path)));
+        DET_TRY_ASSIGN(auto const store, checkpoint::open_store(spec));
+        DET_TRY_ASSIGN(auto known, retention::take_inventory(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
         DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid));

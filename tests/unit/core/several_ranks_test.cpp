@@ -1,4 +1,5 @@
 // What the parts of a Context do where there are several ranks: threads, each with a node's notice page.
+#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/checkpoint.hpp>
 #include <det/core/preempt.hpp>
 #include <det/core/train.hpp>
@@ -37,7 +38,7 @@ struct Fixture : RunFixture {
             DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.journal()));
             journal.emplace(std::move(writer));
         }
-        checkpoint::SharedFsStore store(directory / "checkpoints");
+        auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
         return Session{clock,
                        std::move(loaded),
                        std::move(context),

@@ -1,4 +1,5 @@
 // The supervisor with a Slurm that we play, and steps that are real processes.
+#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>

@@ -1,5 +1,6 @@
 #include "lane.hpp"
 
+#include <det/checkpoint/open_store.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -62,9 +63,9 @@ bool has_failed(slurm::Node const& node) {
 Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     RunPlan plan;
     DET_TRY_ASSIGN(plan.id, RunRecord::take_next(assignment_, {assignment_.spec.id, trial}));
-    checkpoint::SharedFsStore const store(assignment_.spec.checkpoint_path);
+    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(assignment_.spec));
     DET_TRY_ASSIGN(plan.resume,
-                   find_resume_point(assignment_.experiment.trial(trial), plan.id.number, store));
+                   find_resume_point(assignment_.experiment.trial(trial), plan.id.number, *store));
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     plan.trial_seed = draw.seed;

@@ -38,7 +38,7 @@ Result<PastRun> load_run(RunLayout const& layout) {
 }
 
 /// The last of its checkpoints that is really there.
-bool take_checkpoint(PastRun const& run, checkpoint::SharedFsStore const& store, ResumePoint& point) {
+bool take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : std::views::reverse(run.checkpoints)) {
         if (!store.find(committed.uuid)) continue;
         point.checkpoint = committed.uuid;
@@ -61,7 +61,7 @@ Status take_bad_hosts(PastRun const& run, ResumePoint& point) {
 }  // namespace
 
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run_number,
-                                      checkpoint::SharedFsStore const& store) {
+                                      checkpoint::Store const& store) {
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= run_number; });
     ResumePoint point;

@@ -1,6 +1,6 @@
 #include "tidy_up.hpp"
 
-#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/open_store.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/supervisor/resume_point.hpp>
@@ -24,10 +24,10 @@ Status collect(Assignment const& assignment, Surroundings const& around) {
     if (!is_over) return Ok{};
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
     auto const& spec = assignment.spec;
-    checkpoint::SharedFsStore store(spec.checkpoint_path);
+    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(spec));
     retention::GcOptions const options{retention::policy_of(spec, events), around.clock.now()};
     DET_TRY_ASSIGN(auto const report,
-                   retention::collect_garbage(RootLayout(spec.root), assignment.experiment, store, options));
+                   retention::collect_garbage(RootLayout(spec.root), assignment.experiment, *store, options));
     if (!report.removed.empty())
         around.say(
             fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/store.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ResumePoint {
 /// Reads the journals of all runs before that one. A checkpoint whose manifest is gone or damaged is passed
 /// over for the one before it.
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run,
-                                      checkpoint::SharedFsStore const& store);
+                                      checkpoint::Store const& store);
 
 /// Whether its last run was recorded as the end.
 Result<bool> has_ended(TrialLayout const& trial);

@@ -1,0 +1,160 @@
+// faults-campaign [--rounds N] [--seed N]: training that meets random faults at random calls, again and
+// again, until it is done. After each fault what manifests call whole can be read and the next run resumes at
+// the newest of them; in the end the weights are those of a training in peace, bit for bit.
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+#include <iostream>
+#include <random>
+
+namespace {
+
+using namespace det;
+using checkpoint::SharedFsStore;
+
+constexpr int training_steps = 8;
+constexpr int faults_max = 6;
+constexpr int aborted = 134;  // by the injector: a power cut would have lost something
+
+struct Fault {
+    std::string kind;
+    long at = 0;  // the number of the call; 0: none
+};
+
+class Campaign {
+public:
+    Campaign(std::filesystem::path directory, std::uint32_t seed)
+        : directory_(std::move(directory)), random_(seed) {}
+
+    /// What a training in peace makes, and how many calls it takes.
+    Status prepare() {
+        DET_TRY(start_anew());
+        DET_TRY_ASSIGN(auto const output, run({}));
+        final_line_ = last_line(output.out);
+        if (output.exit_code != 0 || !final_line_.starts_with("final "))
+            return Error{codes::internal, "training fails in peace: " + output.err};
+        DET_TRY_ASSIGN(auto const count, read_file(count_file()));
+        calls_ = parse_integer<long>(count).value_or(0);
+        return Ok{};
+    }
+
+    /// Why a round failed; empty: it did not.
+    Result<std::string> play_round() {
+        DET_TRY(start_anew());
+        std::string story;
+        auto const faults = pick(faults_max);
+        for (long i = 0; i <= faults; ++i) {
+            Fault const fault = i < faults ? choose_fault() : Fault{};
+            story += fmt::format("{} at call {}; ", fault.at == 0 ? "peace" : fault.kind, fault.at);
+            DET_TRY_ASSIGN(auto const expected_step, newest_whole_step());
+            if (expected_step < 0) return story + "a manifest calls whole what can't be read";
+            DET_TRY_ASSIGN(auto const output, run(fault));
+            if (output.exit_code == aborted) return story + output.err;
+            auto const resumed = fmt::format("resumed {}\n", expected_step);
+            bool const has_begun = output.out.find('\n') != std::string::npos;
+            if (has_begun && !output.out.starts_with(resumed))
+                return fmt::format("{}it should have {} and has {}", story, resumed, output.out);
+            if (output.exit_code != 0) continue;
+            if (last_line(output.out) == final_line_) return std::string();
+            return fmt::format("{}other weights: {} in place of {}", story, last_line(output.out),
+                               final_line_);
+        }
+        return story + "it fails in peace";
+    }
+
+private:
+    std::filesystem::path count_file() const { return directory_ / "count"; }
+    long pick(long most) { return std::uniform_int_distribution<long>(1, most)(random_); }
+
+    Fault choose_fault() {
+        // Most of what happens is that somebody is killed.
+        constexpr std::string_view kinds[] = {"kill", "kill", "kill", "EIO", "ENOSPC", "short"};
+        return {std::string(kinds[pick(std::size(kinds)) - 1]), pick(calls_)};
+    }
+
+    Status start_anew() {
+        DET_TRY(remove_tree(directory_ / "checkpoints"));
+        return make_directories(directory_ / "checkpoints");
+    }
+
+    Result<ProcessOutput> run(Fault const& fault) const {
+        auto environment = Environment::of_this_process();
+        environment.set("LD_PRELOAD", DET_FAULT_INJECTOR);
+        environment.set("DET_FAULT_BELOW", directory_.string());
+        environment.set("DET_FAULT_COUNT", fault.at == 0 ? count_file().string() : "");
+        environment.set("DET_FAULT", fault.kind);
+        environment.set("DET_FAULT_AT", std::to_string(fault.at));
+        SystemProcessRunner runner;
+        return runner.run(
+            {{DET_TRAINING_WORKER, (directory_ / "checkpoints").string(), std::to_string(training_steps)},
+             environment});
+    }
+
+    /// -1 where a manifest promises too much.
+    Result<std::int64_t> newest_whole_step() const {
+        SharedFsStore const store(directory_ / "checkpoints");
+        DET_TRY_ASSIGN(auto const uuids, store.list());
+        std::int64_t newest = 0;
+        for (auto const& uuid : uuids) {
+            auto const manifest = store.find(uuid);
+            if (!manifest && manifest.error().code == codes::no_such_checkpoint) continue;
+            if (!manifest || !store.verify(uuid)) return -1;
+            newest = std::max(newest, static_cast<std::int64_t>(manifest->steps_completed));
+        }
+        return newest;
+    }
+
+    static std::string last_line(std::string const& text) {
+        auto const lines = split_lines(text);
+        return lines.empty() ? "" : std::string(lines.back());
+    }
+
+    std::filesystem::path directory_;
+    std::mt19937 random_;
+    std::string final_line_;
+    long calls_ = 0;
+};
+
+Status play(std::filesystem::path const& directory, long rounds, std::uint32_t seed, long& failed) {
+    Campaign campaign(directory, seed);
+    DET_TRY(campaign.prepare());
+    for (long round = 1; round <= rounds; ++round) {
+        DET_TRY_ASSIGN(auto const failure, campaign.play_round());
+        if (failure.empty()) continue;
+        ++failed;
+        std::cout << "round " << round << ": " << failure << std::endl;
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    long rounds = 100;
+    auto seed = static_cast<std::uint32_t>(std::random_device{}());
+    for (int i = 1; i + 1 < argc; i += 2) {
+        std::string_view const option = argv[i];
+        auto const number = parse_integer<std::uint32_t>(argv[i + 1]);
+        if (!number || (option != "--rounds" && option != "--seed")) {
+            std::cerr << "faults-campaign [--rounds N] [--seed N]\n";
+            return 2;
+        }
+        if (option == "--seed") seed = *number;
+        if (option == "--rounds") rounds = *number;
+    }
+    auto name = (std::filesystem::temp_directory_path() / "det-faults-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return 1;
+    std::cout << "faults: " << rounds << " rounds with --seed " << seed << std::endl;
+    long failed = 0;
+    auto const played = play(name, rounds, seed, failed);
+    static_cast<void>(remove_tree(name));
+    if (!played) {
+        std::cerr << "faults: error: " << played.error().message << '\n';
+        return 1;
+    }
+    std::cout << rounds - failed << " passed, " << failed << " failed\n";
+    return failed == 0 ? 0 : 1;
+}
