@@ -97,6 +97,8 @@ void tune(UniqueFd const& connection) {
     set_option(connection, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
+void acknowledge_late(UniqueFd const& connection) { set_option(connection, IPPROTO_TCP, TCP_QUICKACK, 0); }
+
 Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
     DET_TRY_ASSIGN(auto const where, socket_address(endpoint.address, endpoint.port));
     DET_TRY_ASSIGN(auto socket, open_socket(where));

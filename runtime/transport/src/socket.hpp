@@ -21,6 +21,9 @@ Result<UniqueFd> start_connecting(Endpoint const& endpoint);
 Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline);
 /// For an accepted connection: never blocks, sends at once what is small, notices a host that went away.
 void tune(UniqueFd const& connection);
+/// For a connection on which the other side alone speaks. Linux would answer each of its small messages, once
+/// it was read, by a packet that says no more than that.
+void acknowledge_late(UniqueFd const& connection);
 
 /// codes::timed_out at the deadline, codes::transport where the other side has closed.
 Status send_all(UniqueFd const& connection, std::string_view bytes, Moment deadline);

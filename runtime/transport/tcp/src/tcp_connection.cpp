@@ -41,80 +41,55 @@ void Arrival::begin(std::uint64_t message_size) {
     if (size > into.size()) own.resize(size);
 }
 
-Result<Caller> Caller::begin(Endpoint const& peer, Club const& club, Rank self) {
+Result<OutgoingConnection> OutgoingConnection::begin(Endpoint const& peer, Club const& club, Rank self) {
     DET_TRY_ASSIGN(auto socket, start_connecting(peer));
-    return Caller(std::move(socket), club, self);
+    return OutgoingConnection(std::move(socket), club, self);
 }
 
-short Caller::events() const { return static_cast<short>(to_say_.empty() ? POLLIN : POLLIN | POLLOUT); }
-
-Progress Caller::advance() {
-    if (!to_say_.empty()) return write_from(socket_, to_say_);
-    bool const is_greeting = answer_.empty();
-    auto const wanted = is_greeting ? greeting_bytes : verdict_bytes;
-    auto const progress = read_up_to(socket_, received_, wanted);
-    if (received_.size() < wanted) return progress;
-    return is_greeting ? answer_greeting() : take_verdict();
+short OutgoingConnection::events() const {
+    bool const has_to_say = !to_say_.empty() || (state_ == State::open && !departures_.empty());
+    return static_cast<short>(has_to_say ? POLLIN | POLLOUT : POLLIN);
 }
 
-Progress Caller::answer_greeting() {
-    auto const nonce = parse_greeting(received_);
-    received_.clear();
-    if (!nonce) return Progress::broken;
-    server_nonce_ = *nonce;
-    answer_ = render_answer(club_, self_, server_nonce_, make_nonce());
-    to_say_ = answer_;
-    return Progress::something;
-}
-
-Progress Caller::take_verdict() {
-    auto const admission = check_verdict(club_, server_nonce_, answer_, received_);
-    if (admission == Admission::wrong_proof) return Progress::broken;
-    outcome_ = admission == Admission::welcome ? Outcome::welcome : Outcome::taken;
-    return Progress::something;
-}
-
-Answerer::Answerer(UniqueFd socket, Moment answer_until)
-    : socket_(std::move(socket)),
-      answer_until_(answer_until),
-      nonce_(make_nonce()),
-      to_say_(render_greeting(nonce_)) {}
-
-short Answerer::events() const { return static_cast<short>(to_say_.empty() ? POLLIN : POLLIN | POLLOUT); }
-
-Progress Answerer::advance(Club const& club) {
-    if (!to_say_.empty()) return write_from(socket_, to_say_);
-    auto const progress = read_up_to(socket_, received_, answer_bytes);
-    if (received_.size() < answer_bytes) return progress;
-    peer_ = check_answer(club, nonce_, received_);
-    return peer_ ? Progress::something : Progress::broken;
-}
-
-std::string Answerer::verdict(Club const& club, Admission admission) const {
-    return render_verdict(club, admission, nonce_, received_);
-}
-
-void Wire::open(UniqueFd socket, std::string preamble) {
-    socket_ = std::move(socket);
-    preamble_ = std::move(preamble);
-}
-
-short Wire::events() const {
-    if (!is_open()) return 0;
-    // What is held up waits for us, not for the network.
-    return static_cast<short>((is_held_up() ? 0 : POLLIN) | (has_to_say() ? POLLOUT : 0));
-}
-
-bool Wire::take_back(Departure const& departure) {
+bool OutgoingConnection::take_back(Departure const& departure) {
     if (departure.is_over()) return true;
     if (departure.has_begun()) return false;
     std::erase_if(departures_, [&](auto const& waiting) { return waiting.get() == &departure; });
     return true;
 }
 
-Progress Wire::write() {
-    if (!has_to_say()) return Progress::nothing;
-    if (!preamble_.empty()) return write_from(socket_, preamble_);
+Progress OutgoingConnection::advance() {
+    if (!to_say_.empty()) return write_from(socket_, to_say_);
+    if (state_ != State::open) return read_reply();
+    return departures_.empty() ? read_reply() : write_departures();
+}
+
+Progress OutgoingConnection::read_reply() {
+    if (state_ == State::open) {
+        char byte = 0;  // a peer says nothing on this connection: it only hangs up
+        return progress_of(::recv(socket_.get(), &byte, 1, 0));
+    }
+    auto const wanted = state_ == State::awaiting_greeting ? greeting_bytes : verdict_bytes;
+    auto const progress = read_up_to(socket_, received_, wanted);
+    if (received_.size() < wanted) return progress;
+    if (state_ == State::awaiting_greeting) return answer_greeting();
+    state_ = State::open;
+    bool const is_welcome = check_verdict(club_, server_nonce_, answer_, received_) == Admission::welcome;
+    return is_welcome ? Progress::something : Progress::broken;
+}
+
+Progress OutgoingConnection::answer_greeting() {
+    auto const nonce = parse_greeting(received_);
+    received_.clear();
+    if (!nonce) return Progress::broken;
+    server_nonce_ = *nonce;
+    answer_ = render_answer(club_, self_, server_nonce_, make_nonce());
+    to_say_ = answer_;
+    state_ = State::awaiting_verdict;
+    return Progress::something;
+}
+
+Progress OutgoingConnection::write_departures() {
     auto& departure = *departures_.front();
     auto const head_left = sizeof departure.head - std::min(departure.done, sizeof departure.head);
     auto const bytes_done = departure.done - (sizeof departure.head - head_left);
@@ -131,25 +106,44 @@ Progress Wire::write() {
     return progress_of(sent);
 }
 
-Progress Wire::read_head(Place const& place) {
-    if (!is_held_up()) {
-        auto* const head = reinterpret_cast<std::byte*>(&head_);
-        auto const received = ::recv(socket_.get(), head + head_done_, sizeof head_ - head_done_, 0);
-        if (received > 0) head_done_ += static_cast<std::size_t>(received);
-        if (!is_held_up()) return progress_of(received);
-    }
-    arrival_ = place(head_);
-    if (!arrival_) return Progress::nothing;
-    head_done_ = 0;
-    arrival_->begin(head_.size);
+IncomingConnection::IncomingConnection(UniqueFd socket, Moment answer_until)
+    : socket_(std::move(socket)),
+      answer_until_(answer_until),
+      nonce_(make_nonce()),
+      to_say_(render_greeting(nonce_)) {}
+
+short IncomingConnection::events() const {
+    return static_cast<short>(to_say_.empty() ? POLLIN : POLLIN | POLLOUT);
+}
+
+Progress IncomingConnection::advance(Club const& club, std::function<bool(Rank)> const& may_join,
+                                     Place const& place) {
+    if (!to_say_.empty()) return write_from(socket_, to_say_);
+    return peer_ ? read_messages(place) : read_answer(club, may_join);
+}
+
+Progress IncomingConnection::read_answer(Club const& club, std::function<bool(Rank)> const& may_join) {
+    auto const progress = read_up_to(socket_, received_, answer_bytes);
+    if (received_.size() < answer_bytes) return progress;
+    auto const rank = check_answer(club, nonce_, received_);
+    if (!rank || !may_join(*rank)) return Progress::broken;
+    peer_ = rank;
+    to_say_ = render_verdict(club, Admission::welcome, nonce_, received_);
     return Progress::something;
 }
 
-Progress Wire::read(Place const& place) {
-    if (!is_open()) return Progress::nothing;
+Progress IncomingConnection::read_messages(Place const& place) {
     if (!arrival_) {
-        auto const progress = read_head(place);
-        if (!arrival_) return progress;
+        if (!is_held_up()) {
+            auto* const head = reinterpret_cast<std::byte*>(&head_);
+            auto const received = ::recv(socket_.get(), head + head_done_, sizeof head_ - head_done_, 0);
+            if (received > 0) head_done_ += static_cast<std::size_t>(received);
+            if (!is_held_up()) return progress_of(received);
+        }
+        arrival_ = place(*peer_, head_);
+        if (!arrival_) return Progress::nothing;
+        head_done_ = 0;
+        arrival_->begin(head_.size);
     }
     if (arrival_->done < arrival_->size) {
         auto const received =

@@ -44,94 +44,71 @@ struct Arrival {
     std::byte* place() { return own.empty() ? into.data() : own.data(); }
 };
 
+/// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
+/// anybody.
 enum class Progress { nothing, something, broken };
 
-// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
-// anybody. What comes of it is a Wire.
-
-class Caller {
+/// The side of a connection that sends: ours to a peer.
+class OutgoingConnection {
 public:
-    enum class Outcome { none_yet, welcome, taken };
-
-    static Result<Caller> begin(Endpoint const& peer, Club const& club, Rank self);
+    static Result<OutgoingConnection> begin(Endpoint const& peer, Club const& club, Rank self);
 
     int fd() const { return socket_.get(); }
     /// What to wait for, as poll(2) says it.
     short events() const;
+    void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
+    bool is_idle() const { return state_ == State::open && to_say_.empty() && departures_.empty(); }
+    /// False: a part of it is on its way already.
+    bool take_back(Departure const& departure);
     Progress advance();
-    Outcome outcome() const { return outcome_; }
-    UniqueFd take_socket() { return std::move(socket_); }
 
 private:
-    Caller(UniqueFd socket, Club club, Rank self)
+    enum class State { awaiting_greeting, awaiting_verdict, open };
+    OutgoingConnection(UniqueFd socket, Club club, Rank self)
         : socket_(std::move(socket)), club_(std::move(club)), self_(self) {}
 
+    Progress read_reply();
     Progress answer_greeting();
-    Progress take_verdict();
+    Progress write_departures();
 
     UniqueFd socket_;
     Club club_;
     Rank self_;
-    Outcome outcome_ = Outcome::none_yet;
+    State state_ = State::awaiting_greeting;
     std::string received_;
     std::string to_say_;
     std::string server_nonce_;
-    std::string answer_;  // none: the greeting is awaited
+    std::string answer_;
+    std::deque<std::shared_ptr<Departure>> departures_;
 };
 
-class Answerer {
+/// The side that receives: a peer's to us.
+class IncomingConnection {
 public:
-    Answerer(UniqueFd socket, Moment answer_until);
+    /// Where the next message goes. None: nowhere yet, it is asked again.
+    using Place = std::function<std::shared_ptr<Arrival>(Rank from, MessageHead const& head)>;
+
+    IncomingConnection(UniqueFd socket, Moment answer_until);
 
     int fd() const { return socket_.get(); }
     short events() const;
-    Moment answer_until() const { return answer_until_; }
-    Progress advance(Club const& club);
-    /// Who called, once that is proven.
+    /// There is a message for which there is no place yet.
+    bool is_held_up() const { return head_done_ == sizeof head_; }
     std::optional<Rank> peer() const { return peer_; }
-    std::string verdict(Club const& club, Admission admission) const;
-    UniqueFd take_socket() { return std::move(socket_); }
+    Moment answer_until() const { return answer_until_; }
+    Progress advance(Club const& club, std::function<bool(Rank)> const& may_join, Place const& place);
 
 private:
+    Progress read_answer(Club const& club, std::function<bool(Rank)> const& may_join);
+    Progress read_messages(Place const& place);
+    Progress say();
+
     UniqueFd socket_;
     Moment answer_until_;
     std::string nonce_;
     std::string to_say_;
     std::string received_;
     std::optional<Rank> peer_;
-};
-
-/// What goes to a peer and comes from it. One connection serves both: what one side says then tells the other
-/// that its own words have arrived, which TCP has to say in packets of its own otherwise.
-class Wire {
-public:
-    /// Where the next message goes. None: nowhere yet, it is asked again.
-    using Place = std::function<std::shared_ptr<Arrival>(MessageHead const& head)>;
-
-    bool is_open() const { return static_cast<bool>(socket_); }
-    /// `preamble` is said before any message.
-    void open(UniqueFd socket, std::string preamble);
-    void close() { socket_.reset(); }
-
-    /// For poll(2), which passes over what is negative.
-    int fd() const { return events() == 0 ? -1 : socket_.get(); }
-    short events() const;
-    bool has_to_say() const { return is_open() && (!preamble_.empty() || !departures_.empty()); }
-
-    void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
-    /// False: a part of it is on its way already.
-    bool take_back(Departure const& departure);
-    Progress write();
-    Progress read(Place const& place);
-
-private:
-    /// There is a message for which there is no place yet.
-    bool is_held_up() const { return head_done_ == sizeof head_; }
-    Progress read_head(Place const& place);
-
-    UniqueFd socket_;
-    std::string preamble_;
-    std::deque<std::shared_ptr<Departure>> departures_;
     MessageHead head_;
     std::size_t head_done_ = 0;
     std::shared_ptr<Arrival> arrival_;

@@ -74,8 +74,8 @@ TcpSession::~TcpSession() {
 void TcpSession::abandon() noexcept {
     bootstrap_.reset();
     watch_.reset();
-    peers_.clear();
-    newcomers_.clear();
+    outgoing_.clear();
+    incoming_.clear();
     listener_.reset();
 }
 
@@ -96,28 +96,15 @@ Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes byte
         return departure;
     }
     DET_TRY(check_alive(to));
-    auto& peer = peers_[to.value];
-    peer.wire.add(departure);
-    if (peer.wire.is_open()) {
-        (void)peer.wire.write();  // if it breaks, what has come on it is read first
-    } else if (auto called = call(to, peer); !called) {
-        peer.wire.take_back(*departure);
-        return std::move(called).error();
+    auto known = outgoing_.find(to.value);
+    if (known == outgoing_.end()) {
+        DET_TRY_ASSIGN(auto connection, OutgoingConnection::begin(
+                                            endpoints_[static_cast<std::size_t>(to.value)], club_, rank_));
+        known = outgoing_.emplace(to.value, std::move(connection)).first;
     }
+    known->second.add(departure);
+    if (known->second.advance() == Progress::broken) lose(to);
     return departure;
-}
-
-Status TcpSession::call(Rank to, Peer& peer) {
-    if (peer.caller || peer.will_call) return Ok{};
-    DET_TRY_ASSIGN(auto caller, Caller::begin(endpoints_[static_cast<std::size_t>(to.value)], club_, rank_));
-    peer.caller.emplace(std::move(caller));
-    return Ok{};
-}
-
-void TcpSession::lose(Rank peer) {
-    lost_[static_cast<std::size_t>(peer.value)] = true;
-    peers_[peer.value].wire.close();
-    peers_[peer.value].caller.reset();
 }
 
 void TcpSession::deliver_to_self(Tag tag, Bytes bytes) {
@@ -163,9 +150,10 @@ std::shared_ptr<Arrival> TcpSession::receive(Rank from, Tag tag, MutableBytes in
 }
 
 void TcpSession::take_back(Rank to, Departure const& departure) {
-    auto const known = peers_.find(to.value);
-    if (known == peers_.end() || known->second.wire.take_back(departure)) return;
-    lose(to);  // half of a message is on its way: nothing can follow it
+    auto const known = outgoing_.find(to.value);
+    if (known == outgoing_.end() || known->second.take_back(departure)) return;
+    outgoing_.erase(known);  // half of a message is on its way: nothing can follow it
+    lose(to);
 }
 
 void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival) {
@@ -184,78 +172,50 @@ void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& a
 
 bool TcpSession::progress() {
     bool const accepted = accept_newcomers();
-    return advance({}) || accepted;
+    bool const received = advance_incoming(std::nullopt);
+    return advance_outgoing(Idle::looked_at) || received || accepted;
 }
 
 bool TcpSession::accept_newcomers() {
-    bool const has_moved = answer_newcomers();
-    if (newcomers_.size() >= strangers_max) return has_moved;
+    auto const strangers = std::ranges::count_if(incoming_, [](auto const& one) { return !one.peer(); });
+    if (strangers >= static_cast<std::ptrdiff_t>(strangers_max)) return false;
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) return has_moved;
+    if (!socket) return false;
     tune(socket);
-    newcomers_.emplace_back(std::move(socket), steady_clock::now() + answer_time);
+    acknowledge_late(socket);
+    incoming_.emplace_back(std::move(socket), steady_clock::now() + answer_time);
     return true;
 }
 
-Admission TcpSession::judge(Rank caller) {
-    auto const& peer = peers_[caller.value];
-    // Where both have called, the call of the lower rank stays.
-    bool const is_taken = peer.wire.is_open() || (peer.caller && rank_ < caller) ||
-                          lost_[static_cast<std::size_t>(caller.value)];
-    return is_taken ? Admission::taken : Admission::welcome;
-}
-
-bool TcpSession::answer_newcomers() {
+bool TcpSession::advance_incoming(std::optional<Rank> only) {
     bool has_moved = false;
-    std::erase_if(newcomers_, [&](Answerer& newcomer) {
-        auto const progress = newcomer.advance(club_);
+    auto const may_join = [&](Rank rank) {
+        return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
+    };
+    auto const place = [this](Rank from, MessageHead const& head) { return place_for(from, head); };
+    std::erase_if(incoming_, [&](IncomingConnection& connection) {
+        if (only && connection.peer() != only) return false;
+        auto const progress = connection.advance(club_, may_join, place);
         has_moved = has_moved || progress == Progress::something;
-        if (progress == Progress::broken) return true;
-        if (!newcomer.peer()) return steady_clock::now() > newcomer.answer_until();
-        auto const admission = judge(*newcomer.peer());
-        auto verdict = newcomer.verdict(club_, admission);
-        auto socket = newcomer.take_socket();
-        if (admission == Admission::welcome) {
-            auto& peer = peers_[newcomer.peer()->value];
-            peer.caller.reset();
-            peer.wire.open(std::move(socket), std::move(verdict));
-        } else {
-            // It fits: nothing else has been said for a while.
-            (void)!::send(socket.get(), verdict.data(), verdict.size(), MSG_NOSIGNAL);
-        }
-        return true;
+        bool const is_stranger = !connection.peer();
+        if (progress == Progress::broken && !is_stranger) lose(*connection.peer());
+        return progress == Progress::broken ||
+               (is_stranger && steady_clock::now() > connection.answer_until());
     });
     return has_moved;
 }
 
-Progress TcpSession::advance_call(Peer& peer) {
-    auto const progress = peer.caller->advance();
-    if (progress == Progress::broken || peer.caller->outcome() == Caller::Outcome::none_yet) return progress;
-    if (peer.caller->outcome() == Caller::Outcome::welcome) {
-        peer.wire.open(peer.caller->take_socket(), "");
-    } else {
-        peer.will_call = true;
-    }
-    peer.caller.reset();
-    return Progress::something;
-}
-
-Progress TcpSession::advance_messages(Rank rank, Peer& peer, Look look) {
-    auto const written = peer.wire.write();
-    if (written != Progress::broken && !look.at(rank.value)) return written;
-    // What has come is there, even where nothing more can be said.
-    auto const read = peer.wire.read([&](MessageHead const& head) { return place_for(rank, head); });
-    if (read == Progress::something || written == Progress::nothing) return read;
-    return read == Progress::broken ? read : written;
-}
-
-bool TcpSession::advance(Look look) {
+bool TcpSession::advance_outgoing(Idle idle) {
     bool has_moved = false;
-    for (auto& [rank, peer] : peers_) {
-        if (!look.at(rank) && !peer.wire.has_to_say() && !peer.caller) continue;
-        auto const progress = peer.caller ? advance_call(peer) : advance_messages({rank}, peer, look);
+    for (auto i = outgoing_.begin(); i != outgoing_.end();) {
+        if (idle == Idle::passed_over && i->second.is_idle()) {
+            ++i;
+            continue;
+        }
+        auto const progress = i->second.advance();
         has_moved = has_moved || progress == Progress::something;
-        if (progress == Progress::broken) lose({rank});
+        if (progress == Progress::broken) lose({i->first});
+        i = progress == Progress::broken ? outgoing_.erase(i) : std::next(i);
     }
     return has_moved;
 }
@@ -266,7 +226,8 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
     int yields_left = yields_before_sleep;
     for (int turn = 0; !is_over(); ++turn) {
         bool const is_thorough = turn % turns_per_thorough_look == 0;
-        if (advance(is_thorough ? Look{} : Look{peer})) continue;
+        bool const received = advance_incoming(is_thorough ? std::nullopt : std::optional(peer));
+        if (advance_outgoing(is_thorough ? Idle::looked_at : Idle::passed_over) || received) continue;
         if (is_thorough && accept_newcomers()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(patience.check());
@@ -283,11 +244,12 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
 
 void TcpSession::sleep_until_something() {
     entries_.assign(1, {listener_.get(), POLLIN, 0});
-    for (auto const& newcomer : newcomers_) entries_.push_back({newcomer.fd(), newcomer.events(), 0});
-    for (auto const& [rank, peer] : peers_) {
-        if (peer.caller) entries_.push_back({peer.caller->fd(), peer.caller->events(), 0});
-        entries_.push_back({peer.wire.fd(), peer.wire.events(), 0});
+    for (auto const& connection : incoming_) {
+        // poll(2) passes over what is negative: what is held up waits for us, not for the network.
+        entries_.push_back({connection.is_held_up() ? -1 : connection.fd(), connection.events(), 0});
     }
+    for (auto const& [rank, connection] : outgoing_)
+        entries_.push_back({connection.fd(), connection.events(), 0});
     ::poll(entries_.data(), entries_.size(), longest_sleep_ms);
 }
 

@@ -52,32 +52,18 @@ private:
     TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, Club club,
                std::vector<Endpoint> endpoints, TcpOptions options);
 
-    /// The one connection with a peer, or the call that will make it.
-    struct Peer {
-        Wire wire = {};
-        std::optional<Caller> caller = {};
-        bool will_call = false;  // it has said so
-    };
-    /// How thorough a turn of waiting is: what is awaited comes first.
-    struct Look {
-        std::optional<Rank> only;  // none: all
-        bool at(int rank) const { return !only || only->value == rank; }
-    };
-
     void sleep_until_something();
     bool accept_newcomers();
-    bool answer_newcomers();
-    /// Whether this one's call is the one that stays.
-    Admission judge(Rank caller);
-    Status call(Rank to, Peer& peer);
-    bool advance(Look look);
-    Progress advance_call(Peer& peer);
-    Progress advance_messages(Rank rank, Peer& peer, Look look);
+    /// Of this peer, else of all.
+    bool advance_incoming(std::optional<Rank> only);
+    /// Idle connections have nothing to say; all that can come on them is their end.
+    enum class Idle { passed_over, looked_at };
+    bool advance_outgoing(Idle idle);
     /// None: too much has come from this peer that nobody has asked for.
     std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
     bool may_keep(Rank from, std::uint64_t size) const;
     void deliver_to_self(Tag tag, Bytes bytes);
-    void lose(Rank peer);
+    void lose(Rank peer) { lost_[static_cast<std::size_t>(peer.value)] = true; }
     bool is_whole() const;
     Early& early_of(Rank peer) { return early_[static_cast<std::size_t>(peer.value)]; }
     Early const& early_of(Rank peer) const { return early_[static_cast<std::size_t>(peer.value)]; }
@@ -90,9 +76,9 @@ private:
     std::unique_ptr<Watch> watch_;
     WaitRules waits_;
     Cores cores_;
-    std::vector<bool> lost_;     // by rank
-    std::map<int, Peer> peers_;  // by rank: those that we have to do with
-    std::vector<Answerer> newcomers_;
+    std::vector<bool> lost_;                      // by rank
+    std::map<int, OutgoingConnection> outgoing_;  // by rank
+    std::vector<IncomingConnection> incoming_;
     std::map<LaneKey, Lane> lanes_;
     std::size_t early_limit_bytes_;
     std::vector<Early> early_;  // by rank
