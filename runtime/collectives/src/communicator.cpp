@@ -35,6 +35,12 @@ void merge_nothing(Message&, Message const&, Side) {}
 
 }  // namespace
 
+Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
+                                              Tuning const& tuning) {
+    if (tuning.segment_bytes == 0) return Error{codes::misuse, "segments of 0 bytes"};
+    return Result<std::unique_ptr<RankGroup>>(std::make_unique<Communicator>(std::move(transport), tuning));
+}
+
 Communicator::Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning)
     : RankGroup(transport->rank(), transport->size()),
       transport_(std::move(transport)),

@@ -37,8 +37,8 @@ DistributedContext DistributedContext::single() { return {nullptr, {}, nullptr};
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::Transport> transport,
                                                     Topology topology, Tuning tuning) {
-    if (tuning.segment_bytes == 0) return Error{codes::misuse, "segments of 0 bytes"};
-    return make(std::make_unique<Communicator>(std::move(transport), tuning), topology);
+    DET_TRY_ASSIGN(auto ranks, make_ranks(std::move(transport), tuning));
+    return make(std::move(ranks), topology);
 }
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> ranks, Topology topology,

@@ -2,6 +2,10 @@
 
 #include <det/collectives/two_level.hpp>
 #include <det/foundation/text.hpp>
+#ifdef DET_WITH_NCCL
+#include <det/device_collectives/device_group.hpp>
+#include <det/nccl/nccl_backend.hpp>
+#endif
 #include <det/node_collectives/node_group.hpp>
 
 #include <algorithm>
@@ -54,30 +58,64 @@ Ranks connect_launched(Place const& place, std::filesystem::path const& director
     return ranks;
 }
 
-}  // namespace
+/// And what of its node a context is told.
+struct Connected {
+    std::unique_ptr<collectives::RankGroup> ranks;
+    std::shared_ptr<collectives::RankGroup> local = nullptr;
+};
 
-Result<DistributedContext> connect(Place const& place, std::optional<Info> const& info,
-                                   ContextOptions const& options) {
+Result<Connected> connect_host(Place const& place, std::optional<Info> const& info,
+                               ContextOptions const& options, Patience const& patience) {
     auto const& topology = place.topology;
-    if (place.size == 1) return DistributedContext::single();
-    DET_TRY_ASSIGN(auto const patience, find_patience(options));
+    if (place.size == 1) return Connected{collectives::make_alone()};
     if (info && topology.local_size == place.size) {
         DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, patience));
-        return DistributedContext::make(std::move(ranks), topology);
+        return Connected{std::move(ranks)};
     }
     auto const directory = find_launch_directory(options.environment);
     if (!info && directory && topology.local_size == place.size) {
         DET_TRY_ASSIGN(auto ranks, connect_launched(place, *directory, options.environment, patience));
-        return DistributedContext::make(std::move(ranks), topology);
+        return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(place, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, patience));
     // On several nodes the ranks of one have no place to meet without a run's directory.
-    if (!info) return DistributedContext::make(std::move(transport), topology, tuning);
+    if (!info) {
+        DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
+        return Connected{std::move(ranks)};
+    }
     DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, patience));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
-    return DistributedContext::make(std::move(ranks), topology, local);
+    return Connected{std::move(ranks), local};
+}
+
+#ifdef DET_WITH_NCCL
+Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Patience const& patience) {
+    DET_TRY_ASSIGN(auto nccl, nccl::open_nccl());
+    device_collectives::DeviceOptions device_options;
+    device_options.waits.on_long_wait = patience.warn;
+    if (patience.timeout) device_options.waits.timeout = *patience.timeout;
+    return device_collectives::make_device_group(std::move(host), std::move(nccl), std::move(device_options));
+}
+#else
+Ranks add_devices(std::unique_ptr<collectives::RankGroup>, Patience const&) {
+    return Error{codes::transport, "this program was built without NCCL",
+                 "install CUDA and NCCL and build again"};
+}
+#endif
+
+}  // namespace
+
+Result<DistributedContext> connect(Place const& place, std::optional<Info> const& info,
+                                   ContextOptions const& options) {
+    if (place.size == 1 && options.devices == Devices::none) return DistributedContext::single();
+    DET_TRY_ASSIGN(auto const patience, find_patience(options));
+    DET_TRY_ASSIGN(auto connected, connect_host(place, info, options, patience));
+    if (options.devices == Devices::nccl) {
+        DET_TRY_ASSIGN(connected.ranks, add_devices(std::move(connected.ranks), patience));
+    }
+    return DistributedContext::make(std::move(connected.ranks), place.topology, std::move(connected.local));
 }
 
 }  // namespace det::core

@@ -24,6 +24,22 @@ BOOST_AUTO_TEST_CASE(started_by_hand_it_is_a_single_rank_whose_reports_go_nowher
     BOOST_TEST(!path_exists(directory / "outside"));  // made by the first checkpoint
 }
 
+BOOST_AUTO_TEST_CASE(devices_are_asked_for_and_where_there_are_none_that_is_an_error_that_says_why) {
+    environment = {};
+    auto chosen = options();
+    chosen.devices = Devices::nccl;
+    auto context = Context::init(chosen);
+    if (context) {  // this machine has a GPU: memory of the host goes on as before
+        BOOST_TEST(must(context->distributed().allreduce(7, collectives::ReduceOp::sum)) == 7);
+        must(context->distributed().use_stream(nullptr));
+        must(context->close());
+        return;
+    }
+    auto const& error = context.error();
+    BOOST_TEST((error.message + error.hint).find("NCCL") != std::string::npos, error.message);
+    BOOST_TEST((error.code == codes::transport));
+}
+
 BOOST_AUTO_TEST_CASE(in_a_run_it_knows_its_trial_and_begins_its_journal) {
     auto context = init();
     BOOST_REQUIRE(context.info() != nullptr);

@@ -2,6 +2,7 @@
 #include <det/collectives/buffer.hpp>
 #include <det/collectives/call.hpp>
 #include <det/collectives/handle.hpp>
+#include <det/collectives/tuning.hpp>
 #include <det/transport/transport.hpp>
 
 #include <optional>
@@ -102,6 +103,10 @@ private:
     int size_;
     Voice voice_;
 };
+
+/// Ranks that are connected by messages.
+Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
+                                              Tuning const& tuning = {});
 
 /// One rank, with nothing to say to anybody: on its node, say.
 std::unique_ptr<RankGroup> make_alone();

@@ -13,6 +13,9 @@
 
 namespace det::core {
 
+/// What buffers of collectives may be: memory of this process, or of its CUDA device too, by NCCL.
+enum class Devices { none, nccl };
+
 struct ContextOptions {
     Environment environment = Environment::of_this_process();
     /// Where checkpoints go outside of an experiment.
@@ -23,6 +26,8 @@ struct ContextOptions {
     std::function<void(std::string const& warning)> on_warning = {};
     /// The same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
+    /// The same on all ranks. With nccl each rank has to have made its own device the current one.
+    Devices devices = Devices::none;
 };
 
 /// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its
