@@ -58,7 +58,7 @@ Ranks connect_launched(Place const& place, std::filesystem::path const& director
     return ranks;
 }
 
-/// And what of its node a context is told.
+/// How the ranks are connected, and those of the own node where a context is to know them.
 struct Connected {
     std::unique_ptr<collectives::RankGroup> ranks;
     std::shared_ptr<collectives::RankGroup> local = nullptr;
