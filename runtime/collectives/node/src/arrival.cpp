@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fmt/format.h>
 
+#include "liveness.hpp"
+
 namespace det::node_collectives {
 namespace {
 
@@ -26,6 +28,19 @@ std::uint64_t stamp_of(Call const& call, bool is_refusal) {
                       static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op);
     auto const fingerprint = is_refusal ? 0 : mix(call.count, rest + 1) | (sequence_mask + 1);
     return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
+}
+
+Refusal refusal_by(ErrorCode const& code) {
+    return code == codes::transport   ? Refusal::lost_rank
+           : code == codes::timed_out ? Refusal::timeout
+                                      : Refusal::misuse;
+}
+
+Error error_of(Refusal refusal, std::string message) {
+    if (refusal == Refusal::misuse)
+        return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
+    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message),
+            loss_hint};
 }
 
 std::string describe_refusal(Seat const& seat, Error const& refusal) {
@@ -86,7 +101,7 @@ std::vector<int> Arrival::awaited(Seat const& seat) const {
 void Arrival::state_ours(Seat& seat) {
     auto& statement = seat.segment.statement(seat.rank);
     statement.call = *call_;
-    statement.is_refusal = *refusal_ ? 1 : 0;
+    statement.refusal = *refusal_ ? refusal_by((*refusal_)->code) : Refusal::none;
     auto const reason = *refusal_ ? describe_refusal(seat, **refusal_) : std::string();
     statement.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
     std::copy_n(reason.data(), statement.reason_size, statement.reason);
@@ -95,13 +110,11 @@ void Arrival::state_ours(Seat& seat) {
 }
 
 Error Arrival::judge(Seat const& seat) const {
-    auto const fail = [](std::string message) {
-        return Error{codes::misuse, std::move(message),
-                     "make the same calls in the same order on every rank"};
-    };
+    auto const fail = [](std::string message) { return error_of(Refusal::misuse, std::move(message)); };
     for (int rank = 0; rank < seat.ranks; ++rank) {
         auto const& statement = seat.segment.statement(rank);
-        if (statement.is_refusal != 0) return fail({statement.reason, statement.reason_size});
+        if (statement.refusal == Refusal::none) continue;
+        return error_of(statement.refusal, {statement.reason, statement.reason_size});
     }
     auto const& first = seat.segment.statement(0).call;
     for (int rank = 1; rank < seat.ranks; ++rank) {

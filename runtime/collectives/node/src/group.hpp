@@ -22,6 +22,7 @@ public:
     std::string way_of(collectives::TensorCall const& call) const override;
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
+    Status check_ranks() override { return watch_.check(); }
     collectives::SharedWords* shared_words() override { return &words_; }
 
     /// An operation that was started. Whoever holds the handle shares it with the group.

@@ -7,6 +7,8 @@
 
 namespace det::node_collectives {
 
+inline constexpr char loss_hint[] = "end this rank, or make a new group of those that are left";
+
 /// Whether the process behind a rank has ended.
 class Liveness {
 public:

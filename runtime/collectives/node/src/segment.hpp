@@ -41,11 +41,14 @@ struct Rounds {
     Counter published, reduced, collected;
 };
 
+/// Why a rank does not take part as it was asked to: by what it was called with, or by what became of others.
+enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
+
 /// What a rank called, written out where ranks differ.
 struct alignas(apart_bytes) Statement {
     std::atomic<std::uint64_t> sequence;  // of the operation, plus 1
     collectives::Call call;
-    std::uint32_t is_refusal;
+    Refusal refusal;
     std::uint32_t reason_size;
     char reason[text_limit_bytes];
 };

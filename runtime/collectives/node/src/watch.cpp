@@ -27,7 +27,19 @@ Status Watch::state() const {
     if (!is_over()) return Ok{};
     auto const& failure = segment_.failure();
     return Error{failure.is_timeout != 0 ? codes::timed_out : codes::transport, failure.text,
-                 "end this rank, or make a new group of those that are left"};
+                 loss_hint};
+}
+
+Status Watch::check() const {
+    DET_TRY(state());
+    for (int rank = 0; rank < segment_.ranks(); ++rank) {
+        auto const reason = rank == rank_ ? std::nullopt : reason_of_end(rank);
+        if (!reason) continue;
+        auto const name = voice_.named({rank});
+        return Error{codes::transport,
+                     fmt::format("{} is lost: {}", who(segment_.member(rank), name), *reason), loss_hint};
+    }
+    return Ok{};
 }
 
 Status Watch::look(std::vector<int> const& awaited, collectives::Call const& call) {
@@ -52,18 +64,24 @@ Status Watch::look_closer(std::vector<int> const& awaited, collectives::Call con
         // It may have done its part just before: so twice.
         auto& is_suspect = known_[static_cast<std::size_t>(rank)].is_suspect;
         if (std::exchange(is_suspect, reason.has_value()) && reason) {
-            return end_group(fmt::format("{} is lost: {}; {}", who(segment_.member(rank), voice_.named({rank})), *reason,
-                                         describe_wait(rank, call)),
-                             false);
+            return end_group(
+                fmt::format("{} is lost: {}; {}", who(segment_.member(rank), voice_.named({rank})), *reason,
+                            describe_wait(rank, call)),
+                false);
         }
     }
     return Ok{};
 }
 
-std::optional<std::string> Watch::reason_of_loss(int awaited, Clock::time_point now) {
-    if (segment_.member(awaited).presence.load(std::memory_order_acquire) == Presence::left)
+std::optional<std::string> Watch::reason_of_end(int rank) const {
+    if (segment_.member(rank).presence.load(std::memory_order_acquire) == Presence::left)
         return "it has left";
-    if (liveness_->has_ended(awaited)) return "its process has ended";
+    if (liveness_->has_ended(rank)) return "its process has ended";
+    return std::nullopt;
+}
+
+std::optional<std::string> Watch::reason_of_loss(int awaited, Clock::time_point now) {
+    if (auto reason = reason_of_end(awaited)) return reason;
     if (!is_silent(awaited, now)) return std::nullopt;
     return fmt::format("nothing was heard of it for {} ms, it is stopped or gets no time to run",
                        options_.silence_limit.count());
@@ -92,9 +110,10 @@ void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_po
 }
 
 std::string Watch::describe_wait(int awaited, collectives::Call const& call) const {
+    auto const number = voice_.spoken ? voice_.spoken->sequence : call.sequence;
     return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}",
                        voice_.named({rank_}).value, voice_.named({awaited}).value,
-                       segment_.member(awaited).node, describe(call), call.sequence + 1);
+                       segment_.member(awaited).node, describe(call), number + 1);
 }
 
 Status Watch::end_group(std::string const& text, bool is_timeout) {

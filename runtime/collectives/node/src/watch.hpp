@@ -21,6 +21,8 @@ public:
     /// did its part.
     Status look(std::vector<int> const& awaited, collectives::Call const& call);
 
+    /// An Error too where another rank has ended, though nobody waits for it. The group goes on.
+    Status check() const;
     bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
     /// What has ended the group, once it has.
     Status state() const;
@@ -29,6 +31,7 @@ private:
     using Clock = std::chrono::steady_clock;
 
     Status look_closer(std::vector<int> const& awaited, collectives::Call const& call, Clock::time_point now);
+    std::optional<std::string> reason_of_end(int rank) const;
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
     void warn_once(int awaited, collectives::Call const& call, Clock::time_point now);

@@ -11,8 +11,8 @@ namespace det::wrap_rank {
 class SharedOutput {
 public:
     explicit SharedOutput(int fd);
-    /// For a stream that is in a hurry: a pipe that can't hold a batch of lines makes writer and reader wait for
-    /// each other twice a batch.
+    /// For a stream that is in a hurry: a pipe that can't hold a batch of lines makes writer and reader wait
+    /// for each other twice a batch.
     void widen(int size_bytes);
     /// Whoever reads may have gone: that is no error, the command goes on all the same.
     void write(std::string_view lines) const;

@@ -114,8 +114,8 @@ public:
     /// Not collective: ranks may ask at different times for different sizes.
     Result<Buffer> allocate(std::size_t size_bytes);
 
-    // For those who have something to tell other ranks beside operations. Null where there is nothing of the kind;
-    // they live as long as this context.
+    // For those who have something to tell other ranks beside operations. Null where there is nothing of the
+    // kind; they live as long as this context.
 
     SharedWords* words_of_node();
     transport::Transport* messages();

@@ -36,8 +36,8 @@ struct Voice {
     bool is_own() const { return !spoken; }
 };
 
-/// A word of each rank of a node, which all of them can read at any time: for those who tell each other something
-/// without waiting, beside the operations. Zero until its rank has written it.
+/// A word of each rank of a node, which all of them can read at any time: for those who tell each other
+/// something without waiting, beside the operations. Zero until its rank has written it.
 class SharedWords {
 public:
     virtual ~SharedWords() = default;
@@ -45,7 +45,8 @@ public:
     virtual std::uint64_t read(int local_rank) const = 0;
     /// Until that word is enough. A rank that is lost is an Error, as in operations; `call` is the number of
     /// the call that waits, for messages. What was started goes on meanwhile.
-    virtual Result<std::uint64_t> wait(int local_rank, bool (*is_enough)(std::uint64_t value, std::uint64_t call),
+    virtual Result<std::uint64_t> wait(int local_rank,
+                                       bool (*is_enough)(std::uint64_t value, std::uint64_t call),
                                        std::uint64_t call) = 0;
 };
 

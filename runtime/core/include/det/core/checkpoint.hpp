@@ -60,9 +60,9 @@ public:
     /// this and later calls says of which.
     Result<checkpoint::Saver::Begun> save(std::uint64_t steps_completed, nlohmann::json metadata,
                                           checkpoint::State const& state);
-    /// The last one, after should_preempt(): waits until everything is committed. Where less time is left than
-    /// one and a half times what the last checkpoint took, the state is not saved any more: what was copied
-    /// before is committed, and training goes on from there. Time is left until the trial's
+    /// The last one, after should_preempt(): waits until everything is committed. Where less time is left
+    /// than one and a half times what the last checkpoint took, the state is not saved any more: what was
+    /// copied before is committed, and training goes on from there. Time is left until the trial's
     /// preemption_timeout or, if that is earlier, until the end of the job as SLURM_JOB_END_TIME has it.
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
