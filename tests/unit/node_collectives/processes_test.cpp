@@ -248,6 +248,42 @@ BOOST_AUTO_TEST_CASE(those_who_are_left_make_a_new_group) {
     for (int const rank : {0, 2}) BOOST_TEST(!processes.wait(rank).is_error);
 }
 
+BOOST_AUTO_TEST_CASE(a_lost_rank_is_known_to_those_who_do_not_wait_for_it) {
+    processes.start([&](int rank) -> Status {
+        DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
+        DET_TRY(group->check_ranks());
+        DET_TRY(group->barrier());
+        if (rank == victim) ::raise(SIGKILL);
+        auto const limit = std::chrono::steady_clock::now() + 30s;
+        Status known = Ok{};
+        while (known && std::chrono::steady_clock::now() < limit) known = group->check_ranks();
+        group->abandon();
+        return known;
+    });
+    for (int const rank : {0, 2}) {
+        auto const& report = processes.wait(rank);
+        // One who looks late may see first that another has left for that reason.
+        BOOST_TEST(report.is_error);
+        BOOST_TEST((std::string_view(report.message).find(" is lost: ") != std::string::npos),
+                   report.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reason_that_a_rank_passes_on_keeps_its_code) {
+    processes.start([&](int rank) -> Status {
+        DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
+        for (auto const& code : {codes::transport, codes::timed_out, codes::misuse}) {
+            Status const refused = rank == victim ? Status(Error{code, "far away"}) : Status(Ok{});
+            std::vector<float> values(8);
+            TensorCall const call{.in = Tensor::of(std::span(values)), .out = Tensor::of(std::span(values))};
+            auto const result = group->run(call, refused);
+            DET_TRY(expect(!result && result.error().code == code, "the code of the rank that refused"));
+        }
+        return group->barrier();
+    });
+    processes.check();
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_ends_after_its_part_harms_nobody) {
     for (int round = 0; round < 20; ++round) {
         Fixture run;
