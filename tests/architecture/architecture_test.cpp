@@ -45,7 +45,7 @@ std::vector<OnlyThere> const rules{
     {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",
      mains + Folders{"runtime/foundation/", "runtime/core/include/", "spank-plugin/spank_host.cpp"}},
     {"ends the process", R"((std::|::|\s)_?exit\()",
-     mains + Folders{"runtime/launch/wrap_rank/src/relay.cpp", "runtime/slurm/src/step_process.cpp",
+     mains + Folders{"runtime/launch/wrap_rank/src/child.cpp", "runtime/slurm/src/step_process.cpp",
                      "runtime/slurm/src/libslurm_process.cpp"}},
     {"makes threads",
      R"(std::j?thread\b|pthread_create)",
