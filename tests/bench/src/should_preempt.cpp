@@ -1,4 +1,4 @@
-// bench-should-preempt prepare DIRECTORY CHIEF_ADDRESS: what a run's ranks find there.
+// bench-should-preempt prepare DIRECTORY ADDRESS...: what a run's ranks find there, for each node in turn.
 // bench-should-preempt node DIRECTORY: two ranks on one node, each on a core of its own.
 // bench-should-preempt rank DIRECTORY RANK RANKS: one of the ranks of as many nodes; the chief prints the
 // row.
@@ -13,6 +13,7 @@
 
 #include <iostream>
 #include <sched.h>
+#include <span>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -35,37 +36,52 @@ struct Place {
     int nodes = 1;
 };
 
-Status prepare(std::filesystem::path const& directory, std::string const& chief_address) {
-    RunLayout const run = TrialLayout(directory / "trial").run(0);
+/// What lies on a node of its own on a cluster.
+std::filesystem::path run_dir(std::filesystem::path const& directory, std::size_t node) {
+    return directory / ("node-" + std::to_string(node));
+}
+
+Status prepare_node(std::filesystem::path const& directory, NodeNetwork network) {
     auto const info = directory / info_files::directory;
     DET_TRY(make_directories(info));
-    DET_TRY(make_directories(run.path()));
     ClusterInfo cluster;
     cluster.agent_id = "bench";
     DET_TRY(write_file(info / info_files::cluster, render_cluster_info(cluster)));
-    RendezvousInfo rendezvous{"n[0-3]", "1(x4)", 1};
-    rendezvous.network.chief_address = chief_address;
+    RendezvousInfo const rendezvous{"n[0-3]", "1(x4)", 1, std::move(network)};
     DET_TRY_ASSIGN(auto const text, render_rendezvous_info(rendezvous));
     DET_TRY(write_file(info / info_files::rendezvous, text));
     // A trial's ranks: those of several nodes find each other by its run.
     DET_TRY(write_file(info / info_files::trial, render_trial_info({})));
     ExperimentSpec const spec;
     DET_TRY(write_file(info / info_files::spec, render_spec(spec)));
-    DET_TRY(write_file(run.meeting(), render_meeting({"a secret"})));
     return preemption::NoticePage::create(directory / preemption::notice_file);
+}
+
+Status prepare(std::filesystem::path const& directory, std::span<std::string const> addresses) {
+    RunLayout const run = TrialLayout(directory / "trial").run(0);
+    DET_TRY(make_directories(run.path()));
+    DET_TRY(write_file(run.meeting(), render_meeting({"a secret"})));
+    for (std::size_t node = 0; node < addresses.size(); ++node) {
+        NodeNetwork network;
+        network.chief_address = addresses.front();
+        network.address = addresses[node];
+        DET_TRY(prepare_node(run_dir(directory, node), std::move(network)));
+    }
+    return Ok{};
 }
 
 Result<core::Context> join(Place const& place) {
     core::ContextOptions options;
     auto set = [&](char const* name, auto const& value) { options.environment.set(name, value); };
-    set(variables::run_dir, place.directory.string());
-    set(variables::run_path, TrialLayout(place.directory / "trial").run(0).path().string());
     int const local_ranks = place.ranks / place.nodes;
+    int const node = place.rank / local_ranks;
+    set(variables::run_dir, run_dir(place.directory, static_cast<std::size_t>(node)).string());
+    set(variables::run_path, TrialLayout(place.directory / "trial").run(0).path().string());
     set("RANK", std::to_string(place.rank));
     set("WORLD_SIZE", std::to_string(place.ranks));
     set("LOCAL_RANK", std::to_string(place.rank % local_ranks));
     set("LOCAL_WORLD_SIZE", std::to_string(local_ranks));
-    set("GROUP_RANK", std::to_string(place.rank / local_ranks));
+    set("GROUP_RANK", std::to_string(node));
     set("GROUP_WORLD_SIZE", std::to_string(place.nodes));
     return core::Context::init(std::move(options));
 }
@@ -167,7 +183,8 @@ int run_node(std::filesystem::path const& directory) {
 
 int main(int argc, char** argv) {
     std::vector<std::string> const arguments(argv + 1, argv + argc);
-    if (arguments.size() == 3 && arguments[0] == "prepare") return say(prepare(arguments[1], arguments[2]));
+    if (arguments.size() >= 3 && arguments[0] == "prepare")
+        return say(prepare(arguments[1], std::span(arguments).subspan(2)));
     if (arguments.size() == 2 && arguments[0] == "node") return run_node(arguments[1]);
     if (arguments.size() == 4 && arguments[0] == "rank") {
         int const ranks = parse_integer<int>(arguments[3]).value_or(1);
