@@ -57,7 +57,7 @@ void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& ref
     stamp_ = stamp_of(call, refusal.has_value());
     // One right after the other: those who poll the line would take it away between them.
     auto& cell = seat.cell(seat.rank);
-    std::memcpy(cell.payload.data(), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(cell.payload.data(), payload.data(), payload.size());
     cell.stamp.store(stamp_, std::memory_order_release);
     seat.wake();
 }
