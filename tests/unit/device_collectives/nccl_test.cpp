@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_what_we_call_is_an_error_that_says_wha
     BOOST_TEST(opened.error().message.find("cuPointerGetAttribute") != std::string::npos);
 }
 
-// The driver's stub has all of its functions, and none that works.
+// What the toolkit has to link against in place of the driver: all of its functions are there, and none
+// works.
 BOOST_AUTO_TEST_CASE(
     all_that_we_call_is_found_in_the_libraries,
     *boost::unit_test::enable_if<!std::string_view(DET_NCCL_LIBRARY).ends_with("NOTFOUND") &&
