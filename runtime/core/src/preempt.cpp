@@ -49,7 +49,7 @@ Status Preempt::open_talk() {
 Result<bool> Preempt::agree() {
     if (session_.distributed.size() == 1) return has_notice();
     if (!talk_) DET_TRY(open_talk());
-    return preemption::agree(talk_->agreement, talk_->board, has_notice());
+    return talk_->board.agree(talk_->agreement, has_notice());
 }
 
 Result<bool> Preempt::ask() {

@@ -14,24 +14,35 @@ constexpr transport::Tag tag{transport::tag_max};
 
 bool is_enough(std::uint64_t value, std::uint64_t call) { return Word::from(value).is_enough_for(call); }
 
+using Role = PreemptRing::Role;
+
+bool all_are_voices(std::vector<PreemptSeat> const& seats) {
+    return seats.front().topology.cross_size == 1 || std::ranges::any_of(seats, [](auto const& seat) {
+               return seat.topology.local_size > 1 && !seat.shares_memory;
+           });
+}
+
 }  // namespace
 
-PreemptRing make_preempt_ring(std::vector<PreemptSeat> const& seats, Rank own) {
+PreemptRing make_preempt_ring(std::vector<PreemptSeat> const& seats, Rank own, std::size_t directly_max) {
     PreemptRing ring;
     auto const& here = seats[static_cast<std::size_t>(own.value)];
-    bool const is_far_from_some = std::ranges::any_of(
-        seats, [](auto const& seat) { return seat.topology.local_size > 1 && !seat.shares_memory; });
-    bool const all_are_voices = here.topology.cross_size == 1 || is_far_from_some;
+    bool const are_all_voices = all_are_voices(seats);
     auto const is_voice = [&](PreemptSeat const& seat) {
-        return all_are_voices || seat.topology.local_rank == 0;
+        return are_all_voices || seat.topology.local_rank == 0;
     };
+    if (!are_all_voices && seats.size() > directly_max)
+        ring.role = is_voice(here) ? Role::passes_on : Role::hears_one;
     for (std::size_t i = 0; i < seats.size(); ++i) {
         Rank const rank{static_cast<int>(i)};
         auto const& there = seats[i];
         bool const is_near =
             rank == own || (here.shares_memory && there.topology.cross_rank == here.topology.cross_rank);
-        if (!is_near && is_voice(here)) ring.listeners.push_back(rank);
-        if (!is_near && !is_voice(there)) continue;
+        if (!is_near && is_voice(here) && (ring.role == Role::hears_all || is_voice(there)))
+            ring.listeners.push_back(rank);
+        bool const is_heard =
+            ring.role == Role::hears_one ? is_near && is_voice(there) : is_near || is_voice(there);
+        if (!is_heard && rank != own) continue;
         if (rank == own) ring.own = ring.sources.size();
         ring.sources.push_back({rank, is_voice(there) ? Agreement::Part::voice : Agreement::Part::request,
                                 is_near ? there.topology.local_rank : -1});
@@ -86,7 +97,7 @@ void PreemptBoard::forget_what_has_arrived() {
 Status PreemptBoard::tell(Word word) {
     if (word == told_) return Ok{};
     told_ = word;
-    if (words_ != nullptr) words_->write(word.value());
+    if (words_ != nullptr && ring_.role != Role::passes_on) words_->write(word.value());
     if (ring_.listeners.empty()) return Ok{};
     forget_what_has_arrived();
     auto& sent = sent_.emplace_back(Sent{word.value()});
@@ -96,6 +107,16 @@ Status PreemptBoard::tell(Word word) {
             sent.requests.push_back(*std::move(request));
     }
     return Ok{};
+}
+
+Status PreemptBoard::pass_on(Word agreed) {
+    words_->write(agreed.value());
+    return Ok{};
+}
+
+Result<bool> PreemptBoard::agree(Agreement& agreement, bool has_notice) {
+    return ring_.role == Role::passes_on ? preemption::agree_and_pass_on(agreement, *this, has_notice)
+                                         : preemption::agree(agreement, *this, has_notice);
 }
 
 Word PreemptBoard::look(std::size_t part) {

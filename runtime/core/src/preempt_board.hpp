@@ -17,6 +17,8 @@ struct PreemptSeat {
 
 /// Whom a rank hears in should_preempt(), and whom it tells.
 struct PreemptRing {
+    /// What voices agree on is passed on to the others of their node, who hear nobody else.
+    enum class Role { hears_all, passes_on, hears_one };
     struct Source {
         Rank rank;
         preemption::Agreement::Part part;
@@ -25,12 +27,18 @@ struct PreemptRing {
     std::vector<Source> sources;
     std::size_t own = 0;
     std::vector<Rank> listeners;  // that get ours as messages
+    Role role = Role::hears_all;
 };
+
+/// Up to so many ranks a word goes to each rank elsewhere; in larger jobs to one of each node.
+constexpr std::size_t told_directly_max = 64;
 
 /// `seats` in rank order. On one node all ranks are voices. Else the first of each node speaks for it, since
 /// a node has one notice, and tells all ranks of other nodes directly: a message has one step to arrive.
-/// Where ranks of a node share no memory all of them are voices, too. Pure.
-PreemptRing make_preempt_ring(std::vector<PreemptSeat> const& seats, Rank own);
+/// Where there are more than `directly_max` ranks it tells the first of each other node only, and these pass
+/// it on. Where ranks of a node share no memory all of them are voices, too. Pure.
+PreemptRing make_preempt_ring(std::vector<PreemptSeat> const& seats, Rank own,
+                              std::size_t directly_max = told_directly_max);
 
 /// Words through the memory of the node, and as messages between nodes.
 class PreemptBoard final : public preemption::Board {
@@ -42,10 +50,13 @@ public:
     /// attention to leave, and later either may wait in its node's memory for somebody who waits for that
     /// message.
     Status connect();
+    /// One call of should_preempt().
+    Result<bool> agree(preemption::Agreement& agreement, bool has_notice);
 
     Status tell(preemption::Word word) override;
     preemption::Word look(std::size_t part) override;
     Result<preemption::Word> await(std::size_t part, std::uint64_t call) override;
+    Status pass_on(preemption::Word agreed) override;
 
 private:
     struct Sent {

@@ -53,4 +53,12 @@ Result<bool> agree(Agreement& agreement, Board& board, bool has_notice) {
     return agreement.decide();
 }
 
+Result<bool> agree_and_pass_on(Agreement& agreement, Board& board, bool has_notice) {
+    bool const was_agreed = agreement.decide();
+    DET_TRY_ASSIGN(bool const is_agreed, agree(agreement, board, has_notice));
+    auto const call = agreement.call();
+    if (!was_agreed) DET_TRY(board.pass_on(is_agreed ? Word::of_notice(call) : Word::of_call(call)));
+    return was_agreed;
+}
+
 }  // namespace det::preemption

@@ -73,9 +73,14 @@ public:
     virtual Word look(std::size_t part) = 0;
     /// The same, once it is enough for this call. An Error when that rank is lost.
     virtual Result<Word> await(std::size_t part, std::uint64_t call) = 0;
+    /// What voices have agreed on, to those of our node who hear of it from us alone.
+    virtual Status pass_on(Word agreed) = 0;
 };
 
 /// One call: whether all ranks stop here.
 Result<bool> agree(Agreement& agreement, Board& board, bool has_notice);
+/// The same for voices who pass on what they agree on: whoever hears of it from them agrees with them as its
+/// only voice, so all stop one call later, k for a notice at call k-2 or before.
+Result<bool> agree_and_pass_on(Agreement& agreement, Board& board, bool has_notice);
 
 }  // namespace det::preemption
