@@ -179,7 +179,8 @@ private:
     }
 
     /// All voices: exactly the notices that were there before call k-1 of their rank, so the same on all
-    /// ranks. Those that are passed on are one call later, and up to two more where a rank had to ask its voice.
+    /// ranks. Those that are passed on are one call later, and up to two more where a rank had to ask its
+    /// voice.
     void check_answer(World const& world, std::uint64_t call, bool answer) const {
         std::uint64_t const soonest = seats_.front().passes_on ? 2 : 1;
         bool must_stop = false;
