@@ -1,12 +1,12 @@
 #include "past_checkpoints.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <algorithm>
-#include <ranges>
 
 namespace det::core {
 
@@ -21,7 +21,7 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
     std::vector<std::string> newest_first;
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
-        for (auto const& record : std::views::reverse(journal.records)) {
+        for (auto const& record : reversed(journal.records)) {
             if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
                 newest_first.push_back(committed->uuid);
         }

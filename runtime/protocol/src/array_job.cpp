@@ -1,9 +1,9 @@
+#include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/array_job.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 namespace det {
 namespace {
@@ -81,7 +81,7 @@ std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {
 }
 
 std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial) {
-    for (auto const& array : std::views::reverse(arrays)) {
+    for (auto const& array : reversed(arrays)) {
         if (array.runs(trial)) return array;
     }
     return std::nullopt;

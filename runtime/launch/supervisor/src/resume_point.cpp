@@ -1,10 +1,10 @@
 #include <det/foundation/numbered.hpp>
+#include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/supervisor/resume_point.hpp>
 
 #include <algorithm>
-#include <ranges>
 
 namespace det::supervisor {
 namespace {
@@ -39,7 +39,7 @@ Result<PastRun> load_run(RunLayout const& layout) {
 
 /// The last of its checkpoints that is really there.
 bool take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
-    for (auto const& committed : std::views::reverse(run.checkpoints)) {
+    for (auto const& committed : reversed(run.checkpoints)) {
         if (!store.find(committed.uuid)) continue;
         point.checkpoint = committed.uuid;
         point.steps_completed = committed.steps_completed;
@@ -66,7 +66,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t ru
     std::erase_if(runs, [&](auto number) { return number >= run_number; });
     ResumePoint point;
     bool has_checkpoint = false, has_progress = false;
-    for (auto const number : std::views::reverse(runs)) {
+    for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number)));
         if (run.has_failed()) ++point.restarts;
         has_progress = has_progress || run.has_progressed();
