@@ -145,7 +145,13 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
     return narrow(value, T{});
 }
 
-// ivdep: where `out` is one of the sources, each element is read before it is written.
+// Where `out` is one of the sources, each element is read before it is written.
+#ifdef __clang__
+#define DET_IS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DET_IS_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 template <class T, class Op>
 void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t count) {
     using Wide = typename Traits<T>::Wide;
@@ -154,7 +160,7 @@ void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t cou
     auto const* const second = reinterpret_cast<T const*>(sources[1]);
     auto const divisor = static_cast<Wide>(ranks);
     if (ranks == 2) {
-#pragma GCC ivdep
+        DET_IS_INDEPENDENT
         for (size_t i = 0; i < count; ++i) {
             results[i] = finish<T, Op>(Op::apply(widen(first[i]), widen(second[i])), divisor);
         }
