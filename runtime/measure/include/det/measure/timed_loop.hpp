@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <thread>
 #ifdef __SSE2__
-#include <immintrin.h>
+#include <x86intrin.h>
 #endif
 
 // Needs nothing of the other rooms: benchmarks compile it into programs of other MPIs.
