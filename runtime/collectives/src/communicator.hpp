@@ -28,11 +28,13 @@ private:
     /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
-    /// Says which operation could not be done, where that is not what the ranks have agreed on.
+    /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
+    /// where that is not what the ranks have agreed on.
     template <class T>
     Result<T> in_operation(Result<T> result) const {
-        if (result || has_objection_) return result;
-        return say_where(std::move(result).error());
+        auto const settled = transport_->settle();
+        if (has_objection_ || (result && settled)) return result;
+        return say_where(result ? settled.error() : std::move(result).error());
     }
     Error say_where(Error error) const;
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
