@@ -14,9 +14,16 @@ Result<core::PreemptMode> to_mode(det_preempt_mode mode) {
     return Error{codes::misuse, fmt::format("there is no mode of preemption {}", mode)};
 }
 
+Result<core::Devices> to_devices(det_devices devices) {
+    constexpr core::Devices known[] = {core::Devices::none, core::Devices::nccl};
+    if (devices >= 0 && static_cast<std::size_t>(devices) < std::size(known)) return known[devices];
+    return Error{codes::misuse, fmt::format("there are no devices {}", devices)};
+}
+
 Result<core::ContextOptions> to_core(det_context_options const& options) {
     core::ContextOptions converted;
     DET_TRY_ASSIGN(converted.preempt_mode, to_mode(options.preempt_mode));
+    DET_TRY_ASSIGN(converted.devices, to_devices(options.devices));
     if (options.checkpoint_path != nullptr) converted.checkpoint_path = options.checkpoint_path;
     if (options.on_warning != nullptr) {
         converted.on_warning = [tell = options.on_warning, user = options.user](std::string const& warning) {

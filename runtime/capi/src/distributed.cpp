@@ -111,6 +111,10 @@ det_status det_distributed_broadcast(det_context* context, void* data, size_t co
     });
 }
 
+det_status det_distributed_use_stream(det_context* context, void* stream) {
+    return run(context, [&](auto& ranks) { return ranks.use_stream(stream); });
+}
+
 det_status det_distributed_barrier(det_context* context) {
     return run(context, [](auto& ranks) { return ranks.barrier(); });
 }
@@ -180,6 +184,14 @@ det_status det_operation_wait(det_operation* operation) {
     return guarded([&]() -> Status {
         DET_TRY(require(operation, "operation"));
         return operation->handle.wait();
+    });
+}
+
+det_status det_operation_event(det_operation* operation, void** event) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(operation, "operation", event, "event"));
+        *event = operation->handle.event();
+        return Ok{};
     });
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "positions.hpp"
-
 namespace det::collectives {
 namespace {
 
@@ -44,32 +42,48 @@ Status exchange(Channel channel, Rank peer, Message const& mine, Message& theirs
     return theirs.set_size(size, peer);
 }
 
-Status double_up(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
-    auto const rank = channel.peers.rank();
-    Positions const positions(channel.peers.size());
-    if (!positions.has_position(rank)) {
-        Rank const spokesman{rank.value - 1};
-        DET_TRY(channel.peers.send(spokesman, channel.tag, mine.bytes()));
-        return receive(channel, spokesman, mine);
+Side side_of(Action action) { return action == Action::combine_below ? Side::below : Side::above; }
+
+bool is_exchange(Step const& step, Step const& next) {
+    return step.action == Action::send && next.peer == step.peer &&
+           (next.action == Action::combine_below || next.action == Action::combine_above);
+}
+
+Status follow(Channel channel, Step const& step, Message& mine, Message& theirs, Merge const& merge) {
+    switch (step.action) {
+        case Action::send:
+            return channel.peers.send(step.peer, channel.tag, mine.bytes());
+        case Action::receive:
+            return receive(channel, step.peer, mine);
+        case Action::combine_below:
+        case Action::combine_above:
+            DET_TRY(receive(channel, step.peer, theirs));
+            join(mine, theirs, side_of(step.action), merge);
+            break;
+        case Action::finish:
+            break;
     }
-    Rank const partner{rank.value + 1};
-    if (positions.is_paired(rank)) {
-        DET_TRY(receive(channel, partner, theirs));
-        join(mine, theirs, Side::above, merge);
-    }
-    for (int distance = 1; distance < positions.count(); distance *= 2) {
-        auto const peer = positions.at(positions.of(rank) ^ distance);
-        DET_TRY(exchange(channel, peer, mine, theirs));
-        join(mine, theirs, peer < rank ? Side::below : Side::above, merge);
-    }
-    if (positions.is_paired(rank)) DET_TRY(channel.peers.send(partner, channel.tag, mine.bytes()));
     return Ok{};
 }
 
 }  // namespace
 
-Result<Verdict> agree(Channel channel, Message& mine, Message& theirs, Merge const& merge) {
-    DET_TRY(double_up(channel, mine, theirs, merge));
+Schedule agreement_schedule(Rank rank, int ranks) {
+    if (ranks == 1) return {};
+    return allreduce_schedule({.algorithm = Algorithm::recursive_doubling, .rank = rank, .ranks = ranks});
+}
+
+Result<Verdict> agree(Channel channel, Schedule const& schedule, Message& mine, Message& theirs,
+                      Merge const& merge) {
+    auto const& steps = schedule.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (i + 1 == steps.size() || !is_exchange(steps[i], steps[i + 1])) {
+            DET_TRY(follow(channel, steps[i], mine, theirs, merge));
+        } else {
+            DET_TRY(exchange(channel, steps[i].peer, mine, theirs));
+            join(mine, theirs, side_of(steps[++i].action), merge);
+        }
+    }
     return mine.head().verdict;
 }
 

@@ -10,8 +10,6 @@
 
 #include "objects.hpp"
 #include "reduce.hpp"
-#include "relay.hpp"
-#include "run_schedule.hpp"
 #include "selection.hpp"
 
 namespace det::collectives {
@@ -45,6 +43,7 @@ Communicator::Communicator(std::shared_ptr<transport::Transport> transport, Tuni
     : RankGroup(transport->rank(), transport->size()),
       transport_(std::move(transport)),
       tuning_(tuning),
+      agreement_(agreement_schedule(transport_->rank(), transport_->size())),
       mine_(payload_limit(tuning, transport_->size())),
       theirs_(payload_limit(tuning, transport_->size())) {}
 
@@ -54,8 +53,8 @@ Channel Communicator::begin(Call call, Status const& refused) {
     call = voice().said_as(call);
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
-    if (tuning_.allreduce)
-        call.algorithm = static_cast<std::uint8_t>(1 + static_cast<int>(*tuning_.allreduce));
+    if (tuning_.algorithm)
+        call.algorithm = static_cast<std::uint8_t>(1 + static_cast<int>(*tuning_.algorithm));
     call_ = call;
     has_objection_ = false;
     mine_.clear_payload();
@@ -71,7 +70,7 @@ Channel Communicator::begin(Call call, Status const& refused) {
 }
 
 Status Communicator::agree(Channel channel, Merge const& merge) {
-    DET_TRY_ASSIGN(auto const verdict, collectives::agree(channel, mine_, theirs_, merge));
+    DET_TRY_ASSIGN(auto const verdict, collectives::agree(channel, agreement_, mine_, theirs_, merge));
     if (verdict == Verdict::agreed) return Ok{};
     has_objection_ = true;
     return mine_.error();
@@ -110,7 +109,7 @@ Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
     DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
-    return collect_values(channel, entries, std::move(value), chief);
+    return collect_values(channel, entries, std::move(value), chief, tuning_.segment_bytes);
 }
 
 Result<std::vector<std::string>> Communicator::allgather_begun(Channel channel, std::string const& value) {
@@ -118,7 +117,7 @@ Result<std::vector<std::string>> Communicator::allgather_begun(Channel channel, 
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
     DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
-    return spread_values(channel, entries, value);
+    return spread_values(channel, entries, value, tuning_.segment_bytes);
 }
 
 Result<std::string> Communicator::broadcast_begun(Channel channel, std::string value, Rank from) {
@@ -128,52 +127,32 @@ Result<std::string> Communicator::broadcast_begun(Channel channel, std::string v
     DET_TRY(agree(channel, merge_entries));
     DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, 1));
     if (!is_root) value = begin_value(entries.front());
-    if (!entries.front().is_whole()) DET_TRY(relay_from(channel, memory_of(value), from));
+    if (!entries.front().is_whole()) DET_TRY(broadcast_rest(channel, memory_of(value), from));
     return value;
 }
 
 Status Communicator::broadcast(Channel channel, Tensor tensor, Rank from) {
     auto const bytes = bytes_of(tensor);
-    bool const is_small = bytes.size() <= tuning_.small_limit_bytes;
-    if (is_small && transport_->rank() == from) mine_.append(bytes);
+    bool const comes_along = is_small(bytes.size());
+    if (comes_along && transport_->rank() == from) mine_.append(bytes);
     DET_TRY(agree(channel, merge_entries));
-    if (!is_small) return relay_from(channel, bytes, from);
+    if (!comes_along) return broadcast_rest(channel, bytes, from);
     copy_payload(bytes);
     return Ok{};
 }
 
-bool Communicator::is_relayed_by_chain(std::size_t size_bytes) const {
-    return size_bytes / tuning_.segment_bytes >= static_cast<std::size_t>(transport_->size());
-}
-
-Status Communicator::relay_from(Channel channel, MutableBytes bytes, Rank root) {
-    auto const plan = (is_relayed_by_chain(bytes.size()) ? chain : binomial_tree)(transport_->rank(), root,
-                                                                                  transport_->size());
-    return relay(channel, plan, bytes, tuning_.segment_bytes);
-}
-
-std::string Communicator::way_of(TensorCall const& call) const {
-    auto const size_bytes =
-        call.kind == Kind::broadcast ? bytes_of(call.out).size() : bytes_of(call.in).size();
-    auto const algorithm = [&]() -> std::string_view {
-        if (call.kind == Kind::allgather_elements) return "ring";
-        if (call.kind == Kind::all_to_all) return "pairs";
-        if (size_bytes <= tuning_.small_limit_bytes) return "within the agreement";
-        if (call.kind == Kind::broadcast) return is_relayed_by_chain(size_bytes) ? "chain" : "binomial tree";
-        return name_of(algorithm_for(size_bytes));
-    };
-    return fmt::format("{}, {}", transport_->name(), algorithm());
-}
-
-Status Communicator::run_begun(Channel channel, TensorCall const& call) {
-    if (call.kind == Kind::broadcast) return broadcast(channel, call.out, call.root);
-    return run_agreed(channel, call);
+Status Communicator::broadcast_rest(Channel channel, MutableBytes bytes, Rank from) {
+    if (size() == 1) return Ok{};
+    auto const schedule = schedule_of(part_of(Kind::broadcast, bytes.size(), from));
+    return move_by(schedule, channel, equal_blocks(bytes, 1, schedule.blocks));
 }
 
 Status Communicator::allreduce(Channel channel, Tensor tensor, ReduceOp op) {
     if (is_half(tensor.type)) return allreduce_halves(channel, tensor, op);
-    bool const is_small = bytes_of(tensor).size() <= tuning_.small_limit_bytes;
-    return is_small ? allreduce_small(channel, tensor, op) : allreduce_large(channel, tensor, op);
+    auto const size_bytes = bytes_of(tensor).size();
+    if (is_small(size_bytes)) return allreduce_small(channel, tensor, op);
+    DET_TRY(agree(channel, merge_nothing));
+    return combine_by(part_of(Kind::allreduce, size_bytes), channel, tensor, op);
 }
 
 Status Communicator::allreduce_halves(Channel channel, Tensor tensor, ReduceOp op) {
@@ -191,38 +170,6 @@ Status Communicator::allreduce_small(Channel channel, Tensor tensor, ReduceOp op
     copy_payload(bytes_of(tensor));
     if (op == ReduceOp::mean) finish_mean(tensor.type, bytes_of(tensor), transport_->size());
     return Ok{};
-}
-
-Algorithm Communicator::algorithm_for(std::size_t size_bytes) const {
-    return tuning_.allreduce.value_or(choose_allreduce(transport_->size(), size_bytes).algorithm);
-}
-
-void Communicator::explain(std::size_t size_bytes, Algorithm algorithm) {
-    if (tuning_.explain == nullptr || !explained_.insert(size_bytes).second) return;
-    auto const ranks = transport_->size();
-    auto const why = tuning_.allreduce ? "as told" : describe(choose_allreduce(ranks, size_bytes));
-    tuning_.explain(fmt::format("allreduce of {} over {} ranks: {} ({})", format_size(size_bytes), ranks,
-                                name_of(algorithm), why));
-}
-
-Status Communicator::allreduce_large(Channel channel, Tensor tensor, ReduceOp op) {
-    DET_TRY(agree(channel, merge_nothing));
-    auto const bytes = bytes_of(tensor);
-    auto const ranks = transport_->size();
-    if (ranks == 1) return Ok{};
-    auto const algorithm = algorithm_for(bytes.size());
-    explain(bytes.size(), algorithm);
-    auto const element = size_of(tensor.type);
-    auto const piece = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
-    segments_.resize(2 * std::min(piece, bytes.size()));
-    Reduction const reduction{
-        element, [&](auto values, auto others, Side side) { combine(tensor.type, op, values, others, side); },
-        [&](auto values) {
-            if (op == ReduceOp::mean) finish_mean(tensor.type, values, ranks);
-        }};
-    return run_schedule(
-        channel, allreduce_schedule(algorithm, transport_->rank(), ranks, tree_segments(bytes.size(), piece)),
-        bytes, {std::min(piece, bytes.size()), segments_}, reduction);
 }
 
 void Communicator::copy_payload(MutableBytes into) const {

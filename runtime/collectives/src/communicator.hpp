@@ -2,10 +2,10 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/rank_group.hpp>
 
-#include <optional>
 #include <set>
 
 #include "agreement.hpp"
+#include "run_schedule.hpp"
 
 namespace det::collectives {
 
@@ -28,11 +28,13 @@ private:
     /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
-    /// Says which operation could not be done, where that is not what the ranks have agreed on.
+    /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
+    /// where that is not what the ranks have agreed on.
     template <class T>
     Result<T> in_operation(Result<T> result) const {
-        if (result || has_objection_) return result;
-        return say_where(std::move(result).error());
+        auto const settled = transport_->settle();
+        if (has_objection_ || (result && settled)) return result;
+        return say_where(result ? settled.error() : std::move(result).error());
     }
     Error say_where(Error error) const;
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
@@ -41,15 +43,21 @@ private:
     Status allreduce(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
-    Algorithm algorithm_for(std::size_t size_bytes) const;
-    void explain(std::size_t size_bytes, Algorithm algorithm);
-    bool is_relayed_by_chain(std::size_t size_bytes) const;
-    Status allreduce_large(Channel channel, Tensor tensor, ReduceOp op);
+    bool is_small(std::size_t size_bytes) const { return size_bytes <= tuning_.small_limit_bytes; }
+    bool is_told(Kind kind) const;
+    Algorithm algorithm_for(Kind kind, std::size_t size_bytes) const;
+    void explain(Kind kind, std::size_t size_bytes, Algorithm algorithm);
+    /// What is left to do after the agreement, by the table.
+    Part part_of(Kind kind, std::size_t size_bytes, Rank root = {});
+    Status move_by(Schedule const& schedule, Channel channel, Blocks const& blocks);
+    /// All ranks' elements, in place: what a rank ends with is what the operation gives it.
+    Status combine_by(Part const& part, Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
+    Status broadcast_rest(Channel channel, transport::MutableBytes bytes, Rank from);
     Status run_begun(Channel channel, TensorCall const& call);
-    Status run_agreed(Channel channel, TensorCall const& call);
+    Status reduce_in_copy(Channel channel, TensorCall const& call);
+    Status allgather_parts(Channel channel, TensorCall const& call);
     Status exchange_parts(Channel channel, TensorCall const& call);
-    Status relay_from(Channel channel, transport::MutableBytes bytes, Rank root);
     /// What the agreement brought.
     void copy_payload(transport::MutableBytes into) const;
 
@@ -58,10 +66,11 @@ private:
     std::uint64_t sequence_ = 0;
     Call call_;                   // of the operation that goes on, as it is told
     bool has_objection_ = false;  // to it: all ranks know the same
+    Schedule agreement_;
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;
-    std::set<std::size_t> explained_;  // sizes
+    std::set<std::pair<Kind, std::size_t>> explained_;  // sizes
 };
 
 }  // namespace det::collectives

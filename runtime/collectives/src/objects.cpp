@@ -2,16 +2,15 @@
 
 #include <det/foundation/bytes.hpp>
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
 
-#include "ring.hpp"
+#include "run_schedule.hpp"
 
 namespace det::collectives {
 namespace {
 
 using transport::MutableBytes;
-using transport::Request;
 
 constexpr std::size_t size_field_bytes = sizeof(std::uint64_t);
 
@@ -24,6 +23,19 @@ std::vector<std::string> begin_values(std::vector<Entry> const& entries) {
     std::vector<std::string> values;
     for (auto const& entry : entries) values.push_back(begin_value(entry));
     return values;
+}
+
+/// By a schedule in which a block is a value: those that did not come along.
+Status send_rest(Channel channel, Part part, std::vector<Entry> const& entries,
+                 std::vector<std::string>& values, std::size_t piece_bytes) {
+    if (std::ranges::all_of(entries, &Entry::is_whole)) return Ok{};
+    part.rank = channel.peers.rank();
+    part.ranks = channel.peers.size();
+    Blocks blocks(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!entries[i].is_whole()) blocks[i] = memory_of(values[i]);
+    }
+    return run_schedule(channel, schedule_of(part), blocks, {piece_bytes, {}});
 }
 
 }  // namespace
@@ -78,40 +90,22 @@ void merge_entries(Message& mine, Message const& theirs, Side theirs_is) {
 }
 
 Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entry> const& entries,
-                                               std::string const& own) {
+                                               std::string const& own, std::size_t piece_bytes) {
     auto values = begin_values(entries);
     auto const rank = static_cast<std::size_t>(channel.peers.rank().value);
     if (!entries[rank].is_whole()) values[rank] = own;
-    Blocks blocks(entries.size());
-    bool is_complete = true;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].is_whole()) continue;
-        blocks[i] = memory_of(values[i]);
-        is_complete = false;
-    }
-    if (!is_complete) DET_TRY(ring_allgather(channel, blocks, channel.peers.rank().value));
+    DET_TRY(send_rest(channel, {.kind = Kind::allgather, .algorithm = Algorithm::ring}, entries, values,
+                      piece_bytes));
     return values;
 }
 
 Result<std::vector<std::string>> collect_values(Channel channel, std::vector<Entry> const& entries,
-                                                std::string own, Rank root) {
-    auto const rank = static_cast<std::size_t>(channel.peers.rank().value);
-    if (channel.peers.rank() != root) {
-        if (!entries[rank].is_whole()) {
-            DET_TRY(channel.peers.send(root, channel.tag, std::as_bytes(std::span(own))));
-        }
-        return std::vector<std::string>{};
-    }
-    auto values = begin_values(entries);
-    std::vector<Request> receiving;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].is_whole() || i == rank) continue;
-        DET_TRY_ASSIGN(auto request, channel.peers.start_receive(Rank{static_cast<int>(i)}, channel.tag,
-                                                                 memory_of(values[i])));
-        receiving.push_back(std::move(request));
-    }
-    values[rank] = std::move(own);
-    for (auto& request : receiving) DET_TRY(request.finish());
+                                                std::string own, Rank root, std::size_t piece_bytes) {
+    std::vector<std::string> values(entries.size());
+    if (channel.peers.rank() == root) values = begin_values(entries);
+    values[static_cast<std::size_t>(channel.peers.rank().value)] = std::move(own);
+    DET_TRY(send_rest(channel, {.kind = Kind::gather, .root = root}, entries, values, piece_bytes));
+    if (channel.peers.rank() != root) values.clear();
     return values;
 }
 

@@ -29,11 +29,11 @@ transport::MutableBytes memory_of(std::string& value);
 /// Entries of all ranks in rank order.
 void merge_entries(Message& mine, Message const& theirs, Side theirs_is);
 
-/// Rank by rank what the entries announced: those that are not whole go round the ring.
+/// Rank by rank what the entries announced: those that are not whole go round a ring.
 Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entry> const& entries,
-                                               std::string const& own);
+                                               std::string const& own, std::size_t piece_bytes);
 /// The same on `root` alone; nothing elsewhere.
 Result<std::vector<std::string>> collect_values(Channel channel, std::vector<Entry> const& entries,
-                                                std::string own, Rank root);
+                                                std::string own, Rank root, std::size_t piece_bytes);
 
 }  // namespace det::collectives

@@ -10,41 +10,26 @@ namespace {
 using transport::MutableBytes;
 using transport::Request;
 
-/// Where the blocks of a buffer begin: they hold whole elements, and the first ones one more where it doesn't
-/// come out.
-class Layout {
-public:
-    Layout(MutableBytes bytes, std::size_t element_bytes, int blocks)
-        : bytes_(bytes),
-          element_bytes_(element_bytes),
-          each_(bytes.size() / element_bytes / static_cast<std::size_t>(blocks)),
-          longer_(bytes.size() / element_bytes % static_cast<std::size_t>(blocks)) {}
-
-    MutableBytes of(BlockRange range) const {
-        auto const begin = offset(range.begin);
-        return bytes_.subspan(begin, offset(range.end) - begin);
-    }
-
-private:
-    std::size_t offset(int block) const {
-        auto const index = static_cast<std::size_t>(block);
-        return (index * each_ + std::min(index, longer_)) * element_bytes_;
-    }
-
-    MutableBytes bytes_;
-    std::size_t element_bytes_;
-    std::size_t each_;
-    std::size_t longer_;
+/// A step, or a piece of one.
+struct Move {
+    Action action;
+    Rank peer;
+    MutableBytes bytes;
 };
 
 bool overlap(MutableBytes a, MutableBytes b) {
     return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
+MutableBytes memory_of(Blocks const& blocks, BlockRange range) {
+    std::size_t size = 0;
+    for (int i = range.begin; i < range.end; ++i) size += blocks[static_cast<std::size_t>(i)].size();
+    return {blocks[static_cast<std::size_t>(range.begin)].data(), size};
+}
+
 /// How many of the steps, from the first on, can be done piece by piece: what was received is finished and
 /// passed on.
 std::size_t steps_together(std::span<Step const> steps) {
-    auto const takes = [](Action action) { return action != Action::send && action != Action::finish; };
     if (!takes(steps.front().action)) return 1;
     std::size_t count = 1;
     while (count < steps.size() && !takes(steps[count].action) && steps[count].blocks == steps.front().blocks)
@@ -52,64 +37,150 @@ std::size_t steps_together(std::span<Step const> steps) {
     return count;
 }
 
+std::vector<Move> in_pieces(Schedule const& schedule, Blocks const& blocks, std::size_t piece_bytes) {
+    std::vector<Move> moves;
+    moves.reserve(schedule.steps.size());
+    std::span<Step const> rest = schedule.steps;
+    while (!rest.empty()) {
+        auto const together = rest.first(steps_together(rest));
+        auto bytes = memory_of(blocks, together.front().blocks);
+        while (!bytes.empty()) {
+            auto const piece = bytes.first(std::min(piece_bytes, bytes.size()));
+            for (auto const& step : together) moves.push_back({step.action, step.peer, piece});
+            bytes = bytes.subspan(piece.size());
+        }
+        rest = rest.subspan(together.size());
+    }
+    return moves;
+}
+
 class Execution {
 public:
-    Execution(Channel channel, Pieces pieces, Reduction const& reduction)
-        : channel_(channel), pieces_(pieces), reduction_(reduction) {}
+    Execution(Channel channel, std::vector<Move> moves, Pieces pieces, Reduction const& reduction)
+        : channel_(channel), moves_(std::move(moves)), pieces_(pieces), reduction_(reduction) {}
 
-    /// A step, and those right behind it that go on with the same blocks: these are done piece by piece.
-    Status run(std::span<Step const> steps, MutableBytes range) {
-        auto const& first = steps.front();
-        auto const rest = steps.subspan(1);
-        switch (first.action) {
-            case Action::send:
-                return send(first.peer, range);
-            case Action::receive:
-                return receive(first.peer, range, rest);
-            case Action::combine_below:
-                return combine(first.peer, range, Side::below, rest);
-            case Action::combine_above:
-                return combine(first.peer, range, Side::above, rest);
-            case Action::finish:
-                break;
+    Status run() {
+        for (at_ = 0; at_ < moves_.size(); ++at_) {
+            DET_TRY(ask_ahead());
+            DET_TRY(make(moves_[at_]));
         }
-        DET_TRY(finish_sends_of(range));
-        reduction_.finish(range);
-        return Ok{};
-    }
-
-    Status finish_all_sends() {
         for (; !sends_.empty(); sends_.pop_front()) DET_TRY(sends_.front().request.finish());
         return Ok{};
     }
 
 private:
     struct Sending {
-        MutableBytes range;
+        MutableBytes bytes;
         Request request;
     };
+    struct Coming {
+        MutableBytes into;
+        Request request;
+    };
+    static constexpr std::size_t rooms = 2;
+    static constexpr std::size_t asked_max = 4;
+    static constexpr std::size_t look_ahead_moves = 16;
+    static constexpr std::size_t sends_untested_max = 16;
 
-    std::size_t count_of(MutableBytes range) const {
-        return (range.size() + pieces_.size_bytes - 1) / pieces_.size_bytes;
-    }
-    MutableBytes piece(MutableBytes range, std::size_t index) const {
-        auto const begin = index * pieces_.size_bytes;
-        return range.subspan(begin, std::min(pieces_.size_bytes, range.size() - begin));
+    static bool combines(Move const& move) { return takes(move.action) && move.action != Action::receive; }
+
+    Status make(Move const& move) {
+        switch (move.action) {
+            case Action::send:
+                return send(move);
+            case Action::receive:
+                return receive(move);
+            case Action::combine_below:
+            case Action::combine_above:
+                return combine(move);
+            case Action::finish:
+                break;
+        }
+        DET_TRY(finish_sends_of(move.bytes));
+        reduction_.finish(move.bytes);
+        return Ok{};
     }
 
-    Status send(Rank peer, MutableBytes range) {
-        for (std::size_t i = 0; i < count_of(range); ++i) {
-            auto const part = piece(range, i);
-            DET_TRY_ASSIGN(auto request, channel_.peers.start_send(peer, channel_.tag, part));
-            sends_.push_back({part, std::move(request)});
+    /// What the next moves wait for, as far as its memory is free: so that it need not wait for us.
+    Status ask_ahead() {
+        asked_to_ = std::max(asked_to_, at_);
+        auto const end = std::min(moves_.size(), at_ + look_ahead_moves);
+        for (; asked_to_ < end && asked_.size() < asked_max; ++asked_to_) {
+            auto const& move = moves_[asked_to_];
+            if (!takes(move.action)) continue;
+            if (!is_free_for(move)) return Ok{};
+            DET_TRY(ask(move));
+        }
+        return Ok{};
+    }
+
+    bool is_free_for(Move const& move) const {
+        if (combines(move)) return combines_asked_ - combines_made_ < rooms;
+        auto const meets = [&](auto const& other) { return overlap(other.bytes, move.bytes); };
+        auto const between = std::span(moves_).subspan(at_, asked_to_ - at_);
+        return std::ranges::none_of(between, meets) && std::ranges::none_of(sends_, meets);
+    }
+
+    Status ask(Move const& move) {
+        auto const into = combines(move) ? room_for(move) : move.bytes;
+        DET_TRY_ASSIGN(auto request, channel_.peers.start_receive(move.peer, channel_.tag, into));
+        asked_.push_back({into, std::move(request)});
+        return Ok{};
+    }
+
+    MutableBytes room_for(Move const& move) {
+        auto const index = combines_asked_++ % rooms;
+        return MutableBytes(pieces_.room).subspan(index * pieces_.size_bytes, move.bytes.size());
+    }
+
+    Result<MutableBytes> take(Move const& move) {
+        if (asked_to_ == at_) {  // something of ours was in the way
+            DET_TRY(finish_sends_of(move.bytes));
+            DET_TRY(ask(move));
+            ++asked_to_;
+        }
+        auto coming = std::move(asked_.front());
+        asked_.pop_front();
+        DET_TRY(coming.request.finish());
+        return coming.into;
+    }
+
+    Status receive(Move const& move) {
+        DET_TRY(take(move));
+        return Ok{};
+    }
+
+    Status combine(Move const& move) {
+        DET_TRY_ASSIGN(auto const received, take(move));
+        ++combines_made_;
+        DET_TRY(finish_sends_of(move.bytes));
+        reduction_.combine(move.bytes, received,
+                           move.action == Action::combine_below ? Side::below : Side::above);
+        return Ok{};
+    }
+
+    Status send(Move const& move) {
+        DET_TRY(forget_sends_that_are_over());
+        DET_TRY_ASSIGN(auto request, channel_.peers.start_send(move.peer, channel_.tag, move.bytes));
+        sends_.push_back({move.bytes, std::move(request)});
+        return Ok{};
+    }
+
+    /// Not waited for: who gets it may wait for what we do next.
+    Status forget_sends_that_are_over() {
+        while (sends_.size() > sends_untested_max) {
+            DET_TRY_ASSIGN(auto const is_over, sends_.front().request.test());
+            if (!is_over) break;
+            DET_TRY(sends_.front().request.finish());
+            sends_.pop_front();
         }
         return Ok{};
     }
 
     /// What is still being sent must not change.
-    Status finish_sends_of(MutableBytes range) {
+    Status finish_sends_of(MutableBytes bytes) {
         for (auto i = sends_.begin(); i != sends_.end();) {
-            if (!overlap(i->range, range)) {
+            if (!overlap(i->bytes, bytes)) {
                 ++i;
                 continue;
             }
@@ -119,74 +190,34 @@ private:
         return Ok{};
     }
 
-    Status go_on(MutableBytes part, std::span<Step const> steps) {
-        for (auto const& step : steps) {
-            if (step.action == Action::finish) {
-                reduction_.finish(part);
-            } else {
-                DET_TRY(send(step.peer, part));
-            }
-        }
-        return Ok{};
-    }
-
-    Status receive(Rank peer, MutableBytes range, std::span<Step const> rest) {
-        DET_TRY(finish_sends_of(range));
-        return receive_pieces(
-            peer, range, [](MutableBytes part, std::size_t) { return part; },
-            [this, rest](MutableBytes part, MutableBytes) { return go_on(part, rest); });
-    }
-
-    Status combine(Rank peer, MutableBytes range, Side side, std::span<Step const> rest) {
-        return receive_pieces(
-            peer, range,
-            [this](MutableBytes part, std::size_t index) {
-                return MutableBytes(pieces_.room).subspan(index % 2 * pieces_.size_bytes, part.size());
-            },
-            [this, side, rest](MutableBytes part, MutableBytes received) -> Status {
-                DET_TRY(finish_sends_of(part));
-                reduction_.combine(part, received, side);
-                return go_on(part, rest);
-            });
-    }
-
-    template <class Room, class Take>
-    Status receive_pieces(Rank peer, MutableBytes range, Room const& room, Take const& take) {
-        auto const count = count_of(range);
-        std::optional<Request> coming[2];
-        auto const ask_for = [&](std::size_t index) -> Status {
-            DET_TRY_ASSIGN(coming[index % 2], channel_.peers.start_receive(peer, channel_.tag,
-                                                                           room(piece(range, index), index)));
-            return Ok{};
-        };
-        if (count > 0) DET_TRY(ask_for(0));
-        for (std::size_t i = 0; i < count; ++i) {
-            if (i + 1 < count) DET_TRY(ask_for(i + 1));
-            DET_TRY(coming[i % 2]->finish());
-            DET_TRY(take(piece(range, i), room(piece(range, i), i)));
-        }
-        return Ok{};
-    }
-
     Channel channel_;
+    std::vector<Move> moves_;
     Pieces pieces_;
     Reduction const& reduction_;
+    std::size_t at_ = 0;
+    std::size_t asked_to_ = 0;  // moves before this one have been asked for
+    std::size_t combines_asked_ = 0, combines_made_ = 0;
+    std::deque<Coming> asked_;
     std::deque<Sending> sends_;
 };
 
 }  // namespace
 
-Status run_schedule(Channel channel, Schedule const& schedule, MutableBytes bytes, Pieces pieces,
-                    Reduction const& reduction) {
-    Layout const layout(bytes, reduction.element_bytes, schedule.blocks);
-    Execution execution(channel, pieces, reduction);
-    std::span<Step const> rest = schedule.steps;
-    while (!rest.empty()) {
-        auto const count = steps_together(rest);
-        DET_TRY(execution.run(rest.first(count), layout.of(rest.front().blocks)));
-        rest = rest.subspan(count);
+Blocks equal_blocks(MutableBytes bytes, std::size_t element_bytes, int count) {
+    auto const elements = bytes.size() / element_bytes, parts = static_cast<std::size_t>(count);
+    Blocks blocks;
+    blocks.reserve(parts);
+    for (std::size_t i = 0; i < parts; ++i) {
+        auto const size = (elements / parts + (i < elements % parts ? 1 : 0)) * element_bytes;
+        blocks.push_back(bytes.first(size));
+        bytes = bytes.subspan(size);
     }
-    return execution.finish_all_sends();
+    return blocks;
+}
+
+Status run_schedule(Channel channel, Schedule const& schedule, Blocks const& blocks, Pieces pieces,
+                    Reduction const& reduction) {
+    return Execution(channel, in_pieces(schedule, blocks, pieces.size_bytes), pieces, reduction).run();
 }
 
 }  // namespace det::collectives

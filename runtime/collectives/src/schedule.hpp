@@ -1,4 +1,5 @@
 #pragma once
+#include <det/collectives/call.hpp>
 #include <det/collectives/tuning.hpp>
 #include <det/protocol/ids.hpp>
 
@@ -25,6 +26,9 @@ enum class Action : std::uint8_t {
     finish,         // the blocks are combined whole: a mean is divided
 };
 
+/// Whether something comes in.
+inline bool takes(Action action) { return action != Action::send && action != Action::finish; }
+
 struct Step {
     Action action = Action::send;
     Rank peer = {};
@@ -32,19 +36,41 @@ struct Step {
     friend bool operator==(Step const&, Step const&) = default;
 };
 
-/// In order. What is sent between two ranks arrives in that order, and is received with the same blocks.
+/// In order. What is sent between two ranks arrives in that order, and is received with the same sizes.
 struct Schedule {
     int blocks = 1;
     std::vector<Step> steps = {};
 };
 
-/// Each block is combined whole on one rank, or in the same way on each: all ranks end with the same bits.
-/// `segments`: in how many pieces a tree passes its half on; the others have no use for it.
-Schedule allreduce_schedule(Algorithm algorithm, Rank rank, int ranks, int segments);
+/// What an operation is, for one of its ranks.
+struct Part {
+    Kind kind = Kind::allreduce;
+    Algorithm algorithm = Algorithm::ring;
+    Rank rank = {};
+    int ranks = 2;  // more than one
+    Rank root = {};
+    int segments = 1;  // in how many pieces a chain passes everything on, and each tree what is its own
+};
 
-/// Of ring blocks: rank r ends with block (r + 1) mod ranks whole.
-Schedule reduce_scatter_schedule(Rank rank, int ranks);
-/// Of ring blocks: rank r begins with block `own`, its left neighbour with the one before.
-Schedule allgather_schedule(Rank rank, int ranks, int own);
+/// Of an operation that has this algorithm (algorithms_of). Each block is combined whole on one rank, or in
+/// the same way on each, in an order that the schedule alone decides: where several ranks have it in the end,
+/// they have the same bits.
+Schedule schedule_of(Part const& part);
+
+// By operation. A rank's own block is the one that has its number.
+
+Schedule allreduce_schedule(Part const& part);
+/// A rank ends with its own block whole; the others hold what it has combined on the way.
+Schedule reduce_scatter_schedule(Part const& part);
+/// A rank begins with its own block.
+Schedule allgather_schedule(Part const& part);
+Schedule broadcast_schedule(Part const& part);
+/// Elsewhere than at the root, blocks hold what was combined on the way.
+Schedule reduce_schedule(Part const& part);
+/// A rank begins with its own block; the root has all. From everybody at once.
+Schedule gather_schedule(Part const& part);
+/// Of two blocks for each rank: the first half is what goes out, by rank; into the second half comes, by
+/// rank, what all others have for this one. What stays here is left to the caller.
+Schedule all_to_all_schedule(Part const& part);
 
 }  // namespace det::collectives

@@ -21,12 +21,17 @@ struct Subtree {
     Subtree above() const { return {top() + 1, end}; }
 };
 
+int shift_of(Tree tree) { return tree == Tree::first ? 0 : 1; }
+
+Rank rank_in(int ranks, Tree tree, int position) { return {(position - 1 - shift_of(tree) + ranks) % ranks}; }
+
 }  // namespace
 
+Rank tree_top(int ranks, Tree tree) { return rank_in(ranks, tree, Subtree{1, ranks + 1}.top()); }
+
 TreePlace tree_place(Rank rank, int ranks, Tree tree) {
-    int const shift = tree == Tree::first ? 0 : 1;
-    auto const position_of = [&](int value) { return (value + shift) % ranks + 1; };
-    auto const rank_at = [&](int position) { return Rank{(position - 1 - shift + ranks) % ranks}; };
+    auto const position_of = [&](int value) { return (value + shift_of(tree)) % ranks + 1; };
+    auto const rank_at = [&](int position) { return rank_in(ranks, tree, position); };
     auto const top_of = [&](Subtree subtree) {
         return subtree.is_empty() ? std::nullopt : std::optional(rank_at(subtree.top()));
     };

@@ -20,5 +20,7 @@ struct TreePlace {
 /// Two trees over the same ranks: the second is the first, shifted by one, so that leaves of the one are
 /// inner in the other.
 TreePlace tree_place(Rank rank, int ranks, Tree tree);
+/// Who has no parent there.
+Rank tree_top(int ranks, Tree tree);
 
 }  // namespace det::collectives

@@ -1,9 +1,9 @@
 #include "connect.hpp"
 
 #include <det/collectives/two_level.hpp>
+#include <det/device_collectives/device_group.hpp>
 #include <det/foundation/text.hpp>
 #ifdef DET_WITH_NCCL
-#include <det/device_collectives/device_group.hpp>
 #include <det/nccl/nccl_backend.hpp>
 #endif
 #include <det/node_collectives/node_group.hpp>
@@ -90,20 +90,27 @@ Result<Connected> connect_host(Place const& place, std::optional<Info> const& in
     return Connected{std::move(ranks), local};
 }
 
+using Backend = std::shared_ptr<device_collectives::DeviceBackend>;
+
 #ifdef DET_WITH_NCCL
-Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Patience const& patience) {
-    DET_TRY_ASSIGN(auto nccl, nccl::open_nccl());
-    device_collectives::DeviceOptions device_options;
-    device_options.waits.on_long_wait = patience.warn;
-    if (patience.timeout) device_options.waits.timeout = *patience.timeout;
-    return device_collectives::make_device_group(std::move(host), std::move(nccl), std::move(device_options));
-}
+Result<Backend> open_devices() { return nccl::open_nccl(); }
 #else
-Ranks add_devices(std::unique_ptr<collectives::RankGroup>, Patience const&) {
+Result<Backend> open_devices() {
     return Error{codes::transport, "this program was built without NCCL",
                  "install CUDA and NCCL and build again"};
 }
 #endif
+
+Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend, Patience const& patience) {
+    if (backend == nullptr) {
+        DET_TRY_ASSIGN(backend, open_devices());
+    }
+    device_collectives::DeviceOptions device_options;
+    device_options.waits.on_long_wait = patience.warn;
+    if (patience.timeout) device_options.waits.timeout = *patience.timeout;
+    return device_collectives::make_device_group(std::move(host), std::move(backend),
+                                                 std::move(device_options));
+}
 
 }  // namespace
 
@@ -113,7 +120,8 @@ Result<DistributedContext> connect(Place const& place, std::optional<Info> const
     DET_TRY_ASSIGN(auto const patience, find_patience(options));
     DET_TRY_ASSIGN(auto connected, connect_host(place, info, options, patience));
     if (options.devices == Devices::nccl) {
-        DET_TRY_ASSIGN(connected.ranks, add_devices(std::move(connected.ranks), patience));
+        DET_TRY_ASSIGN(connected.ranks,
+                       add_devices(std::move(connected.ranks), options.device_backend, patience));
     }
     return DistributedContext::make(std::move(connected.ranks), place.topology, std::move(connected.local));
 }

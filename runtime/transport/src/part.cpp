@@ -28,6 +28,7 @@ public:
         : Transport(rank, static_cast<int>(members.size())), whole_(whole), members_(std::move(members)) {}
 
     std::string_view name() const override { return whole_.name(); }
+    Status settle() override { return whole_.settle(); }
     void abandon() noexcept override { whole_.abandon(); }
     Status check_ranks() const override { return whole_.check_ranks(); }
 

@@ -112,13 +112,24 @@ double simulate(ScheduleOf const& schedule_of, int ranks, double size_bytes, Log
     return Simulation(schedule_of, ranks, size_bytes, network).run();
 }
 
-double simulate_allreduce(Algorithm algorithm, int ranks, double size_bytes, int segments,
-                          LogGP const& network) {
-    return simulate([&](int rank) { return allreduce_schedule(algorithm, {rank}, ranks, segments); }, ranks,
-                    size_bytes, network);
+double simulate(Plan const& plan, int ranks, double size_bytes, LogGP const& network) {
+    auto const blocks_bytes = plan.kind == Kind::all_to_all ? 2 * size_bytes : size_bytes;  // in and out
+    return simulate(
+        [&](int rank) {
+            return schedule_of({.kind = plan.kind,
+                                .algorithm = plan.algorithm,
+                                .rank = {rank},
+                                .ranks = ranks,
+                                .segments = plan.segments});
+        },
+        ranks, blocks_bytes, network);
 }
 
-double price_ring_by_symmetry(int ranks, double size_bytes, LogGP const& network) {
+bool is_symmetric(Plan const& plan) {
+    return plan.algorithm == Algorithm::ring && plan.kind != Kind::broadcast && plan.kind != Kind::reduce;
+}
+
+double price_by_symmetry(Plan const& plan, int ranks, double size_bytes, LogGP const& network) {
     // Two ranks that send each other one block take as long as any number of ranks that pass one on.
     auto const step = [&](Action action) {
         return simulate(
@@ -127,25 +138,46 @@ double price_ring_by_symmetry(int ranks, double size_bytes, LogGP const& network
             },
             2, size_bytes / ranks, network);
     };
-    return (ranks - 1) * (step(Action::combine_below) + step(Action::receive));
+    auto const combining = plan.kind == Kind::allgather_elements ? 0 : step(Action::combine_below);
+    auto const passing_on = plan.kind == Kind::reduce_scatter ? 0 : step(Action::receive);
+    return (ranks - 1) * (combining + passing_on);
 }
 
-double allreduce_formula(Algorithm algorithm, int ranks, double size_bytes, LogGP const& network) {
+Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const& network) {
     auto const [latency, overhead, per_byte, combining] = network;
-    double const alpha = latency + 2 * overhead;
+    double const alpha = latency + 2 * overhead, steps = std::ceil(log2_of(ranks));
     double const share = size_bytes * (ranks - 1) / ranks;
-    switch (algorithm) {
+    bool const combines = plan.kind != Kind::broadcast && plan.kind != Kind::allgather_elements;
+    // Both ways: blocks are reduced or scattered, then gathered.
+    bool const is_both_ways =
+        plan.kind == Kind::allreduce || plan.kind == Kind::broadcast || plan.kind == Kind::reduce;
+    double const ways = is_both_ways ? 2 : 1, added = combines ? combining : 0;
+    double const segment = size_bytes / plan.segments;
+    switch (plan.algorithm) {
         case Algorithm::recursive_doubling:
-            return log2_of(ranks) * (alpha + size_bytes * (per_byte + combining));
+            if (plan.kind == Kind::allgather_elements) return {steps * alpha + share * per_byte};
+            return {steps * (alpha + size_bytes * (per_byte + combining))};
         case Algorithm::ring:
-            return 2 * (ranks - 1) * alpha + share * (2 * per_byte + combining);
+            // A tree in place of the one way round.
+            if (!is_symmetric(plan))
+                return {(ranks - 1 + steps) * alpha + share * (2 * per_byte + added), false};
+            return {ways * (ranks - 1) * alpha + share * (ways * per_byte + added)};
         case Algorithm::halving_doubling:
-            return 2 * log2_of(ranks) * alpha + share * (2 * per_byte + combining);
+            return {ways * steps * alpha + share * (ways * per_byte + added)};
+        case Algorithm::binomial_tree:
+            return {steps * (alpha + size_bytes * (per_byte + added)), plan.segments == 1};
+        case Algorithm::chain:
+            return {(ranks - 1) * (alpha + segment * (per_byte + added)) +
+                        (plan.segments - 1) * std::max(segment * per_byte, 2 * overhead + segment * added),
+                    false};
+        case Algorithm::pairs:
+            return {std::max(alpha + share * per_byte, (ranks - 1) * 2 * overhead), false};
         case Algorithm::double_tree:
             break;
     }
-    // No closed form: what two full trees of pieces cost at least.
-    return 2 * (log2_of(ranks) - 1) * alpha + 2 * size_bytes * per_byte;
+    // What two full trees of pieces cost at least.
+    double const trips = plan.kind == Kind::allreduce ? 2 : 1;
+    return {trips * ((log2_of(ranks) - 1) * alpha + size_bytes * per_byte), false};
 }
 
 }  // namespace det::simulation

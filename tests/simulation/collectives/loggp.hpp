@@ -20,15 +20,24 @@ using ScheduleOf = std::function<collectives::Schedule(int rank)>;
 /// message after the other in each direction.
 double simulate(ScheduleOf const& schedule_of, int ranks, double size_bytes, LogGP const& network);
 
-double simulate_allreduce(collectives::Algorithm algorithm, int ranks, double size_bytes, int segments,
-                          LogGP const& network);
+/// An operation as the library does it. Sizes are those by which it chooses; the root is rank 0.
+struct Plan {
+    collectives::Kind kind = collectives::Kind::allreduce;
+    collectives::Algorithm algorithm = collectives::Algorithm::ring;
+    int segments = 1;
+};
+double simulate(Plan const& plan, int ranks, double size_bytes, LogGP const& network);
 
-/// A ring in which all ranks do the same at the same time, by the price of one step: for as many ranks as one
-/// likes.
-double price_ring_by_symmetry(int ranks, double size_bytes, LogGP const& network);
+/// Whether all ranks do the same at the same time, so that one step tells what all cost.
+bool is_symmetric(Plan const& plan);
+/// Of a ring that all ranks go round together: for as many ranks as one likes.
+double price_by_symmetry(Plan const& plan, int ranks, double size_bytes, LogGP const& network);
 
-/// The textbook's price where it has one: all but the double tree, for powers of two.
-double allreduce_formula(collectives::Algorithm algorithm, int ranks, double size_bytes,
-                         LogGP const& network);
+/// The textbook's price where it has one, for powers of two; else what it costs at least.
+struct Formula {
+    double seconds = 0;
+    bool is_exact = true;
+};
+Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const& network);
 
 }  // namespace det::simulation

@@ -1,6 +1,4 @@
 #pragma once
-#include <array>
-
 #include "loggp.hpp"
 
 namespace det::simulation {
@@ -11,7 +9,11 @@ inline constexpr LogGP ethernet_10g{25e-6, 5e-6, 0.8e-9, 0.1e-9};
 inline constexpr LogGP ethernet_1g{30e-6, 8e-6, 8e-9, 0.1e-9};
 inline constexpr LogGP infiniband_hdr{1.2e-6, 0.3e-6, 0.04e-9, 0.1e-9};
 
-/// Of an allreduce, by algorithm. Rings of more than 64 ranks by symmetry.
-std::array<double, collectives::algorithms> prices(int ranks, std::size_t size_bytes, LogGP const& network);
+struct Price {
+    collectives::Algorithm algorithm;
+    double seconds;
+};
+/// Of all algorithms that an operation has. Rings of more than 64 ranks by symmetry.
+std::vector<Price> prices(collectives::Kind kind, int ranks, std::size_t size_bytes, LogGP const& network);
 
 }  // namespace det::simulation

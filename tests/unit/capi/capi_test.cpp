@@ -1,9 +1,12 @@
 // The C interface, used by C (cases.h), each rank in a process of its own as in a run.
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <thread>
 
+#include "../device_collectives/fake_devices.hpp"
 #include "capi_support.hpp"
 #include "cases.h"
+#include "objects.hpp"
 #include "rank_processes.hpp"
 
 using namespace det;
@@ -52,6 +55,38 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_who_wait) {
     run_as_ranks(2, case_a_rank_that_leaves);
 }
 BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) { run_alone(case_a_single_rank); }
+BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_alone(case_no_such_devices); }
+
+BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_memory_of_devices) {
+    constexpr int ranks = 2;
+    device_collectives::FakeDevices devices(ranks);
+    std::vector<Status> results(ranks, Status(Ok{}));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            results[static_cast<std::size_t>(rank)] = [&]() -> Status {
+                DET_TRY_ASSIGN(
+                    auto core,
+                    core::Context::init({.environment = environment_of(rank, ranks),
+                                         .devices = core::Devices::nccl,
+                                         .device_backend = std::make_shared<device_collectives::FakeBackend>(
+                                             devices, rank)}));
+                det_context context;
+                context.core = std::make_shared<core::Context>(std::move(core));
+                return status_of(case_device_memory(&context));
+            }();
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    for (auto const& result : results) must(result);
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto const streams = devices.streams_of(rank);
+        BOOST_REQUIRE(streams.size() == 3u);
+        BOOST_TEST(streams[0] == nullptr);
+        BOOST_TEST((streams[1] != nullptr && streams[1] == streams[2]));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) { run_alone(case_null_arguments); }
 BOOST_AUTO_TEST_CASE(options_may_be_of_an_older_or_a_newer_header) {
     run_alone(case_options_of_other_versions);

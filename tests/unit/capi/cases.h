@@ -3,9 +3,14 @@
 #ifndef DET_TESTS_CAPI_CASES_H
 #define DET_TESTS_CAPI_CASES_H
 
+#include <det/det.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* As one of several ranks that are threads, whose memory all counts as that of devices. */
+const char* case_device_memory(det_context* context);
 
 const char* case_tensors(void);
 const char* case_started_operations(void);
@@ -15,6 +20,7 @@ const char* case_what_one_rank_refuses(void);
 const char* case_objects_outlive_their_context(void);
 const char* case_a_rank_that_leaves(void);
 const char* case_a_single_rank(void);
+const char* case_no_such_devices(void);
 const char* case_null_arguments(void);
 const char* case_options_of_other_versions(void);
 const char* case_layouts(void);

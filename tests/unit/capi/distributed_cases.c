@@ -205,3 +205,46 @@ const char* case_a_rank_that_leaves(void) {
     det_context_destroy(context);
     return NULL;
 }
+
+const char* case_device_memory(det_context* context) {
+    enum { STREAM = 7 };
+    static int streams[STREAM + 1];
+    det_operation* operation = NULL;
+    void* event = NULL;
+    float values[COUNT];
+    int64_t parts[RANKS_MAX];
+    int32_t rank = det_distributed_rank(context), size = det_distributed_size(context), is_over = 0, i;
+    for (i = 0; i < COUNT; ++i) values[i] = (float)rank;
+    CHECK_OK(det_distributed_allreduce(context, values, values, COUNT, DET_F32, DET_SUM));
+    for (i = 0; i < COUNT; ++i) CHECK(values[i] == (float)(size * (size - 1) / 2));
+
+    CHECK_OK(det_distributed_use_stream(context, &streams[rank]));
+    for (i = 0; i < size; ++i) parts[i] = 10 * rank + i;
+    CHECK_OK(det_distributed_all_to_all(context, parts, parts, 1, DET_I64));
+    for (i = 0; i < size; ++i) CHECK(parts[i] == 10 * i + rank);
+
+    CHECK_OK(det_distributed_start_broadcast(context, values, COUNT, DET_F32, 1, &operation));
+    CHECK_OK(det_operation_event(operation, &event));
+    CHECK(event != NULL);
+    CHECK_OK(det_operation_wait(operation));
+    CHECK_OK(det_operation_test(operation, &is_over));
+    CHECK(is_over == 1);
+    det_operation_destroy(operation);
+    CHECK_OK(det_context_close(context));
+    return NULL;
+}
+
+const char* case_no_such_devices(void) {
+    det_context_options options = DET_CONTEXT_OPTIONS_INIT;
+    det_context* context = NULL;
+    options.devices = 9;
+    CHECK(det_context_open(&options, &context) == DET_COULD_NOT && context == NULL);
+    CHECK(failed_with("misuse", "there are no devices 9"));
+    options.devices = DET_DEVICES_NONE;
+    CHECK_OK(det_context_open(&options, &context));
+    CHECK(det_distributed_use_stream(context, NULL) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "devices"));
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(every_algorithm_does_for_all_sizes) {
         for (int const ranks : {2, 3, 6}) {
             run_suite(
                 ranks,
-                {.small_limit_bytes = 0, .segment_bytes = 1000, .allreduce = static_cast<Algorithm>(i)});
+                {.small_limit_bytes = 0, .segment_bytes = 1000, .algorithm = static_cast<Algorithm>(i)});
         }
     }
 }
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_choice_is_explained_once_for_each_size) {
     auto const count = [](std::string const& line) {
         explanations +=
             line ==
-            "allreduce of 1.0 MiB over 3 ranks: ring (the fastest from 128.0 KiB on with up to 3 ranks)";
+            "allreduce of 1.0 MiB over 3 ranks: ring (the fastest from 64.0 KiB on with up to 3 ranks)";
     };
     auto const results = run_contexts(3,
                                       [](DistributedContext& context) -> Status {
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_are_told) {
     } const cases[] = {
         {{.small_limit_bytes = 65},
          "rank 2 has Tuning {64, 524288, by the table} and rank 3 {65, 524288, by the table}"},
-        {{.small_limit_bytes = 64, .allreduce = Algorithm::ring},
+        {{.small_limit_bytes = 64, .algorithm = Algorithm::ring},
          "rank 2 has Tuning {64, 524288, by the table} and rank 3 {64, 524288, ring}"},
     };
     for (auto const& [of_last, words] : cases) {

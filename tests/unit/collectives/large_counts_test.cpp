@@ -100,8 +100,10 @@ BOOST_AUTO_TEST_CASE(counts_of_2_to_the_33_elements_are_checked_told_and_planned
     call.out.count = static_cast<std::uint32_t>(count / 8) / 2;
     BOOST_TEST(!check(call, 8).has_value());
     auto const size = count * sizeof(double);
-    BOOST_TEST((choose_allreduce(4, size).algorithm == choose_allreduce(4, std::size_t{1} << 28).algorithm));
-    BOOST_TEST(tree_segments(size, 512 * 1024) == 4096);
+    for (auto const kind : {Kind::allreduce, Kind::reduce_scatter, Kind::broadcast}) {
+        BOOST_TEST((choose(kind, 4, size).algorithm == choose(kind, 4, std::size_t{1} << 28).algorithm));
+    }
+    BOOST_TEST(segments_for(Algorithm::chain, size, 512 * 1024) == 4096);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,8 +15,31 @@ using namespace det::collectives;
 
 namespace {
 
-constexpr Algorithm all_algorithms[] = {Algorithm::recursive_doubling, Algorithm::ring,
-                                        Algorithm::halving_doubling, Algorithm::double_tree};
+constexpr Kind kinds[] = {Kind::allreduce, Kind::reduce_scatter, Kind::allgather_elements,
+                          Kind::broadcast, Kind::reduce,         Kind::all_to_all};
+
+/// Calls `check` with all algorithms of all operations, roots and numbers of pieces.
+template <class Check>
+void for_all_parts(int ranks, Check const& check) {
+    for (auto const kind : kinds) {
+        for (auto const algorithm : algorithms_of(kind)) {
+            bool const has_root = kind == Kind::broadcast || kind == Kind::reduce;
+            for (int root = 0; root < (has_root ? ranks : 1); root += ranks < 10 ? 1 : 7) {
+                for (int const segments : {1, 3}) {
+                    BOOST_TEST_CONTEXT(describe(Call{.root = root, .kind = kind})
+                                       << " by " << name_of(algorithm) << ", " << ranks << " ranks, "
+                                       << segments << " segments")
+                    check(Part{kind, algorithm, {}, ranks, {root}, segments});
+                }
+            }
+        }
+    }
+}
+
+Part at(Part part, int rank) {
+    part.rank = {rank};
+    return part;
+}
 
 /// A message: the blocks as they were when it was sent.
 struct Parcel {
@@ -24,18 +47,49 @@ struct Parcel {
     std::vector<std::string> values;
 };
 
-/// Ranks that each hold "r" in all blocks and follow their schedules, in the order that lets the fewest of
-/// them go on.
+using Values = std::vector<std::string>;
+
+constexpr auto nothing = "?";
+
+/// What a rank holds before the operation: its number where all put something in, else what tells where it is
+/// from, and nothing where something has to arrive.
+Values begin_with(Part const& part, int blocks) {
+    Values values(static_cast<std::size_t>(blocks), nothing);
+    auto const own = static_cast<std::size_t>(part.rank.value);
+    auto const name = std::to_string(part.rank.value);
+    switch (part.kind) {
+        case Kind::broadcast:
+            for (std::size_t i = 0; part.rank == part.root && i < values.size(); ++i)
+                values[i] = fmt::format("block {}", i);
+            break;
+        case Kind::allgather_elements:
+            values[own] = name;
+            break;
+        case Kind::all_to_all:
+            for (int to = 0; to < part.ranks; ++to)
+                values[static_cast<std::size_t>(to)] = fmt::format("{} for {}", name, to);
+            values[static_cast<std::size_t>(part.ranks) + own] = fmt::format("{0} for {0}", name);
+            break;
+        default:
+            values.assign(values.size(), name);
+    }
+    return values;
+}
+
+/// Ranks that follow their schedules, in the order that lets the fewest of them go on.
 struct Symbolic {
     std::vector<Schedule> schedules;
-    std::vector<std::vector<std::string>> blocks;
+    std::vector<Values> blocks;
     std::vector<std::size_t> next;
+    std::vector<std::vector<int>> finished;
     std::map<std::pair<int, int>, std::deque<Parcel>> wires;
 
-    Symbolic(Algorithm algorithm, int ranks, int segments) : next(static_cast<std::size_t>(ranks)) {
-        for (int rank = 0; rank < ranks; ++rank) {
-            schedules.push_back(allreduce_schedule(algorithm, {rank}, ranks, segments));
-            blocks.emplace_back(static_cast<std::size_t>(schedules.back().blocks), std::to_string(rank));
+    explicit Symbolic(Part const& part) : next(static_cast<std::size_t>(part.ranks)) {
+        for (int rank = 0; rank < part.ranks; ++rank) {
+            schedules.push_back(schedule_of(at(part, rank)));
+            auto const count = schedules.back().blocks;
+            blocks.push_back(begin_with(at(part, rank), count));
+            finished.emplace_back(static_cast<std::size_t>(count));
         }
     }
 
@@ -47,13 +101,18 @@ struct Symbolic {
         if (step.action == Action::send) {
             wires[{self, step.peer.value}].push_back(
                 {step.blocks, {mine.begin() + step.blocks.begin, mine.begin() + step.blocks.end}});
-        } else if (step.action != Action::finish) {
+        } else if (step.action == Action::finish) {
+            for (int i = step.blocks.begin; i < step.blocks.end; ++i)
+                ++finished[rank][static_cast<std::size_t>(i)];
+        } else {
             auto& wire = wires[{step.peer.value, self}];
             if (wire.empty()) return false;
-            BOOST_REQUIRE((wire.front().blocks == step.blocks));
+            auto const& sent = wire.front().blocks;
+            BOOST_REQUIRE(sent.end - sent.begin == step.blocks.end - step.blocks.begin);
             for (int i = step.blocks.begin; i < step.blocks.end; ++i) {
                 auto& value = mine[static_cast<std::size_t>(i)];
                 auto const& other = wire.front().values[static_cast<std::size_t>(i - step.blocks.begin)];
+                BOOST_REQUIRE(other != nothing);
                 value = step.action == Action::receive         ? other
                         : step.action == Action::combine_below ? fmt::format("({}+{})", other, value)
                                                                : fmt::format("({}+{})", value, other);
@@ -92,30 +151,85 @@ std::vector<int> ranks_in(std::string const& expression) {
     return found;
 }
 
+bool has_all_ranks_once(std::string const& expression, int ranks) {
+    auto present = ranks_in(expression);
+    std::ranges::sort(present);
+    for (std::size_t rank = 0; rank < present.size(); ++rank) {
+        if (present[rank] != static_cast<int>(rank)) return false;
+    }
+    return present.size() == static_cast<std::size_t>(ranks);
+}
+
+/// The blocks that a rank has to have in the end.
+BlockRange result_of(Part const& part, int blocks) {
+    int const rank = part.rank.value;
+    if (part.kind == Kind::reduce_scatter) return {rank, rank + 1};
+    if (part.kind == Kind::all_to_all) return {part.ranks, 2 * part.ranks};
+    if (part.kind == Kind::reduce && part.rank != part.root) return {0, 0};
+    return {0, blocks};
+}
+
+void check_results(Part const& any, Symbolic const& after) {
+    for (int rank = 0; rank < any.ranks; ++rank) {
+        auto const part = at(any, rank);
+        auto const& values = after.blocks[static_cast<std::size_t>(rank)];
+        auto const result = result_of(part, static_cast<int>(values.size()));
+        for (int i = result.begin; i < result.end; ++i) {
+            auto const& value = values[static_cast<std::size_t>(i)];
+            if (part.kind == Kind::broadcast) {
+                BOOST_REQUIRE(value == fmt::format("block {}", i));
+            } else if (part.kind == Kind::allgather_elements) {
+                BOOST_REQUIRE(value == std::to_string(i));
+            } else if (part.kind == Kind::all_to_all) {
+                BOOST_REQUIRE(value == fmt::format("{} for {}", i - part.ranks, rank));
+            } else {
+                BOOST_REQUIRE(has_all_ranks_once(value, part.ranks));
+            }
+        }
+        if (part.kind == Kind::allreduce) BOOST_REQUIRE((values == after.blocks.front()));
+    }
+}
+
+/// A mean is divided once: where a block is combined whole, which is one rank or, of an allreduce, each of
+/// those that did the same.
+void check_finished(Part const& part, Symbolic const& after) {
+    bool const combines =
+        part.kind == Kind::allreduce || part.kind == Kind::reduce_scatter || part.kind == Kind::reduce;
+    if (!combines || part.algorithm == Algorithm::recursive_doubling) return;
+    for (std::size_t block = 0; block < after.blocks.front().size(); ++block) {
+        int times = 0;
+        for (auto const& of_rank : after.finished) times += of_rank[block];
+        BOOST_REQUIRE(times == 1);
+    }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(schedule_test)
 
-BOOST_AUTO_TEST_CASE(every_rank_ends_with_the_same_combination_of_all_ranks) {
-    for (auto const algorithm : all_algorithms) {
-        for (int ranks = 2; ranks <= 33; ++ranks) {
-            for (int const segments : {1, 3}) {
-                BOOST_TEST_CONTEXT(name_of(algorithm)
-                                   << ", " << ranks << " ranks, " << segments << " segments") {
-                    Symbolic simulation(algorithm, ranks, segments);
-                    simulation.run();
-                    auto const& first = simulation.blocks.front();
-                    for (auto const& others : simulation.blocks) BOOST_REQUIRE((others == first));
-                    for (auto const& block : first) {
-                        auto present = ranks_in(block);
-                        std::ranges::sort(present);
-                        for (int rank = 0; rank < ranks; ++rank)
-                            BOOST_REQUIRE(present.at(static_cast<std::size_t>(rank)) == rank);
-                        BOOST_REQUIRE(present.size() == static_cast<std::size_t>(ranks));
-                    }
-                }
-            }
+BOOST_AUTO_TEST_CASE(every_rank_ends_with_what_it_is_to_have_from_all_ranks) {
+    for (int ranks = 2; ranks <= 33; ++ranks) {
+        for_all_parts(ranks, [](Part const& part) {
+            Symbolic simulation(part);
+            simulation.run();
+            check_results(part, simulation);
+            check_finished(part, simulation);
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(values_are_gathered_where_they_are_asked_for) {
+    for (int ranks = 2; ranks <= 9; ++ranks) {
+        Part const part{.kind = Kind::gather, .ranks = ranks, .root = {ranks - 1}};
+        std::vector<bool> has(static_cast<std::size_t>(ranks));
+        for (auto const& step : schedule_of(at(part, ranks - 1)).steps) {
+            BOOST_TEST((step.action == Action::receive));
+            BOOST_TEST(step.blocks.begin == step.peer.value);
+            has[static_cast<std::size_t>(step.peer.value)] = true;
+            auto const sent = schedule_of(at(part, step.peer.value)).steps;
+            BOOST_TEST((sent == std::vector<Step>{{Action::send, part.root, step.blocks}}));
         }
+        BOOST_TEST(std::ranges::count(has, true) == ranks - 1);
     }
 }
 
@@ -132,7 +246,7 @@ BOOST_AUTO_TEST_CASE(who_has_children_in_one_tree_has_none_in_the_other) {
 }
 
 BOOST_AUTO_TEST_CASE(over_a_transport_all_algorithms_give_the_sum_whatever_the_sizes) {
-    for (auto const algorithm : all_algorithms) {
+    for (auto const algorithm : algorithms_of(Kind::allreduce)) {
         for (int const ranks : {2, 3, 5, 8}) {
             for (std::size_t const count : {0u, 1u, 7u, 64u, 1000u, 5001u}) {
                 auto const results = transport::run_ranks(
@@ -143,17 +257,17 @@ BOOST_AUTO_TEST_CASE(over_a_transport_all_algorithms_give_the_sum_whatever_the_s
                             values[i] = static_cast<std::int64_t>(i) * (transport->rank().value + 1);
                         std::vector<std::byte> room(2 * 512);
                         Reduction const reduction{
-                            8,
                             [](auto mine, auto others, Side) {
                                 auto* const to = reinterpret_cast<std::int64_t*>(mine.data());
                                 auto const* const from = reinterpret_cast<std::int64_t const*>(others.data());
                                 for (std::size_t i = 0; i < mine.size() / 8; ++i) to[i] += from[i];
                             },
                             [](auto) {}};
-                        auto const schedule = allreduce_schedule(algorithm, transport->rank(), ranks, 3);
-                        DET_TRY(run_schedule({*transport, {5}}, schedule,
-                                             std::as_writable_bytes(std::span(values)), {512, room},
-                                             reduction));
+                        auto const schedule = schedule_of(
+                            {Kind::allreduce, algorithm, transport->rank(), ranks, {}, /*segments=*/3});
+                        auto const blocks =
+                            equal_blocks(std::as_writable_bytes(std::span(values)), 8, schedule.blocks);
+                        DET_TRY(run_schedule({*transport, {5}}, schedule, blocks, {512, room}, reduction));
                         for (std::size_t i = 0; i < count; ++i) {
                             auto const sum = static_cast<std::int64_t>(i) * ranks * (ranks + 1) / 2;
                             DET_TRY(expect(values[i] == sum, fmt::format("element {} of {}", i, count)));

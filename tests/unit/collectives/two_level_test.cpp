@@ -61,9 +61,11 @@ BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
                    way(Kind::allreduce, 1)));
         DET_TRY(expect(way(Kind::allreduce, values.size()) == "threads, ring; threads, ring",
                        way(Kind::allreduce, values.size())));
-        DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
-                       way(Kind::broadcast, values.size())));
-        return expect(way(Kind::all_to_all, 1) == "threads, pairs", way(Kind::all_to_all, 1));
+        DET_TRY(
+            expect(way(Kind::broadcast, values.size()) == "threads, binomial tree; threads, binomial tree",
+                   way(Kind::broadcast, values.size())));
+        return expect(way(Kind::all_to_all, values.size()) == "threads, pairs",
+                      way(Kind::all_to_all, values.size()));
     }));
     BOOST_TEST(DistributedContext::single().way_of({}) == "alone");
 }

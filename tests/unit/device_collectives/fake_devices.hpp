@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -88,6 +89,9 @@ public:
             return done_ >= batches;
         });
     }
+    std::byte* allocate(std::size_t size_bytes) {
+        return get([&] { return memory_.emplace_back(size_bytes).data(); });
+    }
     void abort(int rank) {
         set([&] { seat(rank).is_aborted = true; });
     }
@@ -129,8 +133,8 @@ private:
         std::vector<std::vector<DeviceWork> const*> all;
         for (auto const& seat : seats_) all.push_back(&seat.batches[done_].works);
         ++done_;
-        auto const action = all[0]->front().action;
-        if (action == DeviceAction::send) return exchange(all);
+        auto const action = all[0]->back().action;
+        if (action == DeviceAction::receive) return exchange(all);
         if (action == DeviceAction::broadcast) return broadcast(all);
         if (action == DeviceAction::allgather) return allgather(all);
         reduce(all);
@@ -158,6 +162,10 @@ private:
     }
 
     static void exchange(Works const& all) {
+        for (auto const* works : all) {
+            auto const& first = works->front();
+            if (first.action == DeviceAction::copy) copy(first.out, first.in, bytes_of(first));
+        }
         for (std::size_t to = 0; to < all.size(); ++to) {
             for (auto const& receive : *all[to]) {
                 if (receive.action != DeviceAction::receive) continue;
@@ -196,6 +204,7 @@ private:
 
     std::mutex mutex_;
     std::vector<Seat> seats_;
+    std::list<std::vector<std::byte>> memory_;
     bool is_held_ = false;
     std::size_t done_ = 0;
     int ids_made_ = 0;
@@ -210,6 +219,16 @@ public:
 private:
     FakeDevices& devices_;
     std::size_t batches_;
+};
+
+/// Stays until the devices end: what was put on the stream is done late.
+class FakeScratch final : public DeviceScratch {
+public:
+    explicit FakeScratch(std::byte* memory) : memory_(memory) {}
+    void* data() const override { return memory_; }
+
+private:
+    std::byte* memory_;
 };
 
 class FakeCommunicator final : public DeviceCommunicator {
@@ -241,6 +260,10 @@ public:
         devices_.connect(rank.value, id);
         return Result<std::unique_ptr<DeviceCommunicator>>(
             std::make_unique<FakeCommunicator>(devices_, rank.value));
+    }
+    Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream) override {
+        return Result<std::unique_ptr<DeviceScratch>>(
+            std::make_unique<FakeScratch>(devices_.allocate(size_bytes)));
     }
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
         return Result<std::unique_ptr<DeviceEvent>>(

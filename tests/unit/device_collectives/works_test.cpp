@@ -83,4 +83,20 @@ BOOST_AUTO_TEST_CASE(a_call_on_devices_is_another_call) {
     BOOST_TEST(!(call_on_devices(call) == call_of(call)));
 }
 
+BOOST_AUTO_TEST_CASE(an_all_to_all_in_place_sends_from_a_copy) {
+    auto call = call_of_floats(Kind::all_to_all, 8, 8);
+    BOOST_TEST(scratch_bytes(call) == 0u);
+    call.in.data = out_memory;
+    BOOST_TEST(scratch_bytes(call) == 8 * sizeof(float));
+    BOOST_TEST(scratch_bytes({.kind = Kind::allreduce, .in = call.in, .out = call.out}) == 0u);
+    auto const works = works_of(call, {1}, ranks, in_memory);
+    BOOST_REQUIRE(works.size() == 1 + 2u * ranks);
+    BOOST_TEST((works[0].action == DeviceAction::copy));
+    BOOST_TEST(works[0].count == 8u);
+    BOOST_TEST(works[0].in == out_memory);
+    BOOST_TEST(works[0].out == in_memory);
+    BOOST_TEST(works[3].in == in_memory + 2 * sizeof(float));    // sent to rank 1
+    BOOST_TEST(works[4].out == out_memory + 2 * sizeof(float));  // what comes from it
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,6 +77,13 @@ enum {
     DET_WORKERS_ASK_MASTER = 2 /* each rank when it likes, for what is on its own node; answers differ */
 };
 
+/* What buffers of collectives may be. */
+typedef int32_t det_devices;
+enum {
+    DET_DEVICES_NONE = 0, /* memory of this process */
+    DET_DEVICES_NCCL = 1  /* memory of its CUDA device too */
+};
+
 typedef struct det_context_options {
     size_t size;
     /* Where checkpoints go outside of an experiment. NULL: "checkpoints". */
@@ -86,9 +93,12 @@ typedef struct det_context_options {
     void (*on_warning)(const char* warning, void* user);
     void* user;
     det_preempt_mode preempt_mode;
+    /* The same on all ranks. With NCCL each rank has made its own device the current one before it opens the
+     * context, and keeps it so in calls with device memory. */
+    det_devices devices;
 } det_context_options;
 #define DET_CONTEXT_OPTIONS_INIT \
-    { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF }
+    { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF, DET_DEVICES_NONE }
 
 /* Collective. options: NULL for none. */
 DET_API det_status det_context_open(const det_context_options* options, det_context** context);
@@ -158,6 +168,10 @@ DET_API det_status det_distributed_all_to_all(det_context* context, const void* 
                                               size_t part_count, det_dtype dtype);
 DET_API det_status det_distributed_broadcast(det_context* context, void* data, size_t count, det_dtype dtype,
                                              int32_t from);
+/* On devices (det_context_options.devices): buffers of a call lie all in device memory or all in the host's.
+ * Work in device memory is put on the stream, a cudaStream_t, that was named last; NULL, as at the beginning:
+ * the default one. Ranks may use different ones. Not collective. "misuse" where the context has no devices. */
+DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
 /* Nobody returns before everybody has come. */
 DET_API det_status det_distributed_barrier(det_context* context);
 
@@ -188,6 +202,9 @@ DET_API det_status det_distributed_start_broadcast(det_context* context, void* d
 DET_API det_status det_operation_test(det_operation* operation, int32_t* is_over);
 /* The result of the operation; may be asked for again. */
 DET_API det_status det_operation_wait(det_operation* operation);
+/* In device memory an operation goes on by itself. event: a cudaEvent_t of the operation, for which other
+ * streams may wait in place of det_operation_wait(); NULL where there is none. It is the operation's. */
+DET_API det_status det_operation_event(det_operation* operation, void** event);
 /* Waits first. */
 DET_API void det_operation_destroy(det_operation* operation);
 

@@ -109,17 +109,10 @@ private:
         return (has_in && !in) || (has_out && !out) ? Place::mixed : Place::device;
     }
 
-    Status check(TensorCall const& call, Place place) const {
-        if (place == Place::mixed) {
-            return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
-                         "pass both from the same side"};
-        }
-        bool const overwrites = call.kind == collectives::Kind::all_to_all && call.in.data == call.out.data;
-        if (overwrites) {
-            return Error{codes::misuse, "all_to_all of device memory cannot be done in place",
-                         "pass another buffer for what comes"};
-        }
-        return Ok{};
+    static Status check(Place place) {
+        if (place != Place::mixed) return Ok{};
+        return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
+                     "pass both from the same side"};
     }
 
     std::string describe_operation(Call const& call) const {
@@ -143,7 +136,9 @@ private:
 
     Result<std::unique_ptr<DeviceEvent>> put_on_stream(TensorCall const& call, Call const& told) {
         DET_TRY(connect(told));
-        auto const works = works_of(call, rank(), size());
+        auto scratch = scratch_for(call);
+        if (!scratch) return fail(std::move(scratch).error(), told);
+        auto const works = works_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
         if (auto taken = communicator_->enqueue(works, stream_); !taken)
             return fail(std::move(taken).error(), told);
         // Before it has been taken in, an event would stand in front of it.
@@ -151,6 +146,12 @@ private:
         auto event = devices_->record(stream_);
         if (!event) return fail(std::move(event).error(), told);
         return event;
+    }
+
+    Result<std::unique_ptr<DeviceScratch>> scratch_for(TensorCall const& call) {
+        auto const size_bytes = scratch_bytes(call);
+        if (size_bytes == 0) return std::unique_ptr<DeviceScratch>();
+        return devices_->allocate(size_bytes, stream_);
     }
 
     /// What the chief's library makes travels as the ranks' other messages do.
@@ -231,7 +232,7 @@ Handle DeviceGroup::begin(TensorCall const& call, Place place, Status const& ref
     if (failure_) return Handle(*failure_);
     auto told = call_on_devices(call);
     told.sequence = sequence_++;
-    auto agreed = agree(told, refused ? check(call, place) : refused);
+    auto agreed = agree(told, refused ? check(place) : refused);
     if (!agreed && agreed.error().code != codes::misuse) end_devices(agreed.error());
     if (!agreed) return Handle(std::move(agreed));
     auto event = put_on_stream(call, told);

@@ -29,12 +29,20 @@ OnDevices const& find(Kind kind) {
     return *found;
 }
 
-std::vector<DeviceWork> exchange(TensorCall const& call, int ranks) {
+std::vector<DeviceWork> exchange(TensorCall const& call, int ranks, void* scratch) {
     auto const count = call.in.count / static_cast<std::size_t>(ranks);
     auto const part_bytes = count * size_of(call.in.type);
     auto const* in = static_cast<std::byte const*>(call.in.data);
     auto* out = static_cast<std::byte*>(call.out.data);
     std::vector<DeviceWork> works;
+    if (scratch != nullptr) {
+        works.push_back({.action = DeviceAction::copy,
+                         .in = in,
+                         .out = scratch,
+                         .count = call.in.count,
+                         .type = call.in.type});
+        in = static_cast<std::byte const*>(scratch);
+    }
     for (int rank = 0; rank < ranks; ++rank, in += part_bytes, out += part_bytes) {
         works.push_back(
             {.action = DeviceAction::send, .in = in, .count = count, .type = call.in.type, .peer = {rank}});
@@ -49,8 +57,13 @@ std::vector<DeviceWork> exchange(TensorCall const& call, int ranks) {
 
 }  // namespace
 
-std::vector<DeviceWork> works_of(TensorCall const& call, Rank self, int ranks) {
-    if (call.kind == Kind::all_to_all) return exchange(call, ranks);
+std::size_t scratch_bytes(TensorCall const& call) {
+    bool const overwrites = call.kind == Kind::all_to_all && call.in.data == call.out.data;
+    return overwrites ? bytes_of(call.in).size() : 0;
+}
+
+std::vector<DeviceWork> works_of(TensorCall const& call, Rank self, int ranks, void* scratch) {
+    if (call.kind == Kind::all_to_all) return exchange(call, ranks, scratch);
     bool const is_broadcast = call.kind == Kind::broadcast;
     bool const has_result = call.kind != Kind::reduce || self == call.root;
     return {{.action = find(call.kind).action,

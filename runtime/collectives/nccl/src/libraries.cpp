@@ -75,6 +75,9 @@ Status load_cuda(std::filesystem::path const& path, CudaFunctions& found) {
         .find(found.event_query, "cuEventQuery")
         .find(found.event_destroy, "cuEventDestroy_v2")
         .find(found.error_string, "cuGetErrorString")
+        .find(found.allocate, "cuMemAllocAsync")
+        .find(found.free, "cuMemFreeAsync")
+        .find(found.copy, "cuMemcpyAsync")
         .result();
 }
 

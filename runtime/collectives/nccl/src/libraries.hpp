@@ -37,6 +37,9 @@ struct CudaFunctions {
     decltype(&::cuEventQuery) event_query;
     decltype(&::cuEventDestroy) event_destroy;
     decltype(&::cuGetErrorString) error_string;
+    decltype(&::cuMemAllocAsync) allocate;
+    decltype(&::cuMemFreeAsync) free;
+    decltype(&::cuMemcpyAsync) copy;
 };
 
 struct Functions {

@@ -12,6 +12,7 @@ namespace {
 using device_collectives::DeviceBackend;
 using device_collectives::DeviceCommunicator;
 using device_collectives::DeviceEvent;
+using device_collectives::DeviceScratch;
 
 Error cuda_error(CudaFunctions const& cuda, char const* what, CUresult result) {
     char const* words = nullptr;
@@ -51,6 +52,31 @@ private:
     CUevent event_ = nullptr;
 };
 
+class NcclScratch final : public DeviceScratch {
+public:
+    static Result<std::unique_ptr<DeviceScratch>> allocate(std::shared_ptr<Functions const> functions,
+                                                           std::size_t size_bytes, CUstream stream) {
+        std::unique_ptr<NcclScratch> scratch(new NcclScratch(std::move(functions), stream));
+        auto const& cuda = scratch->functions_->cuda;
+        auto const made = cuda.allocate(&scratch->memory_, size_bytes, stream);
+        if (made != CUDA_SUCCESS) return cuda_error(cuda, "allocate memory on the device", made);
+        return Result<std::unique_ptr<DeviceScratch>>(std::move(scratch));
+    }
+    ~NcclScratch() override {
+        if (memory_ != 0) static_cast<void>(functions_->cuda.free(memory_, stream_));
+    }
+
+    void* data() const override { return reinterpret_cast<void*>(memory_); }
+
+private:
+    NcclScratch(std::shared_ptr<Functions const> functions, CUstream stream)
+        : functions_(std::move(functions)), stream_(stream) {}
+
+    std::shared_ptr<Functions const> functions_;
+    CUstream stream_;
+    CUdeviceptr memory_ = 0;
+};
+
 class NcclBackend final : public DeviceBackend {
 public:
     explicit NcclBackend(Functions const& functions)
@@ -83,6 +109,10 @@ public:
         }
         std::memcpy(id.internal, text.data(), text.size());
         return NcclCommunicator::begin(functions_, id, rank, ranks);
+    }
+
+    Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) override {
+        return NcclScratch::allocate(functions_, size_bytes, static_cast<CUstream>(stream));
     }
 
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {

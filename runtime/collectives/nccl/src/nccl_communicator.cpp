@@ -57,6 +57,8 @@ Result<bool> NcclCommunicator::is_ready() {
 
 Status NcclCommunicator::enqueue(std::span<DeviceWork const> works, Stream stream) {
     auto const& nccl = functions_->nccl;
+    for (; !works.empty() && works.front().action == DeviceAction::copy; works = works.subspan(1))
+        DET_TRY(copy(works.front(), static_cast<CUstream>(stream)));
     DET_TRY(taken("begin a group of device operations", nccl.group_start()));
     auto put_all = ncclSuccess;
     for (auto const& work : works) {
@@ -66,6 +68,15 @@ Status NcclCommunicator::enqueue(std::span<DeviceWork const> works, Stream strea
     auto const ended = nccl.group_end();  // in any case: groups nest
     DET_TRY(taken("put an operation on a stream", put_all));
     return taken("put an operation on a stream", ended);
+}
+
+Status NcclCommunicator::copy(DeviceWork const& work, CUstream stream) const {
+    auto const copied =
+        functions_->cuda.copy(reinterpret_cast<CUdeviceptr>(work.out), reinterpret_cast<CUdeviceptr>(work.in),
+                              work.count * size_of(work.type), stream);
+    if (copied == CUDA_SUCCESS) return Ok{};
+    return Error{codes::transport,
+                 fmt::format("cannot copy memory of the device: CUDA error {}", static_cast<int>(copied))};
 }
 
 ncclResult_t NcclCommunicator::put(DeviceWork const& work, CUstream stream) const {
@@ -88,6 +99,8 @@ ncclResult_t NcclCommunicator::put(DeviceWork const& work, CUstream stream) cons
             return nccl.send(work.in, work.count, type, peer, communicator_, stream);
         case DeviceAction::receive:
             return nccl.receive(work.out, work.count, type, peer, communicator_, stream);
+        case DeviceAction::copy:
+            break;  // only in front of all others
     }
     return ncclInvalidArgument;
 }

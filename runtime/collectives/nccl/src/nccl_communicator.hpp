@@ -27,6 +27,7 @@ private:
     Error cannot(char const* what, ncclResult_t result) const;
     /// That it goes on is no failure.
     Status taken(char const* what, ncclResult_t result) const;
+    Status copy(DeviceWork const& work, CUstream stream) const;
     ncclResult_t put(DeviceWork const& work, CUstream stream) const;
 
     std::shared_ptr<Functions const> functions_;

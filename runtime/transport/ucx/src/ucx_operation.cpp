@@ -66,6 +66,7 @@ Error UcxSend::cannot(ucs_status_t status) const {
 
 Status UcxSend::start() {
     DET_TRY_ASSIGN(auto* const endpoint, session_->endpoint(route_.peer));
+    session_->unsettled.insert(route_.peer);
     auto const params = no_params();
     request_ = ucp_tag_send_nbx(endpoint, bytes_.data(), bytes_.size(), ucp_tag(session_->rank(), route_.tag),
                                 &params);
@@ -84,6 +85,36 @@ Result<bool> UcxSend::test() {
 Result<std::size_t> UcxSend::wait() {
     DET_TRY(poll(*session_, *this, route_.peer));
     return bytes_.size();
+}
+
+UcxFlush::~UcxFlush() {
+    if (request_ != nullptr) ucp_request_free(request_);  // no memory of ours is a part of it
+}
+
+Error UcxFlush::cannot(ucs_status_t status) const {
+    return ucx_error(fmt::format("finish what rank {} sends to rank {}", session_->rank().value, peer_.value),
+                     status);
+}
+
+Status UcxFlush::start() {
+    DET_TRY_ASSIGN(auto* const endpoint, session_->endpoint(peer_));
+    auto const params = no_params();
+    request_ = ucp_ep_flush_nbx(endpoint, &params);
+    if (UCS_PTR_IS_ERR(request_)) return cannot(UCS_PTR_STATUS(std::exchange(request_, nullptr)));
+    return Ok{};
+}
+
+Result<bool> UcxFlush::test() {
+    auto const status = advance(*session_, request_);
+    if (status == UCS_OK) return true;
+    DET_TRY(session_->check_alive(peer_));
+    if (status != UCS_INPROGRESS) return cannot(status);
+    return false;
+}
+
+Result<std::size_t> UcxFlush::wait() {
+    DET_TRY(poll(*session_, *this, peer_));
+    return std::size_t{0};
 }
 
 UcxReceive::~UcxReceive() {

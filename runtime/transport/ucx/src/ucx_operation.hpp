@@ -31,6 +31,25 @@ private:
     ucs_status_ptr_t request_ = nullptr;  // while it is under way
 };
 
+/// All that was sent to a peer has left: UCX counts a message as sent that still lies in a buffer of its own,
+/// or whose end has yet to be told.
+class UcxFlush final : public Operation {
+public:
+    UcxFlush(std::shared_ptr<UcxSession> session, Rank peer) : session_(std::move(session)), peer_(peer) {}
+    ~UcxFlush() override;
+
+    Status start();
+    Result<bool> test() override;
+    Result<std::size_t> wait() override;
+
+private:
+    Error cannot(ucs_status_t status) const;
+
+    std::shared_ptr<UcxSession> session_;
+    Rank peer_;
+    ucs_status_ptr_t request_ = nullptr;  // while it is under way
+};
+
 /// Looks what there is before it takes it, by matched probes, and so knows the size of a message that has no
 /// room.
 class UcxReceive final : public Operation {

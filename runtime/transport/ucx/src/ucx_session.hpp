@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <ucp/api/ucp.h>
 #include <vector>
 
@@ -53,6 +54,9 @@ public:
     bool progress();
     /// Until it is over, or the time is: false.
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
+
+    /// Peers to whom something was sent that UCX may still have to move on here, though it counts as sent.
+    std::set<Rank> unsettled;
 
     /// Receives that wait for their message, by lane in the order in which they were asked for.
     std::map<UcxLane, std::deque<UcxReceive*>> receives;

@@ -11,6 +11,10 @@
 #include <memory>
 #include <string>
 
+namespace det::device_collectives {
+class DeviceBackend;
+}
+
 namespace det::core {
 
 /// What buffers of collectives may be: memory of this process, or of its CUDA device too, by NCCL.
@@ -28,6 +32,8 @@ struct ContextOptions {
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
     /// The same on all ranks. With nccl each rank has to have made its own device the current one.
     Devices devices = Devices::none;
+    /// What stands for NCCL; null: it does itself. A seam for tests.
+    std::shared_ptr<device_collectives::DeviceBackend> device_backend = nullptr;
 };
 
 /// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its

@@ -94,6 +94,10 @@ public:
     Result<Request> start_send(Rank to, Tag tag, Bytes bytes);
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
+    /// Until what was sent, and finished here, needs nothing more of this rank to arrive. To be called before it
+    /// turns to something else: it may not call this transport for hours.
+    virtual Status settle() { return Ok{}; }
+
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. What is closed
     /// in common otherwise (MPI_Finalize) is then left out, so that this process can end.
     virtual void abandon() noexcept = 0;

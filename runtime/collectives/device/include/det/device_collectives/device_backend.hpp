@@ -20,8 +20,9 @@ enum class DeviceAction : std::uint8_t {
     broadcast,
     send,
     receive,
+    copy,  // on this device, before all else that is put on the stream with it
 };
-inline constexpr std::size_t device_actions = 7;
+inline constexpr std::size_t device_actions = 8;
 
 /// What a library for devices does at once. `count`: elements that each rank puts in; of a reduce_scatter
 /// those that each gets.
@@ -33,6 +34,14 @@ struct DeviceWork {
     collectives::DataType type = collectives::DataType::uint8;
     collectives::ReduceOp op = collectives::ReduceOp::sum;
     Rank peer = {};  // the root; of send and receive the other rank
+};
+
+/// Memory of the device that what is put on its stream may use, until this is destroyed: it is given back in
+/// the order of the stream.
+class DeviceScratch {
+public:
+    virtual ~DeviceScratch() = default;
+    virtual void* data() const = 0;
 };
 
 /// A point on a stream.
@@ -73,6 +82,7 @@ public:
     virtual Result<std::string> make_id() = 0;
     virtual Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                                       int ranks) = 0;
+    virtual Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) = 0;
     /// Behind all that is on the stream now.
     virtual Result<std::unique_ptr<DeviceEvent>> record(Stream stream) = 0;
 };

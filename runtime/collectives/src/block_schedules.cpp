@@ -1,0 +1,100 @@
+// What leaves or finds each rank with the block of its own number: by rings, and by steps that double.
+#include <bit>
+
+#include "steps.hpp"
+
+namespace det::collectives {
+namespace {
+
+bool is_power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
+
+Schedule ring_reduce_scatter(int rank, int ranks) {
+    Rank const left{wrap(rank - 1, ranks)}, right{wrap(rank + 1, ranks)};
+    Schedule schedule{ranks};
+    for (int step = 1; step < ranks; ++step) {
+        add(schedule, Action::send, right, one(wrap(rank - step, ranks)));
+        add(schedule, Action::combine_below, left, one(wrap(rank - step - 1, ranks)));
+    }
+    return schedule;
+}
+
+Schedule ring_allgather(int rank, int ranks) {
+    Rank const left{wrap(rank - 1, ranks)}, right{wrap(rank + 1, ranks)};
+    Schedule schedule{ranks};
+    for (int step = 0; step < ranks - 1; ++step) {
+        add(schedule, Action::send, right, one(wrap(rank - step, ranks)));
+        add(schedule, Action::receive, left, one(wrap(rank - step - 1, ranks)));
+    }
+    return schedule;
+}
+
+/// Gives away the half that does not hold its own block, until that is all there is.
+Schedule halving(int rank, int ranks) {
+    Schedule schedule{ranks};
+    BlockRange mine{0, ranks};
+    for (int distance = ranks / 2; distance > 0; distance /= 2) {
+        int const middle = mine.begin + distance;
+        BlockRange const lower{mine.begin, middle}, upper{middle, mine.end};
+        bool const keeps_upper = (rank & distance) != 0;
+        Rank const peer{rank ^ distance};
+        mine = keeps_upper ? upper : lower;
+        add(schedule, Action::send, peer, keeps_upper ? lower : upper);
+        add(schedule, combining({rank}, peer), peer, mine);
+    }
+    return schedule;
+}
+
+Schedule doubling(int rank, int ranks) {
+    Schedule schedule{ranks};
+    for (int distance = 1; distance < ranks; distance *= 2) {
+        int const own = rank / distance * distance, theirs = own ^ distance;
+        Rank const peer{rank ^ distance};
+        add(schedule, Action::send, peer, {own, own + distance});
+        add(schedule, Action::receive, peer, {theirs, theirs + distance});
+    }
+    return schedule;
+}
+
+/// Any number of ranks: a rank has the blocks from its own on, and asks the rank behind them for as many more
+/// (Bruck).
+Schedule doubling_round(int rank, int ranks) {
+    Schedule schedule{ranks};
+    for (int distance = 1; distance < ranks; distance *= 2) {
+        int const count = std::min(distance, ranks - distance);
+        add_wrapped(schedule, Action::send, {wrap(rank - distance, ranks)}, rank, count);
+        add_wrapped(schedule, Action::receive, {wrap(rank + distance, ranks)}, rank + distance, count);
+    }
+    return schedule;
+}
+
+/// The same backwards: what went out there comes in here and is combined.
+Schedule halving_round(int rank, int ranks) {
+    Schedule schedule{ranks};
+    auto const last = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
+    for (int distance = last; distance > 0; distance /= 2) {
+        int const count = std::min(distance, ranks - distance);
+        Rank const from{wrap(rank - distance, ranks)};
+        add_wrapped(schedule, Action::send, {wrap(rank + distance, ranks)}, rank + distance, count);
+        add_wrapped(schedule, combining({rank}, from), from, rank, count);
+    }
+    return schedule;
+}
+
+}  // namespace
+
+Schedule reduce_scatter_schedule(Part const& part) {
+    int const rank = part.rank.value;
+    auto schedule = part.algorithm == Algorithm::ring ? ring_reduce_scatter(rank, part.ranks)
+                    : is_power_of_two(part.ranks)     ? halving(rank, part.ranks)
+                                                      : halving_round(rank, part.ranks);
+    add(schedule, Action::finish, part.rank, one(rank));
+    return schedule;
+}
+
+Schedule allgather_schedule(Part const& part) {
+    int const rank = part.rank.value;
+    if (part.algorithm == Algorithm::ring) return ring_allgather(rank, part.ranks);
+    return is_power_of_two(part.ranks) ? doubling(rank, part.ranks) : doubling_round(rank, part.ranks);
+}
+
+}  // namespace det::collectives
