@@ -1,6 +1,7 @@
 #include "hash_thread.hpp"
 
 #include <system_error>
+#include <utility>
 
 namespace det::pack {
 namespace {

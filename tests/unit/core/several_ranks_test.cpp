@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
-    std::string uuid;
     run_sessions([&](Session& session) -> Status {
         Checkpoint checkpoint(session);
+        std::string uuid;
         if (session.distributed.is_chief()) {
             DET_TRY_ASSIGN(uuid, checkpoint.store(1, Json::object(), [](auto const&) { return Ok{}; }));
         }
