@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/sync.hpp>
 #include <det/journal/event_log.hpp>
 
 #include <algorithm>
@@ -29,7 +30,9 @@ Status append_event(std::filesystem::path const& directory, Event const& event) 
         DET_TRY_ASSIGN(auto const names, list_events(directory));
         EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
         DET_TRY_ASSIGN(bool const mine, write_new_file(directory / to_string(next), text));
-        if (mine) return Ok{};
+        if (!mine) continue;
+        DET_TRY(sync_file(directory / to_string(next)));
+        return sync_directory(directory);
     }
     return Error{codes::file_system,
                  fmt::format("found no free number for an event in '{}'", directory.string())};

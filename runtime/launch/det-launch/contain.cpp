@@ -32,7 +32,7 @@ Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
         return auth.is_object() ? auth : Json::object();
     };
     auto auth = in(spec.config);
-    auto const text = read_file(ExperimentLayout(experiment).secrets());
+    auto const text = read_file(ExperimentLayout(experiment).at(spec.revision()).secrets());
     if (text) auth.update(in(Json::parse(*text, nullptr, false)));
     return auth;
 }

@@ -83,7 +83,9 @@ bool is_terminal(State state) {
     return state == State::completed || state == State::canceled || state == State::error;
 }
 
-State state_of_trial(TrialFacts const& facts) {
+State state_of_trial(TrialFacts const& all_facts) {
+    auto facts = all_facts;
+    facts.runs = facts.runs.subspan(std::min(facts.first_run, facts.runs.size()));
     bool const unwanted = is_unwanted(facts.desired);
     if (!facts.runs.empty() && facts.runs.back().ended && facts.runs.back().ended->follow == Follow::stop) {
         return state_after(*facts.runs.back().ended);

@@ -74,7 +74,8 @@ Json jobs_body(std::vector<ArrayJob> const& arrays) {
 std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {
     std::vector<ArrayJob> arrays;
     for (auto const& event : events) {
-        bool const tells = event.kind == event_kinds::created || event.kind == event_kinds::resubmitted;
+        bool const tells = event.kind == event_kinds::created || event.kind == event_kinds::resubmitted ||
+                           event.kind == event_kinds::continued;
         if (tells && event.body.is_object()) append_arrays(arrays, event.body);
     }
     return arrays;
@@ -85,6 +86,24 @@ std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::
         if (array.runs(trial)) return array;
     }
     return std::nullopt;
+}
+
+std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
+                                 std::vector<std::uint32_t> const& trials) {
+    std::vector<ArrayJob> picked;
+    for (auto const trial : trials) {
+        auto const array = find_array_of(arrays, trial);
+        if (!array) continue;
+        auto found = std::ranges::find(picked, array->first_trial, &ArrayJob::first_trial);
+        if (found == picked.end()) {
+            picked.push_back(*array);
+            picked.back().tasks.clear();
+            found = picked.end() - 1;
+        }
+        auto const task = array->task_of(trial);
+        if (std::ranges::find(found->tasks, task) == found->tasks.end()) found->tasks.push_back(task);
+    }
+    return picked;
 }
 
 }  // namespace det

@@ -1,6 +1,7 @@
 #include <det/protocol/experiment_spec.hpp>
 
 #include <algorithm>
+#include <ranges>
 
 namespace det {
 namespace {
@@ -51,7 +52,46 @@ std::vector<LogPolicySpec> log_policies_from(Json const& json) {
     return policies;
 }
 
+/// [{"number": 1, "first_runs": [[3, 2]]}]: trial 3 counts from its run 2 on.
+Json to_json(std::vector<Revision> const& revisions) {
+    auto list = Json::array();
+    for (auto const& revision : revisions) {
+        auto first_runs = Json::array();
+        for (auto const& [trial, run] : revision.first_runs) first_runs.push_back(Json::array({trial, run}));
+        list.push_back({{"number", revision.number}, {"first_runs", std::move(first_runs)}});
+    }
+    return list;
+}
+
+std::vector<Revision> revisions_from(Json const& json) {
+    std::vector<Revision> revisions;
+    for (auto const& each : json) {
+        auto& revision = revisions.emplace_back();
+        revision.number = each.at("number");
+        for (auto const& pair : each.at("first_runs")) revision.first_runs[pair.at(0)] = pair.at(1);
+    }
+    return revisions;
+}
+
 }  // namespace
+
+std::uint32_t ExperimentSpec::first_run_of(std::uint32_t trial) const {
+    for (auto const& revision : std::views::reverse(revisions)) {
+        auto const found = revision.first_runs.find(trial);
+        if (found != revision.first_runs.end()) return found->second;
+    }
+    return 0;
+}
+
+std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec const& spec) {
+    std::erase_if(events, [&](Event const& event) {
+        if (event.kind != event_kinds::continued || !event.body.is_object()) return false;
+        auto const number = event.body.value("revision", Json());
+        return std::ranges::none_of(spec.revisions,
+                                    [&](Revision const& each) { return number == each.number; });
+    });
+    return events;
+}
 
 std::string render_spec(ExperimentSpec const& spec) {
     Json body{{"id", spec.id.value},
@@ -85,6 +125,7 @@ std::string render_spec(ExperimentSpec const& spec) {
               {"checkpoint_path", spec.checkpoint_path},
               {"config", spec.config}};
     if (spec.container) body["container"] = container_to_json(*spec.container);
+    if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
     return render_document(documents::spec, body);
 }
 
@@ -124,6 +165,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
+        spec.revisions = revisions_from(body.value("revisions", Json::array()));
         return spec;
     });
 }

@@ -80,6 +80,7 @@ std::unique_ptr<Command> make_experiment_archive();
 std::unique_ptr<Command> make_experiment_cancel();
 std::unique_ptr<Command> make_experiment_pause();
 std::unique_ptr<Command> make_experiment_config();
+std::unique_ptr<Command> make_experiment_continue();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_delete();
 std::unique_ptr<Command> make_experiment_describe();

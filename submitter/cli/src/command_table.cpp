@@ -17,6 +17,8 @@ constexpr CommandEntry entries[] = {
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"experiment", "pause", "free its nodes, its trials save their work", make_experiment_pause},
     {"experiment", "activate", "let an experiment go on that waits for you", make_experiment_activate},
+    {"experiment", "continue", "let an experiment go on that has ended, changed if you like",
+     make_experiment_continue},
     {"experiment", "fork", "a new experiment from one that is there", make_experiment_fork},
     {"experiment", "cancel", "end an experiment, its trials may save their work", make_experiment_cancel},
     {"experiment", "kill", "end an experiment at once", make_experiment_kill},

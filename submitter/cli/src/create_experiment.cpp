@@ -1,36 +1,23 @@
 #include "create_experiment.hpp"
 
-#include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
 #include <det/history/history.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
 #include <det/render/script.hpp>
-#include <det/yaml/render.hpp>
 
 #include <algorithm>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "make_spec.hpp"
 #include "root.hpp"
+#include "submission.hpp"
 
 namespace det::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-render::ScriptInput script_input(Creation const& creation, ExperimentId id, plan::ArrayPart const& array) {
-    return {id, creation.config.name, ExperimentLayout(creation.root, id).path(), creation.det_launch, array};
-}
-
-std::vector<plan::ArrayPart> arrays_of(Creation const& creation) {
-    auto const& plan = creation.plan;
-    return plan::split_into_arrays({plan.trial_count, plan.concurrent_trials_max, plan.lanes},
-                                   creation.array_size_max);
-}
 
 /// The next free number, taken by mkdir: atomic on every file system that clusters have.
 Result<ExperimentId> take_id(RootLayout const& root) {
@@ -42,7 +29,9 @@ Result<ExperimentId> take_id(RootLayout const& root) {
     }
     for (auto id = highest + 1;; ++id) {
         DET_TRY_ASSIGN(bool const mine, make_directory(ExperimentLayout(root, {id}).path()));
-        if (mine) return ExperimentId{id};
+        if (!mine) continue;
+        DET_TRY(sync_directory(root.experiments()));
+        return ExperimentId{id};
     }
 }
 
@@ -70,98 +59,15 @@ private:
     bool is_kept_ = false;
 };
 
-/// A script in memory that sbatch can open by a path: to ask whether it would be accepted, nothing needs to
-/// be written to a disk.
-class ScriptInMemory {
-public:
-    static Result<ScriptInMemory> make(std::string_view text) {
-        UniqueFd fd(::memfd_create("script", MFD_CLOEXEC));
-        if (!fd) return os_error("make a file in memory", errno);
-        DET_TRY(write_all(fd.get(), text, "a file in memory"));
-        return ScriptInMemory(std::move(fd));
-    }
-    fs::path path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
-
-private:
-    explicit ScriptInMemory(UniqueFd fd) : fd_(std::move(fd)) {}
-    UniqueFd fd_;
-};
-
-/// "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ...": the time; empty where there is none.
-std::string start_estimate_in(std::string_view said) {
-    constexpr std::string_view before = " to start at ";
-    auto const found = said.find(before);
-    if (found == std::string_view::npos) return "";
-    auto const time = said.substr(found + before.size());
-    return std::string(time.substr(0, time.find(' ')));
-}
-
-/// Whether Slurm would take it, and when it would start, as far as Slurm says.
-Result<std::string> ask_slurm_first(Creation const& creation, Session& session) {
-    // sbatch takes what waits for nodes that are drained or down; its --test-only refuses it.
-    if (creation.plan.must_wait_for_nodes()) return std::string();
-    DET_TRY_ASSIGN(auto const script, preview_script(creation));
-    DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
-    ExperimentLayout const layout(creation.root, {0});
-    DET_TRY_ASSIGN(auto const said,
-                   session.slurm.test_submission(
-                       {render::command_line_options(creation.plan, layout, job_comment(creation.root, {0})),
-                        in_memory.path(), session.environment}));
-    return start_estimate_in(said);
-}
-
-Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
-    auto const secrets = config::find_secrets(config.effective);
-    if (!secrets) return Ok{};
-    return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
-}
-
 /// Everything of an experiment's directory that is there before Slurm hears of it, but the scripts.
 Status fill_directory(Creation const& creation, ExperimentSpec const& spec) {
     ExperimentLayout const layout(creation.root, spec.id);
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
-    DET_TRY(write_file(layout.submitted(), creation.written));
-    DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(creation.config.effective))));
-    DET_TRY(write_secrets(layout, creation.config));
+    DET_TRY(write_configuration(creation, layout));
     // Absent is `run`: what nearly every creation wants costs no waiting for the disk.
     if (creation.desired != Desired::run) DET_TRY(journal::write_desired(layout.desired(), creation.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
-}
-
-/// One array, held.
-Result<ArrayJob> submit_array(Creation const& creation, ExperimentSpec const& spec,
-                              plan::ArrayPart const& array, Session& session) {
-    ExperimentLayout const layout(creation.root, spec.id);
-    auto const input = script_input(creation, spec.id, array);
-    DET_TRY_ASSIGN(auto const script, render::render_script(creation.job_template, creation.plan, input));
-    DET_TRY(write_file(layout.script(array.first_trial), script));
-    auto options = spec.sbatch_options;
-    options.insert(options.begin(), "--hold");
-    DET_TRY_ASSIGN(auto const job,
-                   session.slurm.submit({options, layout.script(array.first_trial), session.environment}));
-    return ArrayJob{job, array.first_trial, array.trial_count, array.lanes, array.running_max};
-}
-
-/// All arrays or none: what Slurm has already when one is refused is taken back.
-Result<std::vector<ArrayJob>> submit_arrays(Creation const& creation, ExperimentSpec const& spec,
-                                            Session& session) {
-    std::vector<ArrayJob> submitted;
-    for (auto const& array : arrays_of(creation)) {
-        auto job = submit_array(creation, spec, array, session);
-        if (job) {
-            submitted.push_back(*job);
-            continue;
-        }
-        auto error = std::move(job).error();
-        for (auto const& done : submitted) {
-            if (auto const taken_back = session.slurm.cancel({done.job, {}}); !taken_back)
-                error.notes.push_back(
-                    fmt::format("job {} is left over, held; cancel it with scancel", done.job));
-        }
-        return error;
-    }
-    return submitted;
 }
 
 /// From the held jobs on: their ids are recorded, then they may run.
@@ -175,12 +81,6 @@ Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> 
     return Ok{};
 }
 
-std::string list_jobs(std::vector<ArrayJob> const& arrays) {
-    std::vector<std::uint32_t> jobs;
-    for (auto const& array : arrays) jobs.push_back(array.job);
-    return fmt::format("{}", fmt::join(jobs, ", "));
-}
-
 Result<CreatedExperiment> submit(Creation const& creation, std::optional<ContextSpec> const& context,
                                  Session& session, Cleanup& cleanup) {
     DET_TRY_ASSIGN(auto const id, take_id(creation.root));
@@ -190,7 +90,7 @@ Result<CreatedExperiment> submit(Creation const& creation, std::optional<Context
     auto spec = make_spec(creation, id, context, created);
     spec.sbatch_options = render::command_line_options(creation.plan, layout, job_comment(creation.root, id));
     DET_TRY(fill_directory(creation, spec));
-    auto arrays = submit_arrays(creation, spec, session);
+    auto arrays = submit_arrays(creation, layout, spec, planned_arrays(creation), session);
     if (!arrays) {
         if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
         cleanup.keep();
@@ -239,22 +139,7 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, Roo
     return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
 }
 
-/// Of a fork: its parent's.
-Result<std::optional<ContextSpec>> find_stored_code(Creation const& creation) {
-    if (!creation.packed_code || path_exists(creation.root.context(creation.packed_code->sha256)))
-        return creation.packed_code;
-    return Error{codes::no_such_file,
-                 fmt::format("the code is gone: there is no '{}'",
-                             creation.root.context(creation.packed_code->sha256).string()),
-                 "create the experiment anew from a directory"};
-}
-
 }  // namespace
-
-Result<std::string> preview_script(Creation const& creation) {
-    return render::render_script(creation.job_template, creation.plan,
-                                 script_input(creation, {0}, arrays_of(creation).front()));
-}
 
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session) {
     // What is wrong with the code is said before Slurm is asked for anything.

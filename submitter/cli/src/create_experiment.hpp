@@ -1,33 +1,12 @@
 #pragma once
-#include <det/config/experiment_config.hpp>
-#include <det/pack/tree.hpp>
-#include <det/plan/plan.hpp>
-#include <det/protocol/desired.hpp>
-#include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
-
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <vector>
 
+#include "creation.hpp"
 #include "session.hpp"
 
 namespace det::cli {
-
-/// Everything that an experiment is made of.
-struct Creation {
-    config::ExperimentConfig config;
-    std::string written;        // the configuration as the user wrote it
-    pack::ContextSources code;  // may be nothing
-    plan::SubmissionPlan plan;
-    RootLayout root;
-    std::string job_template;
-    std::filesystem::path det_launch;
-    std::uint32_t array_size_max = 1001;  // Slurm's MaxArraySize
-    Desired desired = Desired::run;       // pause: its jobs stay held until `experiment activate`
-    std::optional<ExperimentId> parent = {};
-    std::optional<ContextSpec> packed_code = {};  // in place of `code`: stored already
-};
 
 struct CreatedExperiment {
     ExperimentId id;
@@ -41,8 +20,5 @@ struct CreatedExperiment {
 /// crash after it leaves held jobs and an experiment that is listed as SUBMITTING. Code that was packed
 /// stays: another experiment may refer to it by now, and the next attempt finds it.
 Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creation, Session& session);
-
-/// The script as it would be submitted, for --dry-run; the id is not known yet.
-Result<std::string> preview_script(Creation const& creation);
 
 }  // namespace det::cli

@@ -86,7 +86,8 @@ private:
         if (lifecycle::is_terminal(state) || experiment.view.record.desired == Desired::cancel ||
             experiment.view.record.desired == Desired::kill) {
             return Error{codes::wrong_state,
-                         fmt::format("experiment {} has ended: it is {}", id, to_string(state))};
+                         fmt::format("experiment {} has ended: it is {}", id, to_string(state)),
+                         fmt::format("'det-submit experiment continue {}' lets it go on all the same", id)};
         }
         return Ok{};
     }

@@ -27,7 +27,7 @@ private:
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id));
-        ExperimentLayout const layout(root, id);
+        auto const layout = ExperimentLayout(root, id).at(record.revision());
         if (as_written_) {
             DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));
             if (session.wants_json()) {

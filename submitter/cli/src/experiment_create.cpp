@@ -32,7 +32,7 @@ public:
         request.is_dry_run = dry_run_;
         request.is_test = test_;
         request.follow = follow_;
-        return submit_experiment(std::move(request), session);
+        return submit_experiment(request, session);
     }
 
 private:

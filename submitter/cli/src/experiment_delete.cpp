@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "continue_experiment.hpp"
 #include "open_experiment.hpp"
 
 namespace det::cli {
@@ -44,6 +45,7 @@ private:
                          "add --yes to do it: it can't be undone"};
         }
         DET_TRY_ASSIGN(auto const kept, remove_checkpoints(experiment, session));
+        if (view.record.spec) DET_TRY(cancel_strays(experiment, session));
         DET_TRY(remove_files(experiment.layout));
         if (session.wants_json()) {
             session.answer(Json{{"id", experiment.id().value}, {"kept_checkpoints", kept}});

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "config_changes.hpp"
 #include "open_experiment.hpp"
 #include "table.hpp"
 #include "trial_text.hpp"
@@ -34,6 +35,18 @@ std::string describe_spec(ExperimentSpec const& spec) {
         escape_control(spec.searcher.metric));
 }
 
+/// Who continued it, when, and what was changed.
+std::string describe_continuations(std::vector<Event> const& events) {
+    std::string text;
+    for (auto const& event : events) {
+        if (event.kind != event_kinds::continued) continue;
+        text += fmt::format("Continued:     {} by {}\n", short_time(event.time), escape_control(event.by));
+        for (auto const& change : changes_in(event))
+            text += fmt::format("               {}\n", describe(change));
+    }
+    return text;
+}
+
 class ExperimentDescribe final : public Command {
 public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
@@ -58,6 +71,7 @@ private:
         if (view.record.spec) {
             text += describe_attributes(history::attributes_of(view.record));
             text += describe_spec(*view.record.spec);
+            text += describe_continuations(view.record.events);
         }
         for (auto const& trial : view.trials) text += '\n' + trial_headline(trial) + runs_table(trial);
         return text;

@@ -22,7 +22,7 @@ public:
     Outcome run(Session& session) override {
         auto request = request_for(session);
         if (!request) return Diagnostics(std::move(request).error());
-        return submit_experiment(*std::move(request), session);
+        return submit_experiment(*request, session);
     }
 
 private:
@@ -35,7 +35,7 @@ private:
                 codes::wrong_state,
                 fmt::format("experiment {} has no configuration: its creation was cut off", id.value)};
         }
-        ExperimentLayout const layout(root, id);
+        auto const layout = ExperimentLayout(root, id).at(parent.revision());
         ExperimentRequest request;
         request.sources = {layout.config(), {}, overrides_};
         request.sources.secrets = layout.secrets();

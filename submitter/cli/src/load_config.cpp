@@ -17,6 +17,7 @@ constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
 struct Layers {
     std::vector<config::Layer> high_to_low;
     std::string written;
+    std::string changes_written = {};
     std::optional<std::string> template_file;
     Diagnostics found;
     bool all_read = true;  // what is missing in the whole can be said
@@ -47,11 +48,36 @@ struct Layers {
         add_document(written, file.string());
     }
 
+    /// A file whose values replace those of the layers below, where add_file's merge with them.
+    void add_changes(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        auto document = config::parse_layer(*text, file.string());
+        if (!document) return give_up(std::move(document).error());
+        found.append(config::mask_secrets(config::check_sanity(*document), *document));
+        for (auto const& entry : document->entries()) add_change({}, entry);
+        changes_written = *std::move(text);
+    }
+
     /// secrets.json: JSON is YAML.
     void add_secrets(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
         if (!text) return give_up(std::move(text).error().while_doing("reading the secrets"));
         add_document(*text, file.string());
+    }
+
+    /// Down to SECTION.KEY: what lies deeper belongs together (max_length, a hyperparameter).
+    void add_change(std::vector<std::string> path, yaml::Node::Entry const& entry) {
+        path.push_back(entry.key);
+        if (path.size() == 1 && entry.value.is_map()) {
+            for (auto const& below : entry.value.entries()) add_change(path, below);
+            return;
+        }
+        auto value = entry.value;
+        for (auto key = path.rbegin(); key != path.rend(); ++key)
+            value = yaml::Node(std::vector<yaml::Node::Entry>{{*key, entry.key_place, std::move(value)}},
+                               entry.key_place);
+        high_to_low.push_back({std::move(value), std::move(path)});
     }
 
     void add_template(std::string const& name, RootLayout const& root) {
@@ -66,8 +92,10 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     Layers layers;
     auto const& overrides = sources.overrides;
     for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
+    if (sources.changes) layers.add_changes(*sources.changes);
     if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
     layers.add_file(sources.file);
+    if (sources.changes) layers.written = layers.changes_written;
     if (sources.template_name) layers.add_template(*sources.template_name, root);
     return layers;
 }

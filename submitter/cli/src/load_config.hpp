@@ -22,6 +22,8 @@ struct ConfigSources {
     config::SiteFile const* site = nullptr;
     /// Asked only where the pool decides on defaults, and nobody names one.
     FindDefaultPartition find_default_partition = {};
+    /// A file with changes, over `file`: each KEY and SECTION.KEY that it has replaces the one below.
+    std::optional<std::filesystem::path> changes = {};
     /// Of an experiment's own configuration: what is masked in it. It need not be there.
     std::optional<std::filesystem::path> secrets = {};
 };

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
 
-#include "create_experiment.hpp"
+#include "creation.hpp"
 
 namespace det::cli {
 

@@ -50,7 +50,7 @@ Result<OpenExperiment> open_experiment(std::string const& id, Session& session) 
     DET_TRY_ASSIGN(auto const root, find_root(session.environment));
     DET_TRY_ASSIGN(auto record, load_record(root, id));
     auto const queue = look_at_queue({record}, session);
-    ExperimentLayout const layout(root, record.id);
+    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
     return OpenExperiment{root, layout, view_experiment(std::move(record), queue)};
 }
 
@@ -63,7 +63,7 @@ Result<OpenExperiment> open_experiment_with_jobs(std::string const& id, Session&
     if (arrays.empty()) filter = {user_name(session.environment), {}, false};
     DET_TRY_ASSIGN(auto jobs, session.slurm.queue(filter));
     if (arrays.empty()) add_unrecorded_arrays(record, root, jobs);
-    ExperimentLayout const layout(root, record.id);
+    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
     return OpenExperiment{root, layout, view_experiment(std::move(record), {true, std::move(jobs)})};
 }
 

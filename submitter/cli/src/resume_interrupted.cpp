@@ -3,8 +3,6 @@
 #include <det/foundation/files.hpp>
 #include <det/successor/submit_successor.hpp>
 
-#include <algorithm>
-
 namespace det::cli {
 namespace {
 
@@ -25,22 +23,11 @@ Status free_claims(OpenExperiment const& experiment) {
 }  // namespace
 
 std::vector<ArrayJob> plan_resubmission(history::ExperimentView const& experiment) {
-    auto const submitted = experiment.record.arrays();
-    std::vector<ArrayJob> again;
+    std::vector<std::uint32_t> interrupted;
     for (auto const& trial : experiment.trials) {
-        auto const index = trial.record.id.index;
-        auto const array = find_array_of(submitted, index);
-        if (!is_interrupted(trial) || !array) continue;
-        auto found = std::ranges::find(again, array->first_trial, &ArrayJob::first_trial);
-        if (found == again.end()) {
-            again.push_back(*array);
-            again.back().tasks.clear();
-            found = again.end() - 1;
-        }
-        auto const task = array->task_of(index);
-        if (std::ranges::find(found->tasks, task) == found->tasks.end()) found->tasks.push_back(task);
+        if (is_interrupted(trial)) interrupted.push_back(trial.record.id.index);
     }
-    return again;
+    return pick_tasks(experiment.record.arrays(), interrupted);
 }
 
 Result<std::vector<ArrayJob>> resubmit(OpenExperiment const& experiment, std::vector<ArrayJob> const& arrays,

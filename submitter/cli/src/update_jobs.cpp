@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 
+#include "follow_pool.hpp"
 #include "look_at_jobs.hpp"
 #include "table.hpp"
 
@@ -330,6 +331,10 @@ Outcome update_jobs(std::vector<JobUpdateItem> const& items, UpdateOptions const
     } else {
         made.clear();
         auto applied = apply(*update, *requests, *moves, made);
+        for (auto const& move : made) {
+            if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
+                follow_pool(moved->job.job, update->sight.queue.jobs, update->naming, session);
+        }
         if (!applied) return Diagnostics(with_what_was_done(std::move(applied).error(), made));
     }
     print_answer(*update, *requests, made, options);

@@ -11,13 +11,28 @@ Json time_or_null(std::optional<UtcTime> const& time) {
     return time ? Json(format_utc(*time)) : Json(nullptr);
 }
 
+Json continuations_of(history::ExperimentRecord const& record) {
+    auto list = Json::array();
+    for (auto const& event : record.events) {
+        if (event.kind != event_kinds::continued) continue;
+        Json json{{"time", format_utc(event.time)}, {"by", event.by}};
+        for (auto const* key : {"revision", "trials", "changes"}) json[key] = event.body.value(key, Json());
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
 }  // namespace
 
 Json to_json(history::TrialView const& trial) {
     auto runs = Json::array();
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
         auto const& run = trial.record.runs[number];
-        Json json{{"run", number}, {"started", nullptr}, {"ended", nullptr}};
+        // What a run does not have yet is null, not absent.
+        Json json{{"run", number}};
+        for (auto const* key : {"started", "hosts", "job", "restart_count", "latest_checkpoint",
+                                "steps_completed", "ended", "cause", "follow", "exit_code", "message"})
+            json[key] = nullptr;
         if (run.started) {
             json["started"] = format_utc(run.started->time);
             json["hosts"] = run.started->hosts;
@@ -77,6 +92,7 @@ Json to_json(history::ExperimentView const& view) {
         json["nodes"] = spec.shape.nodes;
         json["slots_per_node"] = spec.shape.slots_per_node;
     }
+    json["continuations"] = continuations_of(record);
     json["trials"] = Json::array();
     for (auto const& trial : view.trials) json["trials"].push_back(to_json(trial));
     return json;

@@ -1,13 +1,10 @@
 // `experiment create` killed at each of its system calls: what is left is a whole experiment, or one that
 // says that its creation was cut off, and the next creation does not mind.
 #include <boost/test/unit_test.hpp>
-#include <csignal>
 #include <fstream>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "create_support.hpp"
+#include "traced_command.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -18,35 +15,13 @@ namespace {
 struct KilledFixture : CreateFixture {
     std::filesystem::path const asked = directory / "asked";
 
-    [[noreturn]] void create_as_tracee() {
-        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(111);
-        slurm.on_call = [this](std::string const& call) {
-            std::ofstream(asked, std::ios::app) << call << '\n';
-        };
-        ::raise(SIGSTOP);
-        ::_exit(create());
-    }
-
-    /// Lets a child create an experiment and kills it at its n-th stop at a system call. Returns whether it
-    /// came that far.
     bool create_and_kill(int stop) {
-        auto const child = ::fork();
-        BOOST_REQUIRE(child >= 0);
-        if (child == 0) create_as_tracee();
-        int status = 0;
-        BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-        BOOST_REQUIRE_MESSAGE(WIFSTOPPED(status), "the child can't be traced here: " << status);
-        ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
-        for (int stops = 0;; ++stops) {
-            if (stops == stop) ::kill(child, SIGKILL);
-            ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-            BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-            if (WIFEXITED(status)) {
-                BOOST_REQUIRE(WEXITSTATUS(status) == 0);
-                return false;
-            }
-            if (WIFSIGNALED(status)) return true;
-        }
+        return run_and_kill(stop, [this] {
+            slurm.on_call = [this](std::string const& call) {
+                std::ofstream(asked, std::ios::app) << call << '\n';
+            };
+            return create();
+        });
     }
 
     bool had_asked(std::string const& call) const {
@@ -87,6 +62,15 @@ BOOST_AUTO_TEST_CASE(a_creation_killed_at_any_system_call_leaves_a_whole_experim
     }
     BOOST_TEST_MESSAGE("killed " << stop - 1 << " times");
     BOOST_TEST(stop > 100);
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_that_slurm_has_jobs_of_is_on_the_disk) {
+    CreateFixture scene;
+    auto const synced = list_synced([&] { return scene.create(); });
+    auto const experiment = scene.experiment(1);
+    for (auto const& path : {scene.root.experiments(), experiment.path(), experiment.events(),
+                             experiment.events() / "1-created.json"})
+        BOOST_TEST(synced.contains(path), path);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,9 @@
+#include <det/protocol/experiment_spec.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
+#include "example_experiments.hpp"
 #include "golden.hpp"
 #include "root.hpp"
 
@@ -106,6 +109,27 @@ BOOST_AUTO_TEST_CASE(an_experiment_is_named_by_its_number_and_moved_to_a_pool_wh
     BOOST_TEST(contains(err, "job 5 needs 2 nodes with 4 GPUs each; pool 'small' has 1 nodes with 2"), err);
     BOOST_TEST(update("update 7 --resource-pool nope") == to_int(ExitCode::bad_file));
     BOOST_TEST(changes() == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_that_was_moved_to_another_pool_is_submitted_there_again) {
+    slurm.partition_list.push_back(
+        {"large", false, true, "OFF", std::chrono::seconds(0), {{4, 8, "idle", "gpu:4"}}});
+    slurm.on_call = [this](std::string const& call) {
+        if (call == "change 5 partition=large") slurm.other_jobs[0].partition = "large";
+    };
+    auto const layout = create_example(root, 7);
+    auto const spec = [&] { return must(parse_spec(must(read_file(layout.spec())))); };
+    BOOST_TEST(update("update 7 --resource-pool large --dry-run") == 0, err);
+    BOOST_TEST(spec().pool == "compute");
+    BOOST_TEST(update("update 7 --resource-pool large") == 0, err);
+    BOOST_TEST(spec().pool == "large");
+    BOOST_TEST(spec().sbatch_options == std::vector<std::string>{"--partition=large"},
+               boost::test_tools::per_element());
+    // Where that can not be noted the move was made all the same.
+    must(remove_tree(layout.path()));
+    slurm.other_jobs[0].partition = "compute";
+    BOOST_TEST(update("update 7 --resource-pool large") == 0, err);
+    BOOST_TEST(contains(err, "noting where the experiment's jobs are now"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_stranger_is_passed_as_far_as_the_nice_reaches) {

@@ -52,6 +52,16 @@ BOOST_FIXTURE_TEST_CASE(an_experiment_is_described_run_by_run, Fixture) {
     BOOST_TEST(described["config"]["name"] == "digits");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_run_has_all_its_fields_before_it_begins, Fixture) {
+    must(make_directories(ExperimentLayout(root, {1}).trial(0).run(2).path()));
+    auto const runs = ask("trial describe 1.0")["runs"];
+    BOOST_REQUIRE(runs.size() == 3u);
+    for (auto const& [key, value] : runs[1].items()) {
+        BOOST_TEST(runs[2].contains(key), key);
+        if (key != "run" && key != "first_failure") BOOST_TEST(runs[2][key].is_null(), key);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(what_was_never_submitted_is_shown_as_far_as_it_goes, Fixture) {
     BOOST_TEST(run("experiment describe 10") == 0);
     BOOST_TEST(out == "Experiment 10: SUBMITTING\n");

@@ -345,6 +345,19 @@ BOOST_AUTO_TEST_CASE(lanes_run_all_trials_of_their_share_and_those_that_nobody_e
     }
 }
 
+BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_what_was_reopened_and_nothing_else) {
+    step_is("exit 0");
+    auto a = packed_assignment(3);
+    BOOST_TEST(supervise(a) == 0);
+    a.spec.revisions = {{1, {{1, 1}}}};
+    a.experiment = experiment.at(1);
+    must(make_directories(a.experiment.own_path()));
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 3; ++trial)
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()) == (trial == 1), trial);
+    BOOST_TEST(must(read_file(a.experiment.trial(1).claimed())) == "123_0\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_lane_that_is_paused_leaves_its_trial_and_the_others_go_on) {
     acknowledging_step(R"([ "$DET_TRIAL_ID" = 7000001 ] || exit 0
         cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/trials/1/desired"; kill -USR2 $PPID
@@ -400,12 +413,39 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
                           [] { return Status(Ok{}); }));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
     }
-    auto const newest = must(find_resume_point(experiment.trial(0), 3, store));
+    auto const newest = must(find_resume_point(experiment.trial(0), {0, 3}, store));
     BOOST_TEST(newest.checkpoint == uuids[2]);
     BOOST_TEST(newest.steps_completed == 300u);
     // One that was deleted since is passed over.
     must(remove_tree(store.path_of(uuids[2])));
-    BOOST_TEST(must(find_resume_point(experiment.trial(0), 3, store)).checkpoint == uuids[1]);
+    BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
+}
+
+BOOST_AUTO_TEST_CASE(failures_from_before_a_continuation_are_forgotten_and_checkpoints_are_not) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const uuid = make_uuid();
+    must(store.begin(uuid));
+    must(store.commit({uuid, "7.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.life()));
+        must(life.append(RunStarted{}));
+        must(life.append(RunEnded{{}, Cause::failed, Follow::stop, 1, "", "n1"}));
+        if (number > 0) continue;
+        auto chief = must(journal::JournalWriter::create(run.journal()));
+        must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
+    }
+    auto const counted = must(find_resume_point(experiment.trial(0), {2, 3}, store));
+    BOOST_TEST(counted.restarts == 1u);
+    BOOST_TEST(counted.failures_without_progress == 1u);
+    BOOST_TEST(counted.checkpoint == uuid);
+    auto const continued = must(find_resume_point(experiment.trial(0), {3, 3}, store));
+    BOOST_TEST(continued.restarts == 0u);
+    BOOST_TEST(continued.bad_hosts.empty());
+    BOOST_TEST(continued.steps_completed == 100u);
+    BOOST_TEST(must(has_ended(experiment.trial(0), 2)));
+    BOOST_TEST(!must(has_ended(experiment.trial(0), 3)));
 }
 
 BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {

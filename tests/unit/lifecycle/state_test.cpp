@@ -47,6 +47,18 @@ BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
     BOOST_TEST(state({preempted}, JobState::canceled) == "CANCELED");
 }
 
+BOOST_AUTO_TEST_CASE(runs_from_before_a_continuation_are_history) {
+    std::vector<RunView> runs{ended_run(Cause::failed, Follow::stop)};
+    TrialFacts facts{runs, Desired::run, true, slurm::JobStatus{}};
+    facts.job->state = JobState::pending;
+    BOOST_TEST((state_of_trial(facts) == State::error));
+    facts.first_run = 1;
+    BOOST_TEST((state_of_trial(facts) == State::queued));
+    runs.push_back(ended_run(Cause::finished, Follow::stop));
+    facts.runs = runs;
+    BOOST_TEST((state_of_trial(facts) == State::completed));
+}
+
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_told_from_the_journals) {
     BOOST_TEST(state({ended_run(Cause::finished, Follow::stop)}, std::nullopt) == "COMPLETED");
     BOOST_TEST(state({running_run()}, std::nullopt) == "INTERRUPTED");

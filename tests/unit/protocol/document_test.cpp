@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/protocol/array_job.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 #include <det/protocol/desired.hpp>
 #include <det/protocol/event.hpp>
@@ -141,6 +142,33 @@ BOOST_AUTO_TEST_CASE(a_spec_may_have_a_container) {
                                    {"SYS_PTRACE"},
                                    {"CHOWN"}};
     BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
+}
+
+BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {
+    auto spec = example_spec();
+    BOOST_TEST(spec.revision() == 0u);
+    BOOST_TEST(spec.first_run_of(1) == 0u);
+    spec.revisions = {{1, {{0, 1}, {1, 2}}}, {3, {{1, 4}}}};
+    BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
+    BOOST_TEST(spec.revision() == 3u);
+    BOOST_TEST(spec.first_run_of(0) == 1u);
+    BOOST_TEST(spec.first_run_of(1) == 4u);
+    BOOST_TEST(spec.first_run_of(2) == 0u);
+    std::vector<Event> events{{"created", {}, "", Json::object()}};
+    for (int number = 1; number <= 3; ++number)
+        events.push_back({"continued", {}, "", Json{{"revision", number}}});
+    auto const in_force = events_in_force(events, spec);
+    BOOST_REQUIRE(in_force.size() == 3u);
+    BOOST_TEST(in_force[1].body["revision"] == 1);
+    BOOST_TEST(in_force[2].body["revision"] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_are_picked_from_the_arrays_that_have_them) {
+    std::vector<ArrayJob> const arrays{{0, 0, 4, 2, 1}, {0, 4, 3, 2, 1}};
+    auto const picked = pick_tasks(arrays, {1, 5, 6, 99});
+    BOOST_REQUIRE(picked.size() == 2u);
+    BOOST_TEST(picked[0].tasks == std::vector<std::uint32_t>{0}, boost::test_tools::per_element());
+    BOOST_TEST(picked[1].tasks == (std::vector<std::uint32_t>{0, 1}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(event_names_carry_number_and_kind) {

@@ -22,7 +22,7 @@ Result<std::vector<std::string>> options_of(ExperimentSpec const& spec, Heirs co
     std::vector<std::string> options{"--hold"};
     options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
     // Of an option that is said twice the last counts, and the command line before the script.
-    options.push_back("--array=" + indices_of(heirs.array));
+    if (!heirs.array.tasks.empty()) options.push_back("--array=" + indices_of(heirs.array));
     if (!heirs.excluded_nodes.empty()) options.push_back("--exclude=" + heirs.excluded_nodes);
     return options;
 }
@@ -35,12 +35,18 @@ Environment without_job(Environment environment) {
 
 }  // namespace
 
-Result<ArrayJob> submit_successor(ExperimentLayout const& experiment, ExperimentSpec const& spec,
-                                  Heirs const& heirs, Author const& author, slurm::SlurmClient& slurm) {
+Result<ArrayJob> submit_tasks(std::filesystem::path const& script, ExperimentSpec const& spec,
+                              Heirs const& heirs, Environment const& environment, slurm::SlurmClient& slurm) {
     DET_TRY_ASSIGN(auto const options, options_of(spec, heirs));
     auto array = heirs.array;
-    DET_TRY_ASSIGN(array.job, slurm.submit({options, experiment.script(array.first_trial),
-                                            without_job(author.environment)}));
+    DET_TRY_ASSIGN(array.job, slurm.submit({options, script, environment}));
+    return array;
+}
+
+Result<ArrayJob> submit_successor(ExperimentLayout const& experiment, ExperimentSpec const& spec,
+                                  Heirs const& heirs, Author const& author, slurm::SlurmClient& slurm) {
+    DET_TRY_ASSIGN(auto const array, submit_tasks(experiment.script(heirs.array.first_trial), spec, heirs,
+                                                  without_job(author.environment), slurm));
     DET_TRY(journal::append_event(
         experiment.events(),
         {std::string(event_kinds::resubmitted), author.clock.now(), author.name, jobs_body({array})}));

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/supervisor/assignment.hpp>
+#include <det/supervisor/resume_point.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,6 +33,10 @@ Result<int> smallest_count(std::string_view counts) {
 
 }  // namespace
 
+Result<bool> Assignment::has_ended(std::uint32_t trial) const {
+    return supervisor::has_ended(experiment.trial(trial), spec.first_run_of(trial));
+}
+
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                    Environment const& environment) {
     ExperimentLayout const layout(experiment);
@@ -43,7 +48,8 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
         return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
                                                        spec->id.value, spec->trial_count, first_trial)};
     }
-    Assignment assignment{layout, *std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
+    auto const current = layout.at(spec->revision());
+    Assignment assignment{current, *std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
     DET_TRY_ASSIGN(assignment.job, own_job(environment));
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));

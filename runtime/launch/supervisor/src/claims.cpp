@@ -2,7 +2,6 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/supervisor/claims.hpp>
-#include <det/supervisor/resume_point.hpp>
 
 namespace det::supervisor {
 namespace {
@@ -51,6 +50,12 @@ Result<std::optional<std::uint32_t>> Claims::take_free() {
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
         if (!wanted) continue;
+        // Before the experiment was continued: others had claimed it then.
+        DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
+        if (ended) {
+            taken_.insert(trial);
+            continue;
+        }
         DET_TRY(make_directories(layout.path()));
         DET_TRY_ASSIGN(bool const mine,
                        write_new_file(layout.claimed(), slurm::to_string(assignment_.job) + "\n"));
@@ -69,7 +74,7 @@ Result<std::vector<std::uint32_t>> Claims::find_own() {
         if (!claimant) continue;
         taken_.insert(trial);
         if (*claimant != assignment_.job) continue;
-        DET_TRY_ASSIGN(bool const ended, has_ended(layout));
+        DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
         if (!ended) own.push_back(trial);
     }
     return own;

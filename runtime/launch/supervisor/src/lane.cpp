@@ -65,7 +65,8 @@ Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     DET_TRY_ASSIGN(plan.id, RunRecord::take_next(assignment_, {assignment_.spec.id, trial}));
     DET_TRY_ASSIGN(auto const store, checkpoint::open_store(assignment_.spec));
     DET_TRY_ASSIGN(plan.resume,
-                   find_resume_point(assignment_.experiment.trial(trial), plan.id.number, *store));
+                   find_resume_point(assignment_.experiment.trial(trial),
+                                     {assignment_.spec.first_run_of(trial), plan.id.number}, *store));
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     plan.trial_seed = draw.seed;

@@ -51,7 +51,7 @@ bool is_still_ours(Assignment const& assignment, SlurmClient& slurm) {
 
 Result<std::optional<ArrayJob>> find_own_array(Assignment const& assignment) {
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
-    for (auto& array : array_jobs_of(events)) {
+    for (auto& array : array_jobs_of(events_in_force(events, assignment.spec))) {
         if (array.job == assignment.job.job && assignment.job.task) return std::optional(array);
     }
     return std::optional<ArrayJob>();

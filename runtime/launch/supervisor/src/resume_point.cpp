@@ -60,27 +60,28 @@ Status take_bad_hosts(PastRun const& run, ResumePoint& point) {
 
 }  // namespace
 
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run_number,
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
                                       checkpoint::Store const& store) {
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
-    std::erase_if(runs, [&](auto number) { return number >= run_number; });
+    std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
     bool has_checkpoint = false, has_progress = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number)));
+        has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
+        if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
+        if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
-        if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
-        has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
         DET_TRY(take_bad_hosts(run, point));
     }
     return point;
 }
 
-Result<bool> has_ended(TrialLayout const& trial) {
+Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
     DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
-    if (runs.empty()) return false;
+    if (runs.empty() || runs.back() < first_run) return false;
     DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
         auto const* ended = std::get_if<RunEnded>(&record);

@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
-#include <functional>
 #include <list>
 #include <poll.h>
 #include <unistd.h>
 
+#include "conclude.hpp"
 #include "insist.hpp"
-#include "lane.hpp"
 #include "notices.hpp"
-#include "queue_again.hpp"
-#include "tidy_up.hpp"
 
 namespace det::supervisor {
 namespace {
@@ -56,7 +53,7 @@ public:
             }
             fill_lanes();
         }
-        conclude();
+        if (!is_superseded_) settle_job();
         for (auto& lane : lanes_) lane.leave();  // Slurm ends what still runs, and us
         return exit_code_;
     }
@@ -226,80 +223,10 @@ private:
         return journal::load_desired(assignment_.experiment.desired()).value_or(Desired::run);
     }
 
-    /// With all runs ended, or as good as ended: what the lanes want of the job, the most urgent first.
-    void conclude() {
-        if (is_superseded_) return;
-        if (any_follows(Follow::requeue)) return give_back(QueueAgain::Then::start_soon);
-        bool const paused_before = !has_begun_ && desired_of_first() == Desired::pause;
-        if (any_follows(Follow::requeue_held) || paused_before) return give_back(QueueAgain::Then::stay_held);
-        if (!has_begun_) around_.say("nothing is left to run here");
-        if (!was_noticed_) tidy_up(assignment_, around_);
-        if (::getppid() != slurmstepd_) end_job();
-    }
-
-    /// Without its slurmstepd a job's batch script ends and slurmctld does not hear of it.
-    void end_job() {
-        around_.say("the slurmstepd of this script is gone: the job is ended from here");
-        if (auto const ended = around_.slurm.cancel(assignment_.job); !ended)
-            around_.say(fmt::format("the job can't be ended: {}", ended.error().message));
-    }
-
-    bool any_follows(Follow follow) const {
-        return std::any_of(lanes_.begin(), lanes_.end(), [&](auto const& lane) {
-            return lane.is_judged() && lane.verdict()->follow == follow;
-        });
-    }
-
-    Desired desired_of_first() const {
-        auto const of_trial =
-            journal::load_desired(assignment_.experiment.trial(assignment_.first_trial).desired());
-        bool const has_own = assignment_.spec.lanes == 1;
-        return stricter(desired_of_all(), has_own ? of_trial.value_or(Desired::run) : Desired::run);
-    }
-
-    /// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
-    void give_back(QueueAgain::Then then) {
-        auto const successor =
-            queue_again(assignment_, {then, was_completing_, bad_hosts(), patience()}, around_);
-        if (!successor) return note_refusal(successor.error());
-        if (!*successor) return;
-        add_to_verdicts(fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
-        if (auto const freed = claims_.give_back_all(); !freed) give_up(freed.error());
-    }
-
-    void note_refusal(Error const& error) {
-        exit_code_ = 1;
-        if (error.code == codes::slurm_unreachable) {
-            add_to_verdicts("; slurmctld does not answer", [](auto& verdict) {
-                verdict.cause = Cause::interrupted;
-                verdict.follow = Follow::left_to_slurm;
-            });
-        } else {
-            add_to_verdicts(fmt::format("; but it could not be queued again: {}", error.message),
-                            [](auto& verdict) { verdict.follow = Follow::stop; });
-        }
-    }
-
-    /// Of all runs that were to go on in the queue.
-    void add_to_verdicts(
-        std::string const& note, std::function<void(lifecycle::RunVerdict&)> const& change = [](auto&) {}) {
-        for (auto& lane : lanes_) {
-            if (!lane.is_judged() || lane.verdict()->follow == Follow::stop) continue;
-            auto verdict = *lane.verdict();
-            verdict.message += note;
-            change(verdict);
-            if (auto const told = lane.change_verdict(std::move(verdict)); !told) give_up(told.error());
-        }
-    }
-
-    std::vector<std::string> bad_hosts() const {
-        std::vector<std::string> bad;
-        for (auto const& lane : lanes_) {
-            if (!lane.is_judged()) continue;
-            auto const hosts = lane.bad_hosts();
-            bad.insert(bad.end(), hosts.begin(), hosts.end());
-        }
-        return bad;
+    void settle_job() {
+        int const failure = conclude(assignment_, around_, claims_, lanes_,
+                                     {has_begun_, was_noticed_, was_completing_, slurmstepd_, patience()});
+        if (failure != 0) exit_code_ = failure;
     }
 
     /// Once Slurm ends the job there are KillWait seconds left to write down how it ends; 30 by default.

@@ -11,19 +11,20 @@ namespace det::supervisor {
 namespace {
 
 /// From the last one on: the first that goes on answers for all.
-Result<bool> are_all_over(Assignment const& assignment) {
-    for (auto trial = assignment.spec.trial_count; trial-- > 0;) {
-        DET_TRY_ASSIGN(bool const is_over, has_ended(assignment.experiment.trial(trial)));
+Result<bool> are_all_over(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
+    for (auto trial = spec.trial_count; trial-- > 0;) {
+        DET_TRY_ASSIGN(bool const is_over, has_ended(experiment.trial(trial), spec.first_run_of(trial)));
         if (!is_over) return false;
     }
     return true;
 }
 
 Status collect(Assignment const& assignment, Surroundings const& around) {
-    DET_TRY_ASSIGN(bool const is_over, are_all_over(assignment));
+    // As it is now: it may have been continued since this job began.
+    DET_TRY_ASSIGN(auto const spec, retention::load_spec(assignment.experiment));
+    DET_TRY_ASSIGN(bool const is_over, are_all_over(assignment.experiment, spec));
     if (!is_over) return Ok{};
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
-    auto const& spec = assignment.spec;
     DET_TRY_ASSIGN(auto const store, checkpoint::open_store(spec));
     retention::GcOptions const options{retention::policy_of(spec, events), around.clock.now()};
     DET_TRY_ASSIGN(auto const report,

@@ -18,18 +18,27 @@ std::optional<std::int64_t> number_of(Json const& object, char const* key) {
     return found->get<std::int64_t>();
 }
 
+/// Of the keys that a continuation changed this one can be changed after it too.
+void apply_continuation(Attributes& all, Json const& body) {
+    for (auto const& change : body.value("changes", Json::array())) {
+        if (change.is_object() && text_of(change, "key") == "resources.max_slots")
+            all.max_slots = number_of(change, "to");
+    }
+}
+
 struct ChangeKind {
     std::string_view kind;
     Apply apply;
 };
 
-constexpr std::array<ChangeKind, 7> kinds{{
+constexpr std::array<ChangeKind, 8> kinds{{
     {"archived", [](Attributes& all, Json const&) { all.is_archived = true; }},
     {"unarchived", [](Attributes& all, Json const&) { all.is_archived = false; }},
     {"renamed", [](Attributes& all, Json const& body) { all.name = text_of(body, "name"); }},
     {"described", [](Attributes& all, Json const& body) { all.description = text_of(body, "description"); }},
     {"labelled", [](Attributes& all, Json const& body) { all.labels.insert(text_of(body, "label")); }},
     {"unlabelled", [](Attributes& all, Json const& body) { all.labels.erase(text_of(body, "label")); }},
+    {event_kinds::continued, apply_continuation},
     {"limited", [](Attributes& all, Json const& body) { all.max_slots = number_of(body, "max_slots"); }},
 }};
 

@@ -64,7 +64,7 @@ Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
 }
 
 Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
-    ExperimentLayout const layout(root_, id);
+    ExperimentLayout layout(root_, id);
     if (!path_exists(layout.path()) || path_exists(layout.deleted())) {
         return Error{codes::no_such_experiment,
                      fmt::format("there is no experiment {} in '{}'", id.value, root_.path().string()),
@@ -73,7 +73,9 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     ExperimentRecord record;
     record.id = id;
     DET_TRY_ASSIGN(record.spec, find_spec(layout));
-    DET_TRY_ASSIGN(record.events, journal::load_events(layout.events()));
+    DET_TRY_ASSIGN(auto events, journal::load_events(layout.events()));
+    record.events = events_in_force(std::move(events), record.spec.value_or(ExperimentSpec()));
+    layout = layout.at(record.revision());
     DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
     auto const trials = record.spec ? record.spec->trial_count : 0;
     for (std::uint32_t index = 0; index < trials; ++index) {

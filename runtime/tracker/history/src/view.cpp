@@ -82,8 +82,9 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue)
         bool const waits_for_lane = record.is_packed() && !trial.claimed_by;
         auto task = waits_for_lane ? liveliest : find_task(jobs, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
-        states.push_back(
-            lifecycle::state_of_trial({trial.runs, desired, queue.answered, task, waits_for_lane}));
+        auto const first_run = record.spec ? record.spec->first_run_of(trial.id.index) : 0;
+        states.push_back(lifecycle::state_of_trial(
+            {trial.runs, desired, queue.answered, task, first_run, waits_for_lane}));
         trials.push_back({trial, states.back(), std::move(task)});
     }
     bool const is_created = !record.arrays().empty();

@@ -7,7 +7,8 @@
 
 namespace det::journal {
 
-/// Adds an event under the next free number: no lock, link(2) decides between two that write at once.
+/// Adds an event under the next free number: no lock, link(2) decides between two that write at once. It
+/// survives a power cut from then on.
 Status append_event(std::filesystem::path const& events_directory, Event const& event);
 
 /// All of them, in order.

@@ -39,6 +39,7 @@ struct TrialFacts {
     Desired desired = Desired::run;
     bool slurm_answered = true;
     std::optional<slurm::JobStatus> job;  // nothing where Slurm does not know it (any more)
+    std::size_t first_run = 0;            // of those before it the experiment was continued: they are history
     bool waits_for_lane = false;          // no task has claimed it yet: `job` is any that may
 };
 

@@ -25,11 +25,15 @@ struct ArrayJob {
 /// The body of the events that tell of jobs.
 Json jobs_body(std::vector<ArrayJob> const& arrays);
 
-/// All that were submitted, the first ones first: what `created` and `resubmitted` say. What can't be read is
-/// passed over.
+/// All that were submitted, the first ones first: what `created`, `resubmitted` and `continued` say. What
+/// can't be read is passed over.
 std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events);
 
 /// The last one that was submitted for that trial.
 std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial);
+
+/// Of these arrays the tasks that run those trials; one that runs none of them is left out. Pure.
+std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
+                                 std::vector<std::uint32_t> const& trials);
 
 }  // namespace det

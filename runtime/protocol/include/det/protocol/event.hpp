@@ -22,6 +22,7 @@ namespace event_kinds {
 // Bodies: see array_job.hpp.
 inline constexpr std::string_view created = "created";
 inline constexpr std::string_view resubmitted = "resubmitted";
+inline constexpr std::string_view continued = "continued";
 }  // namespace event_kinds
 
 std::string render_event(Event const& event);

@@ -2,10 +2,12 @@
 #include <det/foundation/clock.hpp>
 #include <det/protocol/container.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/event.hpp>
 #include <det/protocol/ids.hpp>
 #include <det/protocol/launch.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +49,17 @@ struct LogPolicySpec {
     friend bool operator==(LogPolicySpec const&, LogPolicySpec const&) = default;
 };
 
+/// A continuation of an experiment that had ended: from here on its files are those of revisions/<number>.
+struct Revision {
+    std::uint32_t number = 0;
+    /// The trials that go on, each with the first run that counts: what runs before it ended as is history.
+    std::map<std::uint32_t, std::uint32_t> first_runs = {};
+    friend bool operator==(Revision const&, Revision const&) = default;
+};
+
 /// The whole of an experiment as jobs need it: experiments/<id>/spec.json, the only configuration that code
-/// in jobs reads. Written once, at creation.
+/// in jobs reads. Written at creation, and replaced by each continuation: what it names as its revisions is
+/// in force, nothing else.
 struct ExperimentSpec {
     ExperimentId id;
     std::string name;
@@ -78,10 +89,19 @@ struct ExperimentSpec {
     std::vector<std::string> forward_signals;  // names without SIG: ranks get them as well
     std::string checkpoint_path;               // where checkpoints lie, absolute
     Json config = Json::object();  // the effective configuration, as Determined writes it; secrets masked
+    std::vector<Revision> revisions = {};  // the first ones first; none: it was never continued
+
+    /// 0 before it was continued.
+    std::uint32_t revision() const { return revisions.empty() ? 0 : revisions.back().number; }
+    /// Of that trial, the first run that says in which state it is.
+    std::uint32_t first_run_of(std::uint32_t trial) const;
     friend bool operator==(ExperimentSpec const&, ExperimentSpec const&) = default;
 };
 
 std::string render_spec(ExperimentSpec const& spec);
 Result<ExperimentSpec> parse_spec(std::string_view text);
+
+/// Without the `continued` events of continuations that were cut off before they were in force. Pure.
+std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec const& spec);
 
 }  // namespace det

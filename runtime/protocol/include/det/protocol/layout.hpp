@@ -57,45 +57,65 @@ private:
 
 class TrialLayout {
 public:
-    explicit TrialLayout(std::filesystem::path trial) : trial_(std::move(trial)) {}
+    explicit TrialLayout(std::filesystem::path trial, std::uint32_t revision = 0)
+        : trial_(std::move(trial)), suffix_(revision == 0 ? "" : "-" + std::to_string(revision)) {}
 
     std::filesystem::path const& path() const { return trial_; }
-    std::filesystem::path desired() const { return trial_ / "desired"; }
+    std::filesystem::path desired() const { return trial_ / ("desired" + suffix_); }
     /// The array task that runs it, where trials share nodes: one line, "123_4".
-    std::filesystem::path claimed() const { return trial_ / "claimed"; }
+    std::filesystem::path claimed() const { return trial_ / ("claimed" + suffix_); }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     RunLayout run(std::uint32_t number) const { return RunLayout(runs() / std::to_string(number)); }
 
 private:
     std::filesystem::path trial_;
+    std::string suffix_;
 };
 
+/// An experiment's files, as they are in one of its revisions: what was wanted of it, who had claimed its
+/// trials and how it was configured before a continuation is history then.
 class ExperimentLayout {
 public:
     explicit ExperimentLayout(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
     ExperimentLayout(RootLayout const& root, ExperimentId id)
         : experiment_(root.experiments() / to_string(id)) {}
 
+    /// As ExperimentSpec::revision() names it.
+    ExperimentLayout at(std::uint32_t revision) const {
+        ExperimentLayout other(*this);
+        other.revision_ = revision;
+        return other;
+    }
+
     std::filesystem::path const& path() const { return experiment_; }
-    std::filesystem::path submitted() const { return experiment_ / "submitted.yaml"; }
-    std::filesystem::path config() const { return experiment_ / "config.yaml"; }
+    /// Tells which revision is in force: one for all.
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
-    std::filesystem::path secrets() const { return experiment_ / "secrets.json"; }
+    std::filesystem::path revisions() const { return experiment_ / "revisions"; }
+    /// What a revision has for itself.
+    std::filesystem::path own_path() const {
+        return revision_ == 0 ? experiment_ : revisions() / std::to_string(revision_);
+    }
+    std::filesystem::path submitted() const { return own_path() / "submitted.yaml"; }
+    std::filesystem::path config() const { return own_path() / "config.yaml"; }
+    std::filesystem::path secrets() const { return own_path() / "secrets.json"; }
     /// Of the array whose first task runs that trial.
     std::filesystem::path script(std::uint32_t first_trial = 0) const {
-        if (first_trial == 0) return experiment_ / "script.sbatch";
-        return experiment_ / ("script-" + std::to_string(first_trial) + ".sbatch");
+        if (first_trial == 0) return own_path() / "script.sbatch";
+        return own_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
     }
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     std::filesystem::path events() const { return experiment_ / "events"; }
-    std::filesystem::path desired() const { return experiment_ / "desired"; }
+    std::filesystem::path desired() const { return own_path() / "desired"; }
     /// There once the experiment was deleted; only its number is left.
     std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }
-    TrialLayout trial(std::uint32_t index) const { return TrialLayout(trials() / std::to_string(index)); }
+    TrialLayout trial(std::uint32_t index) const {
+        return TrialLayout(trials() / std::to_string(index), revision_);
+    }
 
 private:
     std::filesystem::path experiment_;
+    std::uint32_t revision_ = 0;
 };
 
 }  // namespace det

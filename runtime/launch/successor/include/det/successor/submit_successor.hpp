@@ -5,6 +5,7 @@
 #include <det/protocol/layout.hpp>
 #include <det/slurm/client.hpp>
 
+#include <filesystem>
 #include <string>
 
 namespace det::successor {
@@ -12,7 +13,7 @@ namespace det::successor {
 /// Tasks of an experiment that are to be run by another job: the one they had is gone, or Slurm does not
 /// queue it again.
 struct Heirs {
-    ArrayJob array;                   // theirs before; array.tasks are those that are meant
+    ArrayJob array;                   // theirs; array.tasks are those that are meant, none are all
     std::string excluded_nodes = {};  // in place of those of the creation; empty: the same
 };
 
@@ -22,6 +23,10 @@ struct Author {
     Environment environment;  // becomes the job's; what Slurm had set in it does not
     Clock& clock;
 };
+
+/// Submits that script with the experiment's options for these tasks alone, held. The array that it made.
+Result<ArrayJob> submit_tasks(std::filesystem::path const& script, ExperimentSpec const& spec,
+                              Heirs const& heirs, Environment const& environment, slurm::SlurmClient& slurm);
 
 /// Submits the same script with the same options for these tasks alone, held, and records that: from then on
 /// trials are known to be theirs. To be released by the caller. The array that it made.

@@ -25,6 +25,8 @@ struct Assignment {
     std::string partition;
 
     int lanes() const { return static_cast<int>(spec.lanes); }
+    /// Whether its last run was recorded as the end of that trial.
+    Result<bool> has_ended(std::uint32_t trial) const;
 };
 
 /// From the arguments of `det-launch trial`, the experiment's spec, and what Slurm tells a batch job.

@@ -19,12 +19,18 @@ struct ResumePoint {
         false;  // the last run has no end: it may still go on, on a node that is cut off
 };
 
-/// Reads the journals of all runs before that one. A checkpoint whose manifest is gone or damaged is passed
-/// over for the one before it.
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t run,
+/// Runs of a trial, by their numbers.
+struct RunRange {
+    std::uint32_t first_that_counts = 0;  // see ExperimentSpec::first_run_of
+    std::uint32_t end = 0;                // not itself
+};
+
+/// Reads the journals of all runs before `end`. Checkpoints are those of all of them, failures those that
+/// count. A checkpoint whose manifest is gone or damaged is passed over for the one before it.
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs,
                                       checkpoint::Store const& store);
 
-/// Whether its last run was recorded as the end.
-Result<bool> has_ended(TrialLayout const& trial);
+/// Whether its last run was recorded as the end, and counts.
+Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run);
 
 }  // namespace det::supervisor

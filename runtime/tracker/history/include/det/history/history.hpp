@@ -30,6 +30,7 @@ struct ExperimentRecord {
 
     /// The job arrays that were submitted for it, the first ones first; none before the `created` event.
     std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
+    std::uint32_t revision() const { return spec ? spec->revision() : 0; }
     /// Several trials share a job's node: which task runs which is known once it has claimed it.
     bool is_packed() const { return spec && spec->lanes > 1; }
     /// The task that runs a trial; nothing while none has claimed it.

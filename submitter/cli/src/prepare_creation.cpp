@@ -1,0 +1,75 @@
+#include "prepare_creation.hpp"
+
+#include <det/foundation/executable.hpp>
+#include <det/plan/arrays.hpp>
+#include <det/plan/plan.hpp>
+
+#include "cluster_facts.hpp"
+#include "load_site.hpp"
+#include "root.hpp"
+#include "test_mode.hpp"
+
+namespace det::cli {
+namespace {
+
+Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
+                                                   config::SiteFile const& file, Session& session) {
+    auto const lately = load_site(file, session, Freshness::recent);
+    if (!lately) return lately.error();
+    auto plan = plan::plan_submission(config, *lately);
+    if (plan || session.cache.empty()) return plan;
+    // What was refused may fit since: pools and nodes change.
+    auto const now = load_site(file, session, Freshness::now);
+    if (!now) return now.error();
+    return plan::plan_submission(config, *now);
+}
+
+/// One trial fits into any array: Slurm is not asked for nothing.
+Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Session& session) {
+    if (plan.trial_count == 1) return 1u;
+    DET_TRY_ASSIGN(auto const config, find_cluster_config(session, Freshness::recent));
+    return plan::array_size_max(config, plan.trial_count);
+}
+
+Result<LoadedConfig, Diagnostics> load(ExperimentRequest const& request, RootLayout const& root,
+                                       UtcTime now) {
+    DET_TRY_ASSIGN(auto loaded, load_config(request.sources, root, now));
+    if (!request.is_test) return loaded;
+    auto sources = request.sources;
+    auto const shorter = test_overrides(loaded.config);
+    sources.overrides.insert(sources.overrides.end(), shorter.begin(), shorter.end());
+    return load_config(sources, root, now);
+}
+
+}  // namespace
+
+Result<Creation, Diagnostics> prepare_creation(ExperimentRequest request, Session& session) {
+    auto const root = find_root(session.environment);
+    if (!root) return Diagnostics(root.error());
+    auto const site = load_site_file(session.environment);
+    if (!site) return site.error();
+    auto const& file = *site;
+    request.sources.site = &file;
+    request.sources.find_default_partition = default_partition_of(session);
+    DET_TRY_ASSIGN(auto loaded, load(request, *root, session.clock.now()));
+    print(session.err, loaded.warnings, session.style);
+    DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, session));
+    print(session.err, plan.warnings, session.style);
+    auto job_template = load_job_template(file);
+    if (!job_template) return Diagnostics(std::move(job_template).error());
+    auto const array_size_max = find_array_size_max(plan, session);
+    if (!array_size_max) return Diagnostics(array_size_max.error());
+    return Creation{std::move(loaded.config),
+                    std::move(loaded.written),
+                    request.code,
+                    std::move(plan),
+                    *root,
+                    *std::move(job_template),
+                    sibling_program("det-launch"),
+                    *array_size_max,
+                    request.desired,
+                    request.parent,
+                    request.packed_code};
+}
+
+}  // namespace det::cli

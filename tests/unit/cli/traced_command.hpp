@@ -1,0 +1,65 @@
+#pragma once
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+#include <string>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace det::cli {
+
+enum class Then { go_on, kill };
+
+/// Runs `command` in a child and asks `at_stop` at each of its stops at a system call. Returns whether it was
+/// killed; a command that is not must return 0.
+template <class Command, class AtStop>
+bool run_traced(Command command, AtStop at_stop) {
+    auto const child = ::fork();
+    BOOST_REQUIRE(child >= 0);
+    if (child == 0) {
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(111);
+        ::raise(SIGSTOP);
+        ::_exit(command());
+    }
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+    BOOST_REQUIRE_MESSAGE(WIFSTOPPED(status), "the child can't be traced here: " << status);
+    ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
+    for (;;) {
+        if (at_stop(child) == Then::kill) ::kill(child, SIGKILL);
+        ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+        BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+        if (WIFEXITED(status)) {
+            BOOST_REQUIRE(WEXITSTATUS(status) == 0);
+            return false;
+        }
+        if (WIFSIGNALED(status)) return true;
+    }
+}
+
+/// Kills it at its n-th stop. Returns whether it came that far.
+template <class Command>
+bool run_and_kill(int stop, Command command) {
+    return run_traced(command, [&](pid_t) { return stop-- == 0 ? Then::kill : Then::go_on; });
+}
+
+/// The files and directories that it waits for until they are on the disk.
+template <class Command>
+std::set<std::filesystem::path> list_synced(Command command) {
+    std::set<std::filesystem::path> synced;
+    run_traced(command, [&](pid_t child) {
+        __ptrace_syscall_info info{};
+        ::ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info);
+        if (info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_fsync)
+            synced.insert(
+                std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", child, info.entry.args[0])));
+        return Then::go_on;
+    });
+    return synced;
+}
+
+}  // namespace det::cli
