@@ -2,6 +2,7 @@
 
 #include <det/protocol/host_list.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
 #include <thread>
@@ -43,10 +44,15 @@ Status kill_srun(Training const& training, std::mt19937& random) {
 }
 Status kill_supervisor(Training const& training, std::mt19937&) { return kill_all(training.supervisors()); }
 
-/// They are the parents of those who are known by their command lines.
-Status kill_parent(std::vector<Process> children, std::mt19937& random) {
-    for (auto& child : children) child.pid = child.parent;
-    return kill_one(children, random);
+/// They are the parents of those who are known by their command lines, unless they are gone already.
+Status kill_parent(std::vector<Process> const& children, std::mt19937& random) {
+    auto const is_child = [](Process const& parent) {
+        return [&parent](Process const& child) { return child.parent == parent.pid; };
+    };
+    auto parents = find_processes("slurmstepd: ");
+    std::erase_if(parents,
+                  [&](auto const& parent) { return std::ranges::none_of(children, is_child(parent)); });
+    return kill_one(parents, random);
 }
 Status kill_slurmstepd(Training const& training, std::mt19937& random) {
     return kill_parent(training.processes(wrapper_program), random);

@@ -262,9 +262,16 @@ private:
         auto const successor =
             queue_again(assignment_, {then, was_completing_, bad_hosts(), patience()}, around_);
         if (!successor) return note_refusal(successor.error());
-        if (!*successor) return;
+        if (!*successor) return note_queued();
         add_to_verdicts(fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
         if (auto const freed = claims_.give_back_all(); !freed) give_up(freed.error());
+    }
+
+    void note_queued() {
+        for (auto& lane : lanes_) {
+            if (!lane.is_judged() || lane.verdict()->follow == Follow::stop) continue;
+            if (auto const noted = lane.note_queued_again(); !noted) give_up(noted.error());
+        }
     }
 
     void note_refusal(Error const& error) {
