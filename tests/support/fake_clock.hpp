@@ -6,7 +6,9 @@
 /// Time goes on only when somebody sleeps.
 class FakeClock final : public det::Clock {
 public:
-    det::UtcTime now() const override { return {1'795'262'400'000'000 + elapsed_.count() * 1000}; }
+    det::UtcTime now() const override {
+        return {1'795'262'400'000'000 + std::chrono::microseconds(elapsed_ + set_by_).count()};
+    }
     std::chrono::steady_clock::time_point steady_now() const override {
         return std::chrono::steady_clock::time_point(elapsed_);
     }
@@ -15,8 +17,11 @@ public:
         if (on_sleep) on_sleep(elapsed_);
     }
 
+    /// Somebody sets the wall clock.
+    void set_by(std::chrono::milliseconds difference) { set_by_ += difference; }
+
     std::function<void(std::chrono::milliseconds elapsed)> on_sleep;
 
 private:
-    std::chrono::milliseconds elapsed_{0};
+    std::chrono::milliseconds elapsed_{0}, set_by_{0};
 };

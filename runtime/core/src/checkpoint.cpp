@@ -75,6 +75,7 @@ Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohm
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
+    DET_TRY(announce(uuid, steps_completed));
     DET_TRY_ASSIGN(auto directory, session_.store->open(uuid));
     return Draft{uuid, std::move(directory), steps_completed, std::move(metadata)};
 }
@@ -102,6 +103,7 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
     auto& distributed = session_.distributed;
     CollectivePeers peers(distributed);
     DET_TRY_ASSIGN(auto const uuid, peers.broadcast(distributed.is_chief() ? make_uuid() : ""));
+    DET_TRY(announce(uuid, steps_completed));
     DET_TRY_ASSIGN(auto const manifest,
                    checkpoint::upload_sharded(peers, *session_.store, upload,
                                               {uuid, run_name(session_), steps_completed,
@@ -111,11 +113,18 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
     return uuid;
 }
 
+/// Without a sync, which training would wait for: it is there for whoever comes after a crash of this
+/// process.
+Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(CheckpointBegun{session_.clock.now(), uuid, steps_completed});
+}
+
 Status Checkpoint::report(CheckpointManifest const& manifest) {
     if (!session_.journal) return Ok{};
     return session_.journal->append(
-        CheckpointCommitted{manifest.time, manifest.uuid, manifest.steps_completed, resources_of(manifest),
-                            manifest.metadata},
+        CheckpointCommitted{session_.clock.now(), manifest.uuid, manifest.steps_completed,
+                            resources_of(manifest), manifest.metadata},
         Durability::power_loss);
 }
 
@@ -142,6 +151,7 @@ Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed,
                                                      session_.clock.now(), std::move(metadata)},
                                                     state));
     tensors().begun[begun.uuid] = begin;
+    DET_TRY(announce(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
     return begun;
 }
@@ -149,7 +159,8 @@ Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed,
 bool Checkpoint::has_time_to_save() const {
     auto const end = session_.killed_at();
     if (!tensors_ || !end) return true;
-    std::chrono::microseconds const left(end->microseconds - session_.clock.now().microseconds);
+    auto const left =
+        std::chrono::duration_cast<std::chrono::microseconds>(*end - session_.clock.steady_now());
     return preemption::choose_last_work(left, tensors_->cost) == preemption::LastWork::save_anew;
 }
 
@@ -180,8 +191,9 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     if (session_.distributed.is_chief()) {
         if (auto const newest = latest()) newest_first.push_back(*newest);
         // Of what lies behind a journal that can't be read nothing is known; the newest is.
-        auto const past = session_.in_experiment() ? list_past_checkpoints(session_.info->run_path)
-                                                   : Result(std::vector<std::string>());
+        auto const past = session_.in_experiment()
+                              ? list_past_checkpoints(session_.info->run_path, *session_.store)
+                              : Result(std::vector<std::string>());
         for (auto const& uuid : past.value_or(std::vector<std::string>())) {
             if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
         }

@@ -21,10 +21,13 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const&
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
 
-std::optional<UtcTime> find_job_end(Environment const& environment) {
-    auto const seconds = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
-    constexpr std::int64_t second_us = 1'000'000;
-    return seconds ? std::optional(UtcTime{*seconds * second_us}) : std::nullopt;
+/// By the clock that nobody sets. Who runs after the end of the job has a wrong wall clock.
+std::optional<std::chrono::steady_clock::time_point> find_job_end(Environment const& environment,
+                                                                  Clock const& clock) {
+    auto const end = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
+    if (!end) return std::nullopt;
+    auto const left = std::chrono::seconds(*end) - std::chrono::microseconds(clock.now().microseconds);
+    return left > left.zero() ? std::optional(clock.steady_now() + left) : std::nullopt;
 }
 
 }  // namespace
@@ -66,10 +69,10 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto store, open_store(info, options));
     // Last: from here on the others may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     return Context(std::make_unique<Parts>(
-        Session{options.clock != nullptr ? *options.clock : system_clock, std::move(info),
-                std::move(distributed), std::move(store), std::move(journal), std::move(notice),
-                find_job_end(options.environment)},
+        Session{clock, std::move(info), std::move(distributed), std::move(store), std::move(journal),
+                std::move(notice), find_job_end(options.environment, clock)},
         options.preempt_mode));
 }
 
@@ -94,11 +97,10 @@ Status Context::close() {
     return Ok{};
 }
 
-std::optional<UtcTime> Session::killed_at() const {
-    auto const raised = notice ? notice->raised_at() : std::nullopt;
+std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const {
+    auto const raised = notice ? notice->raised_at_steady() : std::nullopt;
     if (!raised || !info || !info->spec) return job_end;
-    constexpr std::int64_t second_us = 1'000'000;
-    UtcTime const given_up{raised->microseconds + info->spec->preemption_timeout_s * second_us};
+    auto const given_up = *raised + std::chrono::seconds(info->spec->preemption_timeout_s);
     return job_end ? std::min(*job_end, given_up) : given_up;
 }
 

@@ -1,5 +1,6 @@
 #include "past_checkpoints.hpp"
 
+#include <det/checkpoint/of_run.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
@@ -10,7 +11,8 @@
 
 namespace det::core {
 
-Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run) {
+Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run,
+                                                       checkpoint::Store const& store) {
     TrialLayout const trial(run.parent_path().parent_path());
     DET_TRY_ASSIGN(auto const names, list_directory(trial.runs()));
     std::vector<std::uint32_t> runs;
@@ -21,10 +23,8 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
     std::vector<std::string> newest_first;
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
-        for (auto const& record : reversed(journal.records)) {
-            if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
-                newest_first.push_back(committed->uuid);
-        }
+        auto const checkpoints = checkpoint::checkpoints_of_run(journal.records, store);
+        for (auto const& committed : reversed(checkpoints)) newest_first.push_back(committed.uuid);
     }
     return newest_first;
 }

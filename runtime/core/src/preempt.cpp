@@ -67,14 +67,24 @@ Result<bool> Preempt::ask() {
 
 Result<bool> Preempt::should_preempt(Acknowledge when) {
     if (is_preempted_) return true;
+    if (!has_begun_) DET_TRY(note_first_step());
     DET_TRY_ASSIGN(is_preempted_, ask());
     if (is_preempted_ && when == Acknowledge::at_once) DET_TRY(acknowledge());
     return is_preempted_;
 }
 
+/// Who asks has a training loop that goes round.
+Status Preempt::note_first_step() {
+    has_begun_ = true;
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(FirstStep{session_.clock.now()});
+}
+
 Status Preempt::acknowledge() {
     if (is_acknowledged_ || !session_.journal) return Ok{};
-    DET_TRY(session_.journal->append(PreemptionAcknowledged{session_.clock.now()}, Durability::power_loss));
+    auto const noticed = session_.notice ? session_.notice->raised_at() : std::nullopt;
+    DET_TRY(session_.journal->append(PreemptionAcknowledged{session_.clock.now(), noticed},
+                                     Durability::power_loss));
     is_acknowledged_ = true;
     return Ok{};
 }

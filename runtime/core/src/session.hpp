@@ -6,6 +6,7 @@
 #include <det/journal/writer.hpp>
 #include <det/preemption/notice_page.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -17,13 +18,13 @@ struct Session {
     std::optional<Info> info;
     collectives::DistributedContext distributed;
     std::unique_ptr<checkpoint::Store> store;
-    std::optional<journal::JournalWriter> journal;  // the chief's, in an experiment
-    std::optional<preemption::NoticePage> notice;   // in a run
-    std::optional<UtcTime> job_end = {};            // where Slurm says it
+    std::optional<journal::JournalWriter> journal;                      // the chief's, in an experiment
+    std::optional<preemption::NoticePage> notice;                       // in a run
+    std::optional<std::chrono::steady_clock::time_point> job_end = {};  // where Slurm says it
 
     bool in_experiment() const { return info && info->trial; }
     /// When the ranks will be killed, as far as that is known now.
-    std::optional<UtcTime> killed_at() const;
+    std::optional<std::chrono::steady_clock::time_point> killed_at() const;
 };
 
 /// codes::misuse on every rank but the chief.

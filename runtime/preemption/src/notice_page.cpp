@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/preemption/notice_page.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ struct NoticePage::Layout {
     char magic[8];
     std::uint32_t version;
     std::uint32_t unused;
-    std::atomic<std::int64_t> raised_at_us;  // 0: no notice
+    std::atomic<std::int64_t> raised_at_us;         // 0: no notice
+    std::atomic<std::int64_t> raised_at_steady_us;  // 0: no notice, or of a program that did not tell
 };
 
 namespace {
@@ -64,13 +66,24 @@ bool NoticePage::is_raised() const noexcept {
 }
 
 std::optional<UtcTime> NoticePage::raised_at() const noexcept {
-    auto const time = page_->raised_at_us.load(std::memory_order_relaxed);
+    auto const time = page_->raised_at_us.load(std::memory_order_acquire);
     return time == 0 ? std::nullopt : std::optional(UtcTime{time});
 }
 
-void NoticePage::raise(UtcTime now) noexcept {
+std::optional<NoticePage::SteadyTime> NoticePage::raised_at_steady() const noexcept {
+    if (!raised_at()) return std::nullopt;
+    std::chrono::microseconds const time(page_->raised_at_steady_us.load(std::memory_order_relaxed));
+    return time.count() == 0 ? std::nullopt : std::optional(SteadyTime(time));
+}
+
+void NoticePage::raise(Clock const& clock) noexcept {
+    auto const since_boot = clock.steady_now().time_since_epoch();
+    auto const steady_us = std::chrono::duration_cast<std::chrono::microseconds>(since_boot).count();
     std::int64_t none = 0;
-    page_->raised_at_us.compare_exchange_strong(none, now.microseconds, std::memory_order_relaxed);
+    page_->raised_at_steady_us.compare_exchange_strong(none, std::max<std::int64_t>(steady_us, 1),
+                                                       std::memory_order_relaxed);
+    none = 0;
+    page_->raised_at_us.compare_exchange_strong(none, clock.now().microseconds, std::memory_order_release);
 }
 
 }  // namespace det::preemption

@@ -1,7 +1,7 @@
+#include <det/foundation/reversed.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <algorithm>
-#include <ranges>
 
 namespace det {
 namespace {
@@ -76,7 +76,7 @@ std::vector<Revision> revisions_from(Json const& json) {
 }  // namespace
 
 std::uint32_t ExperimentSpec::first_run_of(std::uint32_t trial) const {
-    for (auto const& revision : std::views::reverse(revisions)) {
+    for (auto const& revision : reversed(revisions)) {
         auto const found = revision.first_runs.find(trial);
         if (found != revision.first_runs.end()) return found->second;
     }

@@ -19,8 +19,8 @@ E find_named(std::array<std::string_view, N> const& names, std::string const& te
     throw Json::other_error::create(501, "'" + text + "' is unknown", nullptr);
 }
 
-UtcTime time_from(Json const& json) {
-    auto const text = json.at("time").get<std::string>();
+UtcTime time_from(Json const& json, char const* key = "time") {
+    auto const text = json.at(key).get<std::string>();
     auto const time = parse_utc(text);
     if (!time) throw Json::other_error::create(501, "'" + text + "' is no time", nullptr);
     return *time;
@@ -94,11 +94,39 @@ Record checkpoint_from_json(Json const& json) {
                                json.at("resources"), json.at("metadata")};
 }
 
-Json acknowledgement_to_json(Record const& record) {
-    return {{"time", format_utc(std::get<PreemptionAcknowledged>(record).time)}};
+Json begun_to_json(Record const& record) {
+    auto const& r = std::get<CheckpointBegun>(record);
+    return {{"time", format_utc(r.time)}, {"uuid", r.uuid}, {"steps_completed", r.steps_completed}};
 }
 
-Record acknowledgement_from_json(Json const& json) { return PreemptionAcknowledged{time_from(json)}; }
+Record begun_from_json(Json const& json) {
+    return CheckpointBegun{time_from(json), json.at("uuid"), json.at("steps_completed")};
+}
+
+Json acknowledgement_to_json(Record const& record) {
+    auto const& r = std::get<PreemptionAcknowledged>(record);
+    Json json{{"time", format_utc(r.time)}};
+    if (r.noticed) json["noticed"] = format_utc(*r.noticed);
+    return json;
+}
+
+Record acknowledgement_from_json(Json const& json) {
+    PreemptionAcknowledged record{time_from(json)};
+    if (json.contains("noticed")) record.noticed = time_from(json, "noticed");
+    return record;
+}
+
+// Records of a moment.
+
+template <class T>
+Json moment_to_json(Record const& record) {
+    return {{"time", format_utc(std::get<T>(record).time)}};
+}
+
+template <class T>
+Record moment_from_json(Json const& json) {
+    return T{time_from(json)};
+}
 
 Json progress_to_json(Record const& record) {
     auto const& r = std::get<ProgressReported>(record);
@@ -115,6 +143,9 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::checkpoint, "checkpoint", checkpoint_to_json, checkpoint_from_json},
     {RecordType::acknowledgement, "acknowledgement", acknowledgement_to_json, acknowledgement_from_json},
     {RecordType::progress, "progress", progress_to_json, progress_from_json},
+    {RecordType::checkpoint_begun, "checkpoint-begun", begun_to_json, begun_from_json},
+    {RecordType::first_step, "first-step", moment_to_json<FirstStep>, moment_from_json<FirstStep>},
+    {RecordType::queued_again, "queued-again", moment_to_json<QueuedAgain>, moment_from_json<QueuedAgain>},
 }};
 
 }  // namespace

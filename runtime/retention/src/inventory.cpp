@@ -1,3 +1,4 @@
+#include <det/checkpoint/of_run.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
@@ -28,20 +29,16 @@ std::uint64_t total_size(Json const& resources) {
 
 /// A trial's checkpoints, those that are gone included.
 Result<std::vector<KnownCheckpoint>> read_trial(TrialLayout const& trial, std::uint32_t index,
-                                                std::string const& metric) {
+                                                std::string const& metric, checkpoint::Store const& store) {
     std::vector<KnownCheckpoint> checkpoints;
     std::map<std::uint64_t, double> validations;  // by step; the first counts, as Determined has it
     DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
+        for (auto const& known : checkpoint::checkpoints_of_run(journal.records, store))
+            checkpoints.push_back(
+                {known.uuid, index, known.steps_completed, {}, total_size(known.resources)});
         for (auto const& record : journal.records) {
-            if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) {
-                checkpoints.push_back({committed->uuid,
-                                       index,
-                                       committed->steps_completed,
-                                       {},
-                                       total_size(committed->resources)});
-            }
             auto const* metrics = std::get_if<MetricsReported>(&record);
             if (metrics == nullptr || metrics->group != "validation") continue;
             if (auto const value = number_in(metrics->metrics, metric))
@@ -71,7 +68,7 @@ Result<std::vector<KnownCheckpoint>> take_inventory(ExperimentLayout const& expe
     std::vector<KnownCheckpoint> all;
     DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
     for (auto const index : trials) {
-        DET_TRY_ASSIGN(auto own, read_trial(experiment.trial(index), index, spec.searcher.metric));
+        DET_TRY_ASSIGN(auto own, read_trial(experiment.trial(index), index, spec.searcher.metric, store));
         for (auto& checkpoint : own) {
             auto const found = store.find(checkpoint.uuid);
             if (!found && found.error().code == codes::no_such_checkpoint) continue;

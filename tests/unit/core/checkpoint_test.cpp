@@ -141,4 +141,39 @@ BOOST_AUTO_TEST_CASE(work_for_which_no_time_is_left_is_not_begun) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_wall_clock_that_is_set_costs_no_last_checkpoint) {
+    auto const end_s = clock.now().microseconds / 1'000'000 + 3600;
+    environment.set("SLURM_JOB_END_TIME", std::to_string(end_s));
+    for (bool const is_wrong_from_the_start : {false, true}) {
+        must(remove_tree(run.journal()));
+        if (is_wrong_from_the_start) clock.set_by(std::chrono::hours(400));
+        auto training = init();
+        std::vector<float> weights(100, 1);
+        checkpoint::State const state{
+            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+        must(training.checkpoint().save(1, Json::object(), state));
+        clock.sleep_for(std::chrono::seconds(1));
+        must(training.checkpoint().finish());
+        raise_notice();
+        clock.set_by(std::chrono::hours(400));
+        BOOST_TEST(must(training.checkpoint().save_last(2, Json::object(), state)).size() == 1u);
+        must(training.close());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_is_there) {
+    must(remove_tree(run.journal()));
+    auto training = init();
+    std::string uuid;
+    must(training.checkpoint().store(5, Json::object(), [&](auto const& path) {
+        uuid = path.filename();
+        auto const all = must(journal::load_journal(run.journal())).records;
+        BOOST_REQUIRE(all.size() == 1u);
+        BOOST_TEST(std::get<CheckpointBegun>(all[0]).uuid == uuid);
+        BOOST_TEST(std::get<CheckpointBegun>(all[0]).steps_completed == 5u);
+        return Ok{};
+    }));
+    BOOST_TEST(!uuid.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

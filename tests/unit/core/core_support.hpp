@@ -51,9 +51,17 @@ struct RunFixture {
     ContextOptions options() { return {environment, directory / "outside", &clock}; }
     Context init() { return must(Context::init(options())); }
     void raise_notice() {
-        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock.now());
+        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock);
     }
-    std::vector<Record> records() const { return must(journal::load_journal(run.journal())).records; }
+    /// Without what every run has: the word of its first step, and of checkpoints before they are there.
+    std::vector<Record> records() const {
+        auto records = must(journal::load_journal(run.journal())).records;
+        std::erase_if(records, [](auto const& record) {
+            return std::holds_alternative<FirstStep>(record) ||
+                   std::holds_alternative<CheckpointBegun>(record);
+        });
+        return records;
+    }
 };
 
 }  // namespace det::core

@@ -91,7 +91,20 @@ struct Fixture {
     }
     RunEnded end_of(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
-        return std::get<RunEnded>(life.records.back());
+        return last_of<RunEnded>(life.records).value();
+    }
+    /// Slurm has taken the job back after that run.
+    bool was_queued_after(std::uint32_t run) const {
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        return last_of<QueuedAgain>(life.records).has_value();
+    }
+    template <class Kind>
+    static std::optional<Kind> last_of(std::vector<Record> const& records) {
+        std::optional<Kind> last;
+        for (auto const& record : records) {
+            if (auto const* found = std::get_if<Kind>(&record)) last = *found;
+        }
+        return last;
     }
     std::string run_path(int run) const {
         return experiment.trial(0).run(static_cast<std::uint32_t>(run)).path();
@@ -106,6 +119,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
     step_is("exit 0");
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    BOOST_TEST(!was_queued_after(0));
     auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
     auto const& started = std::get<RunStarted>(life.records.at(0));
     BOOST_TEST(started.job == "123_0");
@@ -134,6 +148,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
     slurm.job->preempt_time = UtcTime{1};
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+    BOOST_TEST(was_queued_after(0));
     BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0",
                                                         "requeue-incomplete 123_0", "start 123_0"}),
                boost::test_tools::per_element());
@@ -416,6 +431,18 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     auto const newest = must(find_resume_point(experiment.trial(0), {0, 3}, store));
     BOOST_TEST(newest.checkpoint == uuids[2]);
     BOOST_TEST(newest.steps_completed == 300u);
+    // The chief was killed between two lines: the one that names a checkpoint, and its word that it is there.
+    auto const untold = make_uuid(), never = make_uuid();
+    auto const last = experiment.trial(0).run(3);
+    must(make_directories(last.path()));
+    auto chief = must(journal::JournalWriter::create(last.journal()));
+    must(chief.append(CheckpointBegun{UtcTime{1}, untold, 400}));
+    must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
+    must(store.begin(untold));
+    must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    auto const found = must(find_resume_point(experiment.trial(0), 4, store));
+    BOOST_TEST(found.checkpoint == untold);
+    BOOST_TEST(found.steps_completed == 400u);
     // One that was deleted since is passed over.
     must(remove_tree(store.path_of(uuids[2])));
     BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);

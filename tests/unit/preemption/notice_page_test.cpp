@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check_result.hpp"
+#include "fake_clock.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -19,26 +20,33 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_by_every_process_that_shares_the_page) {
     auto const page = must(NoticePage::open(directory / notice_file));
     BOOST_TEST(!page.is_raised());
     BOOST_TEST(!page.raised_at().has_value());
+    BOOST_TEST(!page.raised_at_steady().has_value());
+    FakeClock clock;
+    clock.sleep_for(std::chrono::seconds(42));
     auto const child = ::fork();
     if (child == 0) {
         auto mine = NoticePage::open(directory / notice_file);
-        if (mine) mine->raise(UtcTime{42});
+        if (mine) mine->raise(clock);
         ::_exit(mine ? 0 : 1);
     }
     int status = -1;
     BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
     BOOST_REQUIRE(status == 0);
     BOOST_TEST(page.is_raised());
-    BOOST_TEST(page.raised_at()->microseconds == 42);
+    BOOST_TEST((*page.raised_at() == clock.now()));
+    BOOST_TEST((page.raised_at_steady() == clock.steady_now()));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_notice_counts) {
     TemporaryDirectory directory;
     must(NoticePage::create(directory / notice_file));
     auto page = must(NoticePage::open(directory / notice_file));
-    page.raise(UtcTime{1});
-    page.raise(UtcTime{2});
-    BOOST_TEST(page.raised_at()->microseconds == 1);
+    FakeClock clock;
+    page.raise(clock);
+    auto const first = clock.now();
+    clock.sleep_for(std::chrono::seconds(1));
+    page.raise(clock);
+    BOOST_TEST((*page.raised_at() == first));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_page_is_refused) {

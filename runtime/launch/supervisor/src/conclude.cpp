@@ -66,9 +66,15 @@ private:
         auto const successor =
             queue_again(assignment_, {then, end_.was_completing, bad_hosts(), end_.patience}, around_);
         if (!successor) return note_refusal(successor.error());
-        if (!*successor) return;
+        if (!*successor) return note_queued();
         add_to_verdicts(fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
         note(claims_.give_back_all());
+    }
+
+    void note_queued() {
+        for (auto& lane : lanes_) {
+            if (lane.is_judged() && lane.verdict()->follow != Follow::stop) note(lane.note_queued_again());
+        }
     }
 
     void note_refusal(Error const& error) {

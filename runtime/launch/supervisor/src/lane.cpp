@@ -137,7 +137,7 @@ void Lane::clear_step() {
 
 Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
-    auto facts = gather_facts();
+    DET_TRY_ASSIGN(auto facts, gather_facts());
     facts.job = job;
     facts.slurm_answered = slurm_answered;
     if (exit_code != 0 && run_->watch.asked() == lifecycle::Asked::nothing) {
@@ -152,7 +152,8 @@ Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bo
     return Ok{};
 }
 
-lifecycle::RunFacts Lane::gather_facts() const {
+Result<lifecycle::RunFacts> Lane::gather_facts() const {
+    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(assignment_.spec));
     auto const& resume = run_->plan.resume;
     lifecycle::RunFacts facts;
     facts.incarnation = assignment_.incarnation;
@@ -168,7 +169,7 @@ lifecycle::RunFacts Lane::gather_facts() const {
     facts.restarts = resume.restarts;
     facts.restarts_max = assignment_.spec.max_restarts;
     facts.failures_without_progress = resume.failures_without_progress;
-    facts.has_progressed = run_->record.has_progressed(resume.steps_completed);
+    facts.has_progressed = run_->record.has_progressed(resume.steps_completed, *store);
     return facts;
 }
 

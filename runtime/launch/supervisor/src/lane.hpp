@@ -46,6 +46,7 @@ public:
     Status judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
     /// What was to follow can't be done.
     Status change_verdict(lifecycle::RunVerdict verdict);
+    Status note_queued_again() { return run_->record.queued_again(around_.clock.now()); }
     /// Waits until the step is gone.
     void leave();
 
@@ -63,7 +64,7 @@ private:
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
-    lifecycle::RunFacts gather_facts() const;
+    Result<lifecycle::RunFacts> gather_facts() const;
     Status add_log_policies(lifecycle::RunFacts& facts) const;
     Status add_failed_nodes(lifecycle::RunFacts& facts) const;
     Status weigh_bad_nodes(lifecycle::BadNodes& bad) const;

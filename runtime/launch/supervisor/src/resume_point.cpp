@@ -1,3 +1,4 @@
+#include <det/checkpoint/of_run.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
@@ -22,7 +23,7 @@ struct PastRun {
     }
 };
 
-Result<PastRun> load_run(RunLayout const& layout) {
+Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store) {
     DET_TRY_ASSIGN(auto const life, journal::load_journal(layout.life()));
     DET_TRY_ASSIGN(auto const reports, journal::load_journal(layout.journal()));
     PastRun run;
@@ -30,10 +31,7 @@ Result<PastRun> load_run(RunLayout const& layout) {
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
     }
-    for (auto const& record : reports.records) {
-        if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
-            run.checkpoints.push_back(*committed);
-    }
+    run.checkpoints = checkpoint::checkpoints_of_run(reports.records, store);
     return run;
 }
 
@@ -67,7 +65,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     ResumePoint point;
     bool has_checkpoint = false, has_progress = false;
     for (auto const number : reversed(runs)) {
-        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number)));
+        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (number < range.first_that_counts) continue;

@@ -1,3 +1,4 @@
+#include <det/checkpoint/of_run.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
@@ -56,6 +57,8 @@ Status RunRecord::end(UtcTime now, lifecycle::RunVerdict const& verdict, int exi
                         Durability::power_loss);
 }
 
+Status RunRecord::queued_again(UtcTime now) { return life_.append(QueuedAgain{now}); }
+
 Status RunRecord::ask_to_stop(lifecycle::Asked why) {
     return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
 }
@@ -75,11 +78,11 @@ bool RunRecord::has_successor() const {
     return runs && !runs->empty() && runs->back() > id_.number;
 }
 
-bool RunRecord::has_progressed(std::uint64_t steps_before) const {
-    return any_report(layout_, [&](Record const& record) {
-        auto const* committed = std::get_if<CheckpointCommitted>(&record);
-        return committed != nullptr && committed->steps_completed > steps_before;
-    });
+bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const {
+    auto const journal = journal::load_journal(layout_.journal());
+    if (!journal) return false;
+    auto const checkpoints = checkpoint::checkpoints_of_run(journal->records, store);
+    return !checkpoints.empty() && checkpoints.back().steps_completed > steps_before;
 }
 
 }  // namespace det::supervisor

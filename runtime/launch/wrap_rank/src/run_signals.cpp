@@ -38,12 +38,12 @@ Result<RunSignals> RunSignals::open(Environment const& environment) {
                       parse_signals(environment.find(variables::forward_signals).value_or("")));
 }
 
-bool RunSignals::take(int signal, UtcTime now) {
+bool RunSignals::take(int signal, Clock const& clock) {
     if (signal == SIGTERM) {
-        page_.raise(now);
+        page_.raise(clock);
     } else if (signal == SIGUSR2) {
         // The supervisor's, if it has left word; else it was meant for others, and came to every process.
-        if (path_exists(asked_)) page_.raise(now);
+        if (path_exists(asked_)) page_.raise(clock);
     } else {
         return false;
     }

@@ -16,7 +16,7 @@ public:
     static Result<RunSignals> open(Environment const& environment);
 
     /// False where the command is to have it too.
-    bool take(int signal, UtcTime now);
+    bool take(int signal, Clock const& clock);
     /// The command's mask: without what it must not have, whoever sends it. Slurm may send a signal to every
     /// process of a step.
     void withhold(sigset_t& mask) const;

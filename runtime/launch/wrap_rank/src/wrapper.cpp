@@ -88,7 +88,7 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
         DET_TRY_ASSIGN(auto opened, RunSignals::open(environment));
         signals.emplace(std::move(opened));
         signals->withhold(command.signal_mask);
-        command.take_signal = [&](int signal) { return signals->take(signal, clock.now()); };
+        command.take_signal = [&](int signal) { return signals->take(signal, clock); };
     }
     if (job.level == Launch::rank) {
         command.labels.prefix = fmt::format("[rank={}] ", job.rank);

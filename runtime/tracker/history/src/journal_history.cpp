@@ -27,6 +27,7 @@ Result<lifecycle::RunView> load_run(RunLayout const& run) {
     for (auto const& record : life.records) {
         if (auto const* started = std::get_if<RunStarted>(&record)) view.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) view.ended = *ended;
+        if (auto const* queued = std::get_if<QueuedAgain>(&record)) view.queued_again = queued->time;
     }
     return view;
 }
@@ -105,6 +106,9 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
                 run.checkpoints.push_back(*committed);
             if (auto const* progress = std::get_if<ProgressReported>(&record))
                 run.progress = progress->progress;
+            if (auto const* first = std::get_if<FirstStep>(&record)) run.first_step = first->time;
+            if (auto const* acknowledged = std::get_if<PreemptionAcknowledged>(&record))
+                run.acknowledged = *acknowledged;
         }
     }
     return reports;

@@ -87,6 +87,7 @@ public:
 private:
     struct Tensors;
     Tensors& tensors();
+    Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);
     bool has_time_to_save() const;

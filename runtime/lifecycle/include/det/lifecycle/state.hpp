@@ -31,6 +31,7 @@ bool is_terminal(State state);
 struct RunView {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
+    std::optional<UtcTime> queued_again = {};  // when Slurm took its job back into the queue
 };
 
 /// What is known of a trial.

@@ -2,6 +2,7 @@
 #include <det/foundation/clock.hpp>
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 
@@ -12,6 +13,8 @@ namespace det::preemption {
 /// Thread-safe, across processes too; raise() may be called in a signal handler.
 class NoticePage {
 public:
+    using SteadyTime = std::chrono::steady_clock::time_point;
+
     static Status create(std::filesystem::path const& path);
     static Result<NoticePage> open(std::filesystem::path const& path);
 
@@ -22,7 +25,9 @@ public:
     bool is_raised() const noexcept;
     /// When the notice came; nothing while there is none.
     std::optional<UtcTime> raised_at() const noexcept;
-    void raise(UtcTime now) noexcept;
+    /// The same by the clock of the node that nobody sets: for deadlines.
+    std::optional<SteadyTime> raised_at_steady() const noexcept;
+    void raise(Clock const& clock) noexcept;
 
 private:
     struct Layout;

@@ -75,8 +75,17 @@ struct CheckpointCommitted {
     Json metadata = Json::object();
 };
 
+/// Before its manifest gets its name: whether it came to that the store knows, even where nobody was left to
+/// say so.
+struct CheckpointBegun {
+    UtcTime time;
+    std::string uuid;
+    std::uint64_t steps_completed = 0;
+};
+
 struct PreemptionAcknowledged {
     UtcTime time;
+    std::optional<UtcTime> noticed = {};  // when the chief's node was told
 };
 
 struct ProgressReported {
@@ -84,8 +93,20 @@ struct ProgressReported {
     double progress = 0;  // 0 to 1
 };
 
-using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
-                            PreemptionAcknowledged, ProgressReported>;
+/// The training loop has begun: its first step is done, or about to be.
+struct FirstStep {
+    UtcTime time;
+};
+
+// In `life` once more: Slurm has taken the job back into its queue.
+
+struct QueuedAgain {
+    UtcTime time;
+};
+
+using Record =
+    std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
+                 ProgressReported, CheckpointBegun, FirstStep, QueuedAgain>;
 
 /// The number that stands for the type in a journal's frames. Never reused.
 enum class RecordType : std::uint16_t {
@@ -95,6 +116,9 @@ enum class RecordType : std::uint16_t {
     checkpoint = 4,
     acknowledgement = 5,
     progress = 6,
+    checkpoint_begun = 7,
+    first_step = 8,
+    queued_again = 9,
 };
 
 struct EncodedRecord {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/checkpoint/store.hpp>
 #include <det/journal/writer.hpp>
 #include <det/lifecycle/run_end.hpp>
 #include <det/supervisor/assignment.hpp>
@@ -21,6 +22,8 @@ public:
     RunLayout const& layout() const { return layout_; }
 
     Status end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code);
+    /// Slurm has taken the job back into its queue.
+    Status queued_again(UtcTime now);
     /// The ranks look for this when they are poked: it says that the signal is meant.
     Status ask_to_stop(lifecycle::Asked why);
 
@@ -29,7 +32,7 @@ public:
     std::optional<int> first_failure() const;
     bool has_successor() const;
     /// It committed a checkpoint of a higher step than it began with.
-    bool has_progressed(std::uint64_t steps_before) const;
+    bool has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const;
 
 private:
     RunRecord(RunId id, TrialLayout trial, RunLayout layout, journal::JournalWriter life)

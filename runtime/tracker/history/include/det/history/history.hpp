@@ -43,6 +43,8 @@ struct RunReports {
     std::vector<MetricsReported> metrics;
     std::vector<CheckpointCommitted> checkpoints;
     std::optional<double> progress;
+    std::optional<UtcTime> first_step = {};
+    std::optional<PreemptionAcknowledged> acknowledged = {};
 };
 
 /// What is known of experiments, wherever it is kept: journals, or an index of them.

@@ -1,0 +1,29 @@
+#include <det/checkpoint/of_run.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace det::checkpoint {
+
+std::vector<CheckpointCommitted> checkpoints_of_run(std::span<Record const> journal, Store const& store) {
+    std::vector<CheckpointCommitted> checkpoints;
+    std::map<std::string, CheckpointBegun> untold;
+    for (auto const& record : journal) {
+        if (auto const* begun = std::get_if<CheckpointBegun>(&record)) untold.emplace(begun->uuid, *begun);
+        if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) {
+            untold.erase(committed->uuid);
+            checkpoints.push_back(*committed);
+        }
+    }
+    for (auto const& [uuid, begun] : untold) {
+        auto manifest = store.find(uuid);
+        if (!manifest) continue;
+        auto resources = resources_of(*manifest);
+        checkpoints.push_back(
+            {begun.time, uuid, begun.steps_completed, std::move(resources), std::move(manifest->metadata)});
+    }
+    std::ranges::stable_sort(checkpoints, {}, &CheckpointCommitted::steps_completed);
+    return checkpoints;
+}
+
+}  // namespace det::checkpoint

@@ -1,0 +1,146 @@
+// faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]: trainings on a real Slurm that meet random
+// faults, several side by side. Each round has a seed of its own, one more than the round before: --rounds 1
+// --seed plays it again.
+#include <det/foundation/text.hpp>
+
+#include <atomic>
+#include <fmt/format.h>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "round.hpp"
+
+namespace {
+
+using namespace det;
+using namespace det::faults;
+
+constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/CMakeLists.txt
+constexpr int nodes_of_a_lane = 3;  // one more than a training needs: one may be down
+
+struct Options {
+    std::uint32_t rounds = 50;
+    std::uint32_t seed = std::random_device{}();
+    std::uint32_t lanes = 4;
+};
+
+std::optional<Options> parse_options(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; i += 2) {
+        std::string_view const name = argv[i];
+        auto const number =
+            i + 1 < argc ? parse_integer<std::uint32_t>(argv[i + 1]) : std::optional<std::uint32_t>();
+        if (!number || *number == 0) return std::nullopt;
+        if (name == "--rounds")
+            options.rounds = *number;
+        else if (name == "--seed")
+            options.seed = *number;
+        else if (name == "--lanes")
+            options.lanes = *number;
+        else
+            return std::nullopt;
+    }
+    options.lanes = std::min(options.lanes, options.rounds);
+    return options;
+}
+
+class Campaign {
+public:
+    explicit Campaign(Options const& options)
+        : options_(options), site_(static_cast<int>(options.lanes) * nodes_of_a_lane) {}
+
+    Status start() {
+        DET_TRY(site_.start());
+        auto training = make_training("peace", 0);
+        DET_TRY(play(training, 0));
+        for (auto const& [number, run] : training.trace()) weights_ = run.weights;
+        return Ok{};
+    }
+
+    /// How many failed.
+    std::uint32_t play_all() {
+        std::vector<std::jthread> lanes;
+        for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
+            lanes.emplace_back([this, lane] {
+                for (auto round = next_round_++; round < options_.rounds; round = next_round_++)
+                    play_round(round, lane);
+            });
+        }
+        lanes.clear();
+        return failed_;
+    }
+
+private:
+    Training make_training(std::string const& what, std::uint32_t lane) {
+        std::vector<int> nodes;
+        for (int node = 0; node < nodes_of_a_lane; ++node)
+            nodes.push_back(static_cast<int>(lane) * nodes_of_a_lane + node);
+        return {site_, fmt::format("{}-{}", site_.name(), what), nodes};
+    }
+
+    /// seed 0: in peace. Why it failed is its error.
+    Status play(Training& training, std::uint32_t seed, std::string* story = nullptr) {
+        Round round(training, seed);
+        if (story != nullptr) *story = round.story();
+        DET_TRY(training.create());
+        auto const played = round.play();
+        if (story != nullptr) *story = round.story();
+        DET_TRY(played);
+        DET_TRY_ASSIGN(auto const fault, find_fault(training, weights_, round.ends_canceled()));
+        if (fault.empty()) return Ok{};
+        return Error{codes::internal, fault};
+    }
+
+    void play_round(std::uint32_t number, std::uint32_t lane) {
+        auto const begin = std::chrono::steady_clock::now();
+        auto const seed = std::max(1u, options_.seed + number);
+        auto training = make_training(fmt::format("round-{}", number + 1), lane);
+        std::string story;
+        auto const played = play(training, seed, &story);
+        auto const took =
+            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+        std::lock_guard const lock(mutex_);
+        std::cout << fmt::format("round {} (--seed {}, {} s, experiment {}): {}\n", number + 1, seed,
+                                 took.count(), training.id().value, story);
+        if (!played) {
+            ++failed_;
+            site_.keep_files();
+            std::cout << fmt::format("    FAILED: {}; see {}\n", played.error().message,
+                                     site_.state().string());
+        }
+        std::cout << std::flush;
+    }
+
+    Options const options_;
+    Site site_;
+    std::string weights_;  // of the training in peace
+    std::atomic<std::uint32_t> next_round_ = 0;
+    std::mutex mutex_;  // over output and `failed_`
+    std::uint32_t failed_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto const options = parse_options(argc, argv);
+    if (!options) {
+        std::cerr << "faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]\n";
+        return 2;
+    }
+    if (auto const obstacle = Site::find_obstacle(); !obstacle.empty()) {
+        std::cout << "SKIPPED: " << obstacle << std::endl;
+        return skipped;
+    }
+    std::cout << fmt::format("faults: {} rounds on a cluster with --seed {}", options->rounds, options->seed)
+              << std::endl;
+    Campaign campaign(*options);
+    if (auto const started = campaign.start(); !started) {
+        std::cerr << "faults: error: training fails in peace: " << started.error().message << '\n';
+        return 1;
+    }
+    auto const failed = campaign.play_all();
+    std::cout << options->rounds - failed << " passed, " << failed << " failed\n";
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,156 @@
+#include "faults.hpp"
+
+#include <det/protocol/host_list.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <thread>
+
+namespace det::faults {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t pick(std::mt19937& random, std::size_t below) {
+    return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
+}
+
+Status kill_all(std::vector<Process> const& processes) {
+    for (auto const& process : processes) ::kill(process.pid, SIGKILL);
+    return Ok{};
+}
+
+/// What is not there any more can't be killed, which is no fault of anybody's.
+Status kill_one(std::vector<Process> const& processes, std::mt19937& random) {
+    auto const chosen = pick(random, 1'000'000);
+    if (!processes.empty()) ::kill(processes[chosen % processes.size()].pid, SIGKILL);
+    return Ok{};
+}
+
+constexpr char rank_program[] = "faults_cluster_worker", wrapper_program[] = "det-wrap-rank";
+
+Status kill_rank(Training const& training, std::mt19937& random) {
+    return kill_one(training.processes(rank_program), random);
+}
+Status kill_ranks(Training const& training, std::mt19937&) {
+    return kill_all(training.processes(rank_program));
+}
+Status kill_wrapper(Training const& training, std::mt19937& random) {
+    return kill_one(training.processes(wrapper_program), random);
+}
+Status kill_srun(Training const& training, std::mt19937& random) {
+    return kill_one(training.processes("srun"), random);
+}
+Status kill_supervisor(Training const& training, std::mt19937&) { return kill_all(training.supervisors()); }
+
+/// They are the parents of those who are known by their command lines, unless they are gone already.
+Status kill_parent(std::vector<Process> const& children, std::mt19937& random) {
+    auto const is_child = [](Process const& parent) {
+        return [&parent](Process const& child) { return child.parent == parent.pid; };
+    };
+    auto parents = find_processes("slurmstepd: ");
+    std::erase_if(parents,
+                  [&](auto const& parent) { return std::ranges::none_of(children, is_child(parent)); });
+    return kill_one(parents, random);
+}
+Status kill_slurmstepd(Training const& training, std::mt19937& random) {
+    return kill_parent(training.processes(wrapper_program), random);
+}
+Status kill_batch_slurmstepd(Training const& training, std::mt19937& random) {
+    return kill_parent(training.supervisors(), random);
+}
+
+std::string any_host(Training const& training, std::mt19937& random) {
+    auto const chosen = pick(random, 1'000'000);
+    auto const hosts = training.hosts();
+    return hosts.empty() ? "" : hosts[chosen % hosts.size()];
+}
+
+/// The node as it is without it for a while.
+Status without(Training const& training, std::vector<std::string> breaking, std::vector<std::string> mending,
+               std::chrono::milliseconds duration) {
+    DET_TRY(training.site().control(std::move(breaking)));
+    std::this_thread::sleep_for(duration);
+    return training.site().control(std::move(mending));
+}
+
+Status kill_slurmd(Training const& training, std::mt19937& random) {
+    auto const host = any_host(training, random);
+    auto const duration = std::chrono::milliseconds(pick(random, 4000));
+    if (host.empty()) return Ok{};
+    return without(training, {"daemon", "kill", "slurmd." + host}, {"daemon", "start", "slurmd." + host},
+                   duration);
+}
+
+/// Shorter than anybody minds, long enough for the ranks to notice, and for Slurm.
+Status cut_node(Training const& training, std::mt19937& random) {
+    constexpr std::chrono::seconds durations[] = {2s, 14s, 35s};
+    auto const host = any_host(training, random);
+    auto const duration = durations[pick(random, std::size(durations))];
+    if (host.empty()) return Ok{};
+    return without(training, {"node", "cut", host}, {"node", "heal", host}, duration);
+}
+
+std::string urgent_job(Training const& training) {
+    auto const hosts = training.hosts();
+    return fmt::format("srun --partition=urgent --nodes={} --nodelist={} true", hosts.size(),
+                       compress_host_list(hosts));
+}
+
+/// Until it is over Slurm may take a minute: a trainer that is not there yet is given all its time.
+Status in_shell(Training const& training, std::string const& script) {
+    DET_TRY(training.site().shell(script, 150s));
+    return Ok{};
+}
+
+Status preempt(Training const& training, std::mt19937&) { return in_shell(training, urgent_job(training)); }
+
+Status preempt_and_signal(Training const& training, std::mt19937&) {
+    return in_shell(training, fmt::format("{} & scancel --signal=TERM {}; wait $!", urgent_job(training),
+                                          training.job()));
+}
+
+Status signal(Training const& training, std::mt19937&) {
+    return in_shell(training, fmt::format("scancel --signal=TERM {}", training.job()));
+}
+
+Status pause(Training const& training, std::mt19937&) {
+    auto const id = training.id().value;
+    return in_shell(training, fmt::format("det experiment pause {0} && det experiment activate {0}", id));
+}
+
+Status cancel(Training const& training, std::mt19937&) {
+    return in_shell(training, fmt::format("scancel {}", training.job()));
+}
+
+Status jump(Training const& training, std::mt19937& random) {
+    constexpr std::chrono::seconds jumps[] = {-1h, 1h, 24h * 400};
+    return training.shift_clock(jumps[pick(random, std::size(jumps))]);
+}
+
+constexpr Fault table[] = {
+    {"kill a rank", Aftermath::fails, kill_rank},
+    {"kill all ranks", Aftermath::fails, kill_ranks},
+    {"kill a wrapper", Aftermath::fails, kill_wrapper},
+    {"kill srun", Aftermath::fails, kill_srun},
+    {"kill the supervisor", Aftermath::fails, kill_supervisor},
+    {"kill a slurmstepd", Aftermath::fails, kill_slurmstepd},
+    {"kill the supervisor's slurmstepd", Aftermath::goes_on, kill_batch_slurmstepd},
+    {"kill slurmd", Aftermath::goes_on, kill_slurmd},
+    {"cut a node off", Aftermath::goes_on, cut_node},
+    {"preempt", Aftermath::is_queued, preempt},
+    {"preempt", Aftermath::is_queued, preempt},
+    {"preempt", Aftermath::is_queued, preempt},
+    {"preempt with scancel --signal", Aftermath::is_queued, preempt_and_signal},
+    {"scancel --signal", Aftermath::goes_on, signal},
+    {"pause", Aftermath::goes_on, pause},
+    {"turn the clock", Aftermath::goes_on, jump},
+    {"scancel", Aftermath::is_over, cancel},
+};
+
+}  // namespace
+
+std::span<Fault const> all_faults() { return table; }
+
+}  // namespace det::faults

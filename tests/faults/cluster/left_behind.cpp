@@ -1,0 +1,110 @@
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/text.hpp>
+#include <det/protocol/ids.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <thread>
+
+#include "round.hpp"
+
+namespace det::faults {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Committed {
+    std::string uuid;
+    std::uint32_t run = 0;
+    std::uint64_t step = 0;
+};
+
+/// All that manifests call whole.
+Result<std::vector<Committed>> list_committed(Training const& training) {
+    checkpoint::SharedFsStore const store(training.checkpoints());
+    std::vector<Committed> committed;
+    DET_TRY_ASSIGN(auto const uuids, store.list());
+    for (auto const& uuid : uuids) {
+        auto const manifest = store.find(uuid);
+        if (!manifest && manifest.error().code == codes::no_such_checkpoint) continue;
+        if (!manifest) return manifest.error();
+        auto const run = manifest->run.substr(manifest->run.rfind('.') + 1);
+        committed.push_back({uuid, parse_integer<std::uint32_t>(run).value_or(0), manifest->steps_completed});
+    }
+    return committed;
+}
+
+Status verify(Training const& training, std::vector<Committed> const& committed) {
+    std::string command = "det-submit checkpoint verify";
+    for (auto const& checkpoint : committed) command += ' ' + checkpoint.uuid;
+    if (!committed.empty()) DET_TRY(training.site().shell(command));
+    return Ok{};
+}
+
+/// Each run begins where the runs before it stopped saving, and where one left with notice: where it stopped.
+std::string find_lost_steps(std::map<std::uint32_t, TracedRun> const& runs,
+                            std::vector<Committed> const& committed) {
+    for (auto const& [number, run] : runs) {
+        if (!run.resumed_at) continue;
+        std::uint64_t saved = 0;
+        for (auto const& checkpoint : committed) {
+            if (checkpoint.run < number) saved = std::max(saved, checkpoint.step);
+        }
+        if (*run.resumed_at != saved)
+            return fmt::format("run {} resumed at step {}, and {} was saved", number, *run.resumed_at, saved);
+        auto const before = number == 0 ? runs.end() : runs.find(number - 1);
+        if (before == runs.end() || !before->second.preempted_at) continue;
+        if (*before->second.preempted_at != *run.resumed_at)
+            return fmt::format("run {} was preempted at step {}, and the next resumed at {}", number - 1,
+                               *before->second.preempted_at, *run.resumed_at);
+    }
+    return "";
+}
+
+std::string find_other_weights(std::map<std::uint32_t, TracedRun> const& runs, std::string const& weights) {
+    bool is_done = false;
+    for (auto const& [number, run] : runs) {
+        if (run.weights.empty()) continue;
+        is_done = true;
+        if (!weights.empty() && run.weights != weights)
+            return fmt::format("run {} has other weights: {} in place of {}", number, run.weights, weights);
+    }
+    return is_done ? "" : "no run has come to the end";
+}
+
+/// Processes and jobs take a moment to go.
+Result<std::string> find_remains(Training const& training) {
+    std::string remains = "?";
+    for (auto const deadline = std::chrono::steady_clock::now() + 60s;
+         !remains.empty() && std::chrono::steady_clock::now() < deadline;
+         std::this_thread::sleep_for(500ms)) {
+        remains.clear();
+        for (auto const* program : {"faults_cluster_worker", "det-wrap-rank", "srun"}) {
+            if (!training.processes(program).empty()) remains += fmt::format(" {}", program);
+        }
+        if (!training.supervisors().empty()) remains += " det-launch";
+        DET_TRY_ASSIGN(auto const jobs,
+                       training.site().shell(
+                           fmt::format("squeue --noheader --format=%i --jobs={} || true", training.job())));
+        if (!jobs.empty() && jobs.find("Invalid") == std::string::npos) remains += " job " + jobs;
+    }
+    return remains.empty() ? "" : "still there:" + remains;
+}
+
+}  // namespace
+
+Result<std::string> find_fault(Training const& training, std::string const& weights, bool is_canceled) {
+    DET_TRY_ASSIGN(auto const remains, find_remains(training));
+    if (!remains.empty()) return remains;
+    DET_TRY_ASSIGN(auto const state, training.state());
+    auto const wanted = is_canceled ? "CANCELED" : "COMPLETED";
+    bool const was_quicker = is_canceled && state == "COMPLETED";
+    if (state != wanted && !was_quicker) return fmt::format("it is {}, not {}", state, wanted);
+    DET_TRY_ASSIGN(auto const committed, list_committed(training));
+    DET_TRY(verify(training, committed));
+    auto const runs = training.trace();
+    if (auto lost = find_lost_steps(runs, committed); !lost.empty()) return lost;
+    return state == "COMPLETED" ? find_other_weights(runs, weights) : std::string();
+}
+
+}  // namespace det::faults

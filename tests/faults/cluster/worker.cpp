@@ -1,0 +1,115 @@
+// faults_cluster_worker NAME TRACE STEPS: one rank of a training whose weights tell every step that was left
+// out or done twice. NAME is for whoever looks for its processes. The chief appends to TRACE, as "RUN
+// WORD...": restoring, resumed STEP, step STEP, preempted STEP, final CHECKSUMS.
+#include <det/core/context.hpp>
+#include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <iostream>
+#include <numeric>
+#include <thread>
+
+namespace {
+
+using namespace det;
+using namespace std::chrono_literals;
+
+constexpr std::size_t values_of_a_rank = 256 << 10;  // 2 MiB
+constexpr std::uint64_t steps_between_saves = 8;
+constexpr auto step_time = 20ms;  // what a step waits for its accelerator
+
+class Training {
+public:
+    Training(core::Context& context, UniqueFd trace)
+        : context_(context), trace_(std::move(trace)), values_(values_of_a_rank) {
+        auto const rank = static_cast<std::uint64_t>(context_.distributed().rank().value);
+        auto const size = static_cast<std::uint64_t>(context_.distributed().size());
+        std::iota(values_.begin(), values_.end(), static_cast<std::int64_t>(rank * values_of_a_rank));
+        state_.push_back(checkpoint::Tensor::slice(
+            "values", checkpoint::Dtype::i64, {size * values_of_a_rank},
+            {{rank * values_of_a_rank}, {values_of_a_rank}}, reinterpret_cast<std::byte*>(values_.data())));
+    }
+
+    Status run(std::uint64_t steps) {
+        DET_TRY(tell("restoring"));
+        DET_TRY_ASSIGN(auto const loaded, context_.checkpoint().load(state_));
+        if (loaded) step_ = loaded->manifest.steps_completed;
+        DET_TRY(tell(fmt::format("resumed {}", step_)));
+        while (step_ < steps) {
+            DET_TRY(train_step());
+            DET_TRY(tell(fmt::format("step {}", step_)));
+            DET_TRY_ASSIGN(bool const preempted, context_.preempt().should_preempt());
+            if (preempted) return stop();
+            if (step_ % steps_between_saves == 0) DET_TRY(save());
+            DET_TRY(context_.checkpoint().poll());
+        }
+        DET_TRY(save());
+        DET_TRY(context_.checkpoint().finish());
+        DET_TRY(tell_weights());
+        return context_.close();
+    }
+
+private:
+    /// Each value by its own history and by one number of everybody's.
+    Status train_step() {
+        std::this_thread::sleep_for(step_time);
+        DET_TRY_ASSIGN(auto const sum, context_.distributed().allreduce(values_[step_ % values_of_a_rank],
+                                                                        collectives::ReduceOp::sum));
+        auto const shared = static_cast<std::uint64_t>(sum) + ++step_;
+        for (auto& value : values_)
+            value =
+                static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * 6364136223846793005u + shared);
+        return Ok{};
+    }
+
+    Status save() {
+        DET_TRY(context_.checkpoint().save(step_, Json::object(), state_));
+        return Ok{};
+    }
+
+    Status stop() {
+        DET_TRY(context_.checkpoint().save_last(step_, Json::object(), state_));
+        DET_TRY(tell(fmt::format("preempted {}", step_)));
+        return context_.close();
+    }
+
+    Status tell_weights() {
+        auto const sum = crc32c(std::as_bytes(std::span<std::int64_t const>(values_)));
+        DET_TRY_ASSIGN(auto const sums, context_.distributed().gather(format_hex32(sum)));
+        return tell("final " + join(sums, " "));
+    }
+
+    Status tell(std::string const& words) {
+        if (!context_.distributed().is_chief()) return Ok{};
+        return write_all(trace_.get(), fmt::format("{} {}\n", context_.info()->trial->trial_run_id, words),
+                         "the trace");
+    }
+
+    core::Context& context_;
+    UniqueFd trace_;
+    std::vector<std::int64_t> values_;
+    checkpoint::State state_;
+    std::uint64_t step_ = 0;
+};
+
+Status train(char const* trace, std::uint64_t steps) {
+    DET_TRY_ASSIGN(auto context, core::Context::init());
+    if (context.info() == nullptr || !context.info()->trial)
+        return Error{codes::usage, "it runs in an experiment only"};
+    UniqueFd fd(::open(trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    return Training(context, std::move(fd)).run(steps);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto const steps = argc == 4 ? parse_integer<std::uint64_t>(argv[3]) : std::nullopt;
+    if (!steps) return 2;
+    auto const done = train(argv[2], *steps);
+    if (done) return 0;
+    std::cerr << done.error().message << '\n';
+    return to_int(done.error().code.exit);
+}
