@@ -1,3 +1,7 @@
+#include <det/checkpoint/open_store.hpp>
+#include <det/retention/inventory.hpp>
+
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "command.hpp"
@@ -8,6 +12,23 @@
 
 namespace det::cli {
 namespace {
+
+/// Of those that ran, the trials that left nothing to go on from. None where that can't be told.
+std::vector<std::uint32_t> find_new_beginnings(Continuation const& continuation) {
+    auto const& record = continuation.experiment.view.record;
+    auto const store = checkpoint::open_store(*record.spec);
+    if (!store) return {};
+    auto const checkpoints = retention::take_inventory(continuation.experiment.layout, *record.spec, **store);
+    if (!checkpoints) return {};
+    std::vector<std::uint32_t> anew;
+    for (auto const trial : continuation.trials) {
+        bool const has_run = !record.trials.at(trial).runs.empty();
+        if (has_run &&
+            std::ranges::find(*checkpoints, trial, &retention::KnownCheckpoint::trial) == checkpoints->end())
+            anew.push_back(trial);
+    }
+    return anew;
+}
 
 class ExperimentContinue final : public Command {
 public:
@@ -93,6 +114,9 @@ private:
                                        {"changes", to_json(continuation.changes)}});
         }
         for (auto const& change : continuation.changes) session.say(describe(change));
+        for (auto const trial : find_new_beginnings(continuation))
+            session.say(
+                fmt::format("trial {} has no checkpoint: it begins anew", to_string(TrialId{id, trial})));
         session.say(fmt::format("Continued experiment {}", id.value));
         session.say(fmt::format("trial{} {} in job {}; follow it with 'det-submit experiment wait {}'",
                                 trials.size() == 1 ? "" : "s", fmt::join(trials, ", "), fmt::join(jobs, ", "),
