@@ -91,6 +91,53 @@ BOOST_AUTO_TEST_CASE(what_is_waited_for_is_found_behind_what_nobody_has_asked_fo
     }));
 }
 
+BOOST_AUTO_TEST_CASE(small_and_large_messages_of_one_tag_keep_their_order) {
+    constexpr std::size_t sizes[] = {8, 300'000, 0, 4096, 4097, 8, 3'000'000, 16};
+    Meet const meet;
+    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2));
+        Rank const peer{1 - rank.value};
+        for (int round = 0; round < 20; ++round) {
+            std::vector<std::vector<std::byte>> out, in;
+            std::vector<Request> requests;
+            for (std::size_t i = 0; i < std::size(sizes); ++i) {
+                auto const& outgoing = out.emplace_back(sizes[i], static_cast<std::byte>(i + 1));
+                DET_TRY_ASSIGN(auto sending, transport->start_send(peer, Tag{1}, outgoing));
+                requests.push_back(std::move(sending));
+            }
+            for (auto const size : sizes) {
+                DET_TRY_ASSIGN(auto receiving, transport->start_receive(peer, Tag{1}, in.emplace_back(size)));
+                requests.push_back(std::move(receiving));
+            }
+            for (auto& request : requests) DET_TRY(request.finish());
+            DET_TRY(expect(in == out, "all messages, each in its place"));
+        }
+        return Ok{};
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
+    Meet const meet;
+    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.early_limit_bytes = 100}));
+        std::vector<std::byte> large(std::size_t{16} << 20, std::byte{7}), in(large.size());
+        std::byte word{9};
+        auto const small = std::span(&word, 1);
+        if (rank.value == 0) {
+            DET_TRY(transport->send({1}, Tag{3}, small));
+            DET_TRY(transport->receive({1}, Tag{1}, in));
+            DET_TRY(transport->receive({1}, Tag{2}, small));
+            return expect(in == large && word == std::byte{9}, "what was not taken back");
+        }
+        DET_TRY(transport->receive({0}, Tag{3}, small));
+        DET_TRY_ASSIGN(auto first, transport->start_send({0}, Tag{1}, large));
+        { DET_TRY_ASSIGN(auto const second, transport->start_send({0}, Tag{1}, large)); }
+        DET_TRY(transport->send({0}, Tag{2}, small));
+        DET_TRY(first.finish());
+        return transport->settle();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
     Meet const meet;
     check_that_a_killed_rank_is_an_error([&](Rank rank, int size) { return meet.open(rank, size); });

@@ -1,54 +1,15 @@
 #pragma once
-#include <det/transport/transport.hpp>
-
-#include <deque>
-#include <functional>
 #include <optional>
-#include <vector>
 
 #include "handshake.hpp"
-#include "socket.hpp"
+#include "message_stream.hpp"
 
 namespace det::transport {
 
-/// Ahead of each message on a connection.
-struct MessageHead {
-    std::uint32_t tag = 0;
-    std::uint32_t reserved = 0;
-    std::uint64_t size = 0;
-};
-static_assert(sizeof(MessageHead) == 16);
+// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
+// anybody. Then messages go both ways.
 
-/// A message that leaves: the bytes are its sender's until it is over.
-struct Departure {
-    MessageHead head;
-    Bytes bytes;
-    std::size_t done = 0;  // of head and bytes
-
-    bool is_over() const { return done == sizeof head + bytes.size(); }
-    bool has_begun() const { return done != 0; }
-};
-
-/// A message that comes: into the buffer of who asked for it, or into a place of its own where nobody has
-/// yet.
-struct Arrival {
-    MutableBytes into = {};
-    std::vector<std::byte> own = {};
-    std::uint64_t size = 0;
-    std::uint64_t done = 0;
-    bool has_size = false;
-
-    bool is_over() const { return has_size && done == size; }
-    /// The message has this size: it goes into `into`, or where that has no room into `own`.
-    void begin(std::uint64_t message_size);
-    std::byte* place() { return own.empty() ? into.data() : own.data(); }
-};
-
-/// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
-/// anybody.
-enum class Progress { nothing, something, broken };
-
-/// The side of a connection that sends: ours to a peer.
+/// The side that has called: ours to a peer.
 class OutgoingConnection {
 public:
     static Result<OutgoingConnection> begin(Endpoint const& peer, Club const& club, Rank self);
@@ -56,11 +17,13 @@ public:
     int fd() const { return socket_.get(); }
     /// What to wait for, as poll(2) says it.
     short events() const;
-    void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
-    bool is_idle() const { return state_ == State::open && to_say_.empty() && departures_.empty(); }
-    /// False: a part of it is on its way already.
-    bool take_back(Departure const& departure);
-    Progress advance();
+    bool is_idle() const { return state_ == State::open && to_say_.empty() && writer_.is_idle(); }
+    bool is_held_up() const { return reader_.is_held_up(); }
+    MessageWriter& messages() { return writer_; }
+    MessageWriter const& messages() const { return writer_; }
+    /// Nothing while it is not open.
+    Progress write();
+    Progress advance(MessageReader::Place const& place);
 
 private:
     enum class State { awaiting_greeting, awaiting_verdict, open };
@@ -69,7 +32,6 @@ private:
 
     Progress read_reply();
     Progress answer_greeting();
-    Progress write_departures();
 
     UniqueFd socket_;
     Club club_;
@@ -79,29 +41,31 @@ private:
     std::string to_say_;
     std::string server_nonce_;
     std::string answer_;
-    std::deque<std::shared_ptr<Departure>> departures_;
+    MessageWriter writer_;
+    MessageReader reader_;
 };
 
-/// The side that receives: a peer's to us.
+/// The side that answers: a peer's to us.
 class IncomingConnection {
 public:
-    /// Where the next message goes. None: nowhere yet, it is asked again.
     using Place = std::function<std::shared_ptr<Arrival>(Rank from, MessageHead const& head)>;
 
     IncomingConnection(UniqueFd socket, Moment answer_until);
 
     int fd() const { return socket_.get(); }
     short events() const;
-    /// There is a message for which there is no place yet.
-    bool is_held_up() const { return head_done_ == sizeof head_; }
+    bool is_held_up() const { return reader_.is_held_up(); }
     std::optional<Rank> peer() const { return peer_; }
+    /// Whether messages may go to the peer, too.
+    bool is_open() const { return peer_ && to_say_.empty(); }
+    MessageWriter& messages() { return writer_; }
+    MessageWriter const& messages() const { return writer_; }
+    Progress write() { return writer_.advance(socket_); }
     Moment answer_until() const { return answer_until_; }
     Progress advance(Club const& club, std::function<bool(Rank)> const& may_join, Place const& place);
 
 private:
     Progress read_answer(Club const& club, std::function<bool(Rank)> const& may_join);
-    Progress read_messages(Place const& place);
-    Progress say();
 
     UniqueFd socket_;
     Moment answer_until_;
@@ -109,9 +73,8 @@ private:
     std::string to_say_;
     std::string received_;
     std::optional<Rank> peer_;
-    MessageHead head_;
-    std::size_t head_done_ = 0;
-    std::shared_ptr<Arrival> arrival_;
+    MessageWriter writer_;
+    MessageReader reader_;
 };
 
 }  // namespace det::transport

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sched.h>
 #include <sys/socket.h>
+#include <utility>
 
 namespace det::transport {
 namespace {
@@ -18,7 +19,8 @@ constexpr int spins_before_sleep = 2'000;
 constexpr int yields_before_sleep =
     1000;  // a rank that shares our core may have what we wait for in microseconds
 constexpr int turns_per_thorough_look = 16;
-constexpr int longest_sleep_ms = 50;  // ranks may be lost that no socket tells of
+constexpr std::size_t answer_max_bytes = 4096;  // what shares a connection with what comes the other way
+constexpr int longest_sleep_ms = 50;            // ranks may be lost that no socket tells of
 
 /// Where all ranks listen, and the secret of the chief.
 struct Places {
@@ -62,9 +64,8 @@ TcpSession::TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, 
       watch_(std::move(options.watch)),
       waits_(std::move(options.waits)),
       cores_(cores_for(options.local_ranks)),
-      lost_(endpoints_.size()),
       early_limit_bytes_(options.early_limit_bytes),
-      early_(endpoints_.size()) {}
+      peers_(endpoints_.size()) {}
 
 TcpSession::~TcpSession() {
     // What we sent last may still be on its way: nobody closes before everybody has all.
@@ -80,12 +81,31 @@ void TcpSession::abandon() noexcept {
 }
 
 bool TcpSession::is_whole() const {
-    return (!watch_ || watch_->check()) && std::ranges::find(lost_, true) == lost_.end();
+    return (!watch_ || watch_->check()) && std::ranges::none_of(peers_, &Peer::is_lost);
 }
 
 Status TcpSession::check_alive(Rank peer) const {
-    if (!lost_[static_cast<std::size_t>(peer.value)]) return Ok{};
+    if (!at(peer).is_lost) return Ok{};
     return describe_loss(watch_.get(), peer);
+}
+
+/// Small messages of the higher rank answer on the connection of the lower one, where acknowledgements then
+/// travel along; large ones do better with a connection for each direction.
+IncomingConnection* TcpSession::answering_connection(Rank to, std::size_t size_bytes) {
+    if (to > rank_ || size_bytes > answer_max_bytes) return nullptr;
+    auto const found =
+        std::ranges::find_if(incoming_, [&](auto const& one) { return one.is_open() && one.peer() == to; });
+    return found == incoming_.end() ? nullptr : &*found;
+}
+
+Result<OutgoingConnection*> TcpSession::call(Rank to) {
+    auto known = outgoing_.find(to.value);
+    if (known == outgoing_.end()) {
+        DET_TRY_ASSIGN(auto connection, OutgoingConnection::begin(
+                                            endpoints_[static_cast<std::size_t>(to.value)], club_, rank_));
+        known = outgoing_.emplace(to.value, std::move(connection)).first;
+    }
+    return &known->second;
 }
 
 Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes bytes) {
@@ -96,14 +116,17 @@ Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes byte
         return departure;
     }
     DET_TRY(check_alive(to));
-    auto known = outgoing_.find(to.value);
-    if (known == outgoing_.end()) {
-        DET_TRY_ASSIGN(auto connection, OutgoingConnection::begin(
-                                            endpoints_[static_cast<std::size_t>(to.value)], club_, rank_));
-        known = outgoing_.emplace(to.value, std::move(connection)).first;
+    auto const send_by = [&](auto& connection) {
+        departure->head.number = at(to).sent++;
+        connection.messages().add(departure);
+        if (connection.write() == Progress::broken) lose(to);
+    };
+    if (auto* const answering = answering_connection(to, bytes.size())) {
+        send_by(*answering);
+    } else {
+        DET_TRY_ASSIGN(auto* const calling, call(to));
+        send_by(*calling);
     }
-    known->second.add(departure);
-    if (known->second.advance() == Progress::broken) lose(to);
     return departure;
 }
 
@@ -115,23 +138,30 @@ void TcpSession::deliver_to_self(Tag tag, Bytes bytes) {
 }
 
 bool TcpSession::may_keep(Rank from, std::uint64_t size) const {
-    auto const& early = early_of(from);
+    auto const& peer = at(from);
     // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
-    return early.asked_for > 0 || from == rank_ || early.bytes + size <= early_limit_bytes_;
+    return peer.asked_for > 0 || from == rank_ || peer.early_bytes + size <= early_limit_bytes_;
+}
+
+std::shared_ptr<Arrival> TcpSession::next_from(Rank from, MessageHead const& head) {
+    if (head.number != at(from).begun) return nullptr;
+    auto place = head.tag == taken_back_tag ? std::make_shared<Arrival>() : place_for(from, head);
+    if (place != nullptr) ++at(from).begun;
+    return place;
 }
 
 std::shared_ptr<Arrival> TcpSession::place_for(Rank from, MessageHead const& head) {
     LaneKey const key{from.value, head.tag};
-    auto& early = early_of(from);
+    auto& peer = at(from);
     auto const lane = lanes_.find(key);
     if (lane == lanes_.end() || lane->second.asked_for.empty()) {
         if (!may_keep(from, head.size)) return nullptr;
-        early.bytes += head.size;
+        peer.early_bytes += head.size;
         return lanes_[key].unexpected.emplace_back(std::make_shared<Arrival>());
     }
     auto arrival = std::move(lane->second.asked_for.front());
     lane->second.asked_for.pop_front();
-    --early.asked_for;
+    --peer.asked_for;
     if (lane->second.asked_for.empty()) lanes_.erase(lane);
     return arrival;
 }
@@ -139,21 +169,28 @@ std::shared_ptr<Arrival> TcpSession::place_for(Rank from, MessageHead const& hea
 std::shared_ptr<Arrival> TcpSession::receive(Rank from, Tag tag, MutableBytes into) {
     auto& lane = lanes_[{from.value, tag.value}];
     if (lane.unexpected.empty()) {
-        ++early_of(from).asked_for;
+        ++at(from).asked_for;
         return lane.asked_for.emplace_back(std::make_shared<Arrival>(Arrival{into}));
     }
     auto arrival = std::move(lane.unexpected.front());
     lane.unexpected.pop_front();
-    early_of(from).bytes -= arrival->size;
+    at(from).early_bytes -= arrival->size;
     if (lane.unexpected.empty()) lanes_.erase({from.value, tag.value});
     return arrival;
 }
 
 void TcpSession::take_back(Rank to, Departure const& departure) {
+    if (departure.is_over()) return;
+    has_taken_back_ = true;
+    auto const gives_back = [&](auto& connection) {
+        return connection.messages().take_back(departure) && departure.has_begun();
+    };
+    // Of what has begun half is on its way: nothing can follow it.
     auto const known = outgoing_.find(to.value);
-    if (known == outgoing_.end() || known->second.take_back(departure)) return;
-    outgoing_.erase(known);  // half of a message is on its way: nothing can follow it
-    lose(to);
+    bool is_cut = known != outgoing_.end() && gives_back(known->second);
+    if (is_cut) outgoing_.erase(known);
+    is_cut |= std::erase_if(incoming_, [&](auto& one) { return one.peer() == to && gives_back(one); }) > 0;
+    if (is_cut) lose(to);
 }
 
 void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival) {
@@ -166,14 +203,33 @@ void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& a
     }
     auto const lane = lanes_.find({from.value, tag.value});
     if (lane == lanes_.end()) return;
-    early_of(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
+    at(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
     if (lane->second.asked_for.empty()) lanes_.erase(lane);
+}
+
+bool TcpSession::owes(Rank peer) const {
+    auto const known = outgoing_.find(peer.value);
+    if (known != outgoing_.end() && known->second.messages().has_taken_back()) return true;
+    return std::ranges::any_of(
+        incoming_, [&](auto const& one) { return one.peer() == peer && one.messages().has_taken_back(); });
+}
+
+Status TcpSession::settle() {
+    if (!std::exchange(has_taken_back_, false)) return Ok{};
+    for (int peer = 0; peer < size(); ++peer) {
+        if (owes({peer})) DET_TRY(wait({peer}, [&] { return !owes({peer}); }));
+    }
+    return Ok{};
 }
 
 bool TcpSession::progress() {
     bool const accepted = accept_newcomers();
-    bool const received = advance_incoming(std::nullopt);
-    return advance_outgoing(Idle::looked_at) || received || accepted;
+    return advance_connections(Look::at_all, rank_) || accepted;
+}
+
+bool TcpSession::advance_connections(Look look, Rank peer) {
+    bool const received = advance_incoming(look, peer);
+    return advance_outgoing(look, peer) || received;
 }
 
 bool TcpSession::accept_newcomers() {
@@ -187,14 +243,22 @@ bool TcpSession::accept_newcomers() {
     return true;
 }
 
-bool TcpSession::advance_incoming(std::optional<Rank> only) {
+bool TcpSession::advance_incoming(Look look, Rank peer) {
     bool has_moved = false;
     auto const may_join = [&](Rank rank) {
         return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
     };
-    auto const place = [this](Rank from, MessageHead const& head) { return place_for(from, head); };
+    auto const place = [this](Rank from, MessageHead const& head) {
+        auto arrival = next_from(from, head);
+        if (arrival != nullptr) at(from).speaks_on_ours = false;
+        return arrival;
+    };
+    auto const is_looked_at = [&](IncomingConnection& one) {
+        if (look == Look::at_all || !one.messages().is_idle()) return true;
+        return one.peer() == peer && (!at(peer).speaks_on_ours || one.is_held_up());
+    };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
-        if (only && connection.peer() != only) return false;
+        if (!is_looked_at(connection)) return false;
         auto const progress = connection.advance(club_, may_join, place);
         has_moved = has_moved || progress == Progress::something;
         bool const is_stranger = !connection.peer();
@@ -205,16 +269,23 @@ bool TcpSession::advance_incoming(std::optional<Rank> only) {
     return has_moved;
 }
 
-bool TcpSession::advance_outgoing(Idle idle) {
+bool TcpSession::advance_outgoing(Look look, Rank peer) {
     bool has_moved = false;
     for (auto i = outgoing_.begin(); i != outgoing_.end();) {
-        if (idle == Idle::passed_over && i->second.is_idle()) {
+        auto& [number, connection] = *i;
+        Rank const to{number};
+        bool const speaks = to == peer && (at(peer).speaks_on_ours || connection.is_held_up());
+        if (look == Look::at_peer && connection.is_idle() && !speaks) {
             ++i;
             continue;
         }
-        auto const progress = i->second.advance();
+        auto const progress = connection.advance([this, to](MessageHead const& head) {
+            auto arrival = next_from(to, head);
+            if (arrival != nullptr) at(to).speaks_on_ours = true;
+            return arrival;
+        });
         has_moved = has_moved || progress == Progress::something;
-        if (progress == Progress::broken) lose({i->first});
+        if (progress == Progress::broken) lose(to);
         i = progress == Progress::broken ? outgoing_.erase(i) : std::next(i);
     }
     return has_moved;
@@ -226,15 +297,14 @@ Status TcpSession::wait(Rank peer, std::function<bool()> const& is_over) {
     int yields_left = yields_before_sleep;
     for (int turn = 0; !is_over(); ++turn) {
         bool const is_thorough = turn % turns_per_thorough_look == 0;
-        bool const received = advance_incoming(is_thorough ? std::nullopt : std::optional(peer));
-        if (advance_outgoing(is_thorough ? Idle::looked_at : Idle::passed_over) || received) continue;
+        if (advance_connections(is_thorough ? Look::at_all : Look::at_peer, peer)) continue;
         if (is_thorough && accept_newcomers()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(patience.check());
         if (--spins_left >= 0) continue;
         if (--yields_left >= 0) {
             ::sched_yield();
-        } else if (!accept_newcomers()) {
+        } else if (!progress()) {  // what is held up may go on, and of that no socket tells
             sleep_until_something();
             turn = -1;  // it may be anything
         }
@@ -249,7 +319,7 @@ void TcpSession::sleep_until_something() {
         entries_.push_back({connection.is_held_up() ? -1 : connection.fd(), connection.events(), 0});
     }
     for (auto const& [rank, connection] : outgoing_)
-        entries_.push_back({connection.fd(), connection.events(), 0});
+        entries_.push_back({connection.is_held_up() ? -1 : connection.fd(), connection.events(), 0});
     ::poll(entries_.data(), entries_.size(), longest_sleep_ms);
 }
 

@@ -28,6 +28,9 @@ public:
     void take_back(Rank to, Departure const& departure);
     void take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival);
 
+    /// Until nothing that follows waits for what was taken back.
+    Status settle();
+
     /// Moves on everything that can be; false: there was nothing.
     bool progress();
     /// Until `is_over`, or an Error: the peer is lost, or out of patience.
@@ -43,30 +46,38 @@ private:
         std::deque<std::shared_ptr<Arrival>> unexpected;
     };
     using LaneKey = std::pair<int, std::uint32_t>;  // peer and tag
-    /// What a peer has sent too early, and how many messages of it are waited for.
-    struct Early {
-        std::uint64_t bytes = 0;
-        int asked_for = 0;
+    struct Peer {
+        std::uint32_t sent = 0, begun = 0;  // messages to it, and from it
+        std::uint64_t early_bytes = 0;      // what it has sent too early
+        int asked_for = 0;                  // messages of it that are waited for
+        bool is_lost = false;
+        bool speaks_on_ours = false;  // its last message came on the connection that we made
     };
+    enum class Look { at_peer, at_all };
 
     TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, Club club,
                std::vector<Endpoint> endpoints, TcpOptions options);
 
     void sleep_until_something();
     bool accept_newcomers();
-    /// Of this peer, else of all.
-    bool advance_incoming(std::optional<Rank> only);
-    /// Idle connections have nothing to say; all that can come on them is their end.
-    enum class Idle { passed_over, looked_at };
-    bool advance_outgoing(Idle idle);
-    /// None: too much has come from this peer that nobody has asked for.
+    /// At all connections; or at those that have something to send, and at that on which `peer` spoke last.
+    bool advance_connections(Look look, Rank peer);
+    bool advance_incoming(Look look, Rank peer);
+    bool advance_outgoing(Look look, Rank peer);
+    /// Ours to this peer.
+    Result<OutgoingConnection*> call(Rank to);
+    /// The peer's, where a message of this size goes by that.
+    IncomingConnection* answering_connection(Rank to, std::size_t size_bytes);
+    /// None: it is another's turn, or too much has come from this peer that nobody has asked for.
+    std::shared_ptr<Arrival> next_from(Rank from, MessageHead const& head);
     std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
     bool may_keep(Rank from, std::uint64_t size) const;
     void deliver_to_self(Tag tag, Bytes bytes);
-    void lose(Rank peer) { lost_[static_cast<std::size_t>(peer.value)] = true; }
+    bool owes(Rank peer) const;
+    void lose(Rank peer) { at(peer).is_lost = true; }
     bool is_whole() const;
-    Early& early_of(Rank peer) { return early_[static_cast<std::size_t>(peer.value)]; }
-    Early const& early_of(Rank peer) const { return early_[static_cast<std::size_t>(peer.value)]; }
+    Peer& at(Rank peer) { return peers_[static_cast<std::size_t>(peer.value)]; }
+    Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
     std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
@@ -76,12 +87,12 @@ private:
     std::unique_ptr<Watch> watch_;
     WaitRules waits_;
     Cores cores_;
-    std::vector<bool> lost_;                      // by rank
     std::map<int, OutgoingConnection> outgoing_;  // by rank
     std::vector<IncomingConnection> incoming_;
     std::map<LaneKey, Lane> lanes_;
     std::size_t early_limit_bytes_;
-    std::vector<Early> early_;  // by rank
+    std::vector<Peer> peers_;  // by rank
+    bool has_taken_back_ = false;
     std::vector<pollfd> entries_;
 };
 

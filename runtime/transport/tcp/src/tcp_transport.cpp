@@ -12,6 +12,7 @@ public:
 
     std::string_view name() const override { return "sockets"; }
     void abandon() noexcept override { session_->abandon(); }
+    Status settle() override { return session_->settle(); }
     Status check_ranks() const override { return session_->check_ranks(); }
 
 private:
