@@ -131,6 +131,9 @@ std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
 
+// Each time Slurm takes its time to get a node back that does not answer.
+constexpr std::uint32_t nodes_lost_max = 30;
+
 /// Where the next run must not have some of the nodes.
 RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const& bad = facts.bad_nodes;
@@ -140,6 +143,8 @@ RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
         return {cause, Follow::restart_in_place, because + "; goes on with others", bad.hosts};
     if (bad.is_enough_elsewhere)
         return {cause, Follow::requeue, because + "; queued again without", bad.hosts};
+    if (bad.may_come_back && facts.nodes_lost_in_a_row < nodes_lost_max)
+        return {cause, Follow::requeue, because + "; queued again", {}};
     return {cause, Follow::stop, because + "; without there are not enough nodes", bad.hosts};
 }
 

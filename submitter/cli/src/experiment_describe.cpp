@@ -35,6 +35,8 @@ std::string describe_spec(ExperimentSpec const& spec) {
         escape_control(spec.searcher.metric));
 }
 
+using Interruptions = std::vector<std::vector<history::Interruption>>;  // of each trial
+
 /// Who continued it, when, and what was changed.
 std::string describe_continuations(std::vector<Event> const& events) {
     std::string text;
@@ -54,26 +56,47 @@ public:
     Outcome run(Session& session) override {
         auto const experiment = open_experiment(id_, session);
         if (!experiment) return Diagnostics(experiment.error());
-        auto const& view = experiment->view;
-        if (session.wants_json()) {
-            auto answer = to_json(view);
-            if (view.record.spec) answer["config"] = view.record.spec->config;
-            session.answer(answer);
-        } else {
-            session.out << as_text(view);
-        }
+        if (auto const told = tell(*experiment, session); !told) return Diagnostics(told.error());
         return ExitCode::done;
     }
 
 private:
-    static std::string as_text(history::ExperimentView const& view) {
+    static Status tell(OpenExperiment const& experiment, Session& session) {
+        auto const& view = experiment.view;
+        Interruptions interruptions;
+        for (auto const& trial : view.trials) {
+            DET_TRY_ASSIGN(auto of_trial, load_interruptions(experiment.root, trial));
+            interruptions.push_back(std::move(of_trial));
+        }
+        if (session.wants_json()) {
+            session.answer(as_json(view, interruptions));
+        } else {
+            session.out << as_text(view, interruptions);
+        }
+        return Ok{};
+    }
+
+    static Json as_json(history::ExperimentView const& view, Interruptions const& interruptions) {
+        auto answer = to_json(view);
+        if (view.record.spec) answer["config"] = view.record.spec->config;
+        for (std::size_t i = 0; i < interruptions.size(); ++i) {
+            auto& of_trial = answer["trials"][i]["interruptions"] = Json::array();
+            for (auto const& interruption : interruptions[i]) of_trial.push_back(to_json(interruption));
+        }
+        return answer;
+    }
+
+    static std::string as_text(history::ExperimentView const& view, Interruptions const& interruptions) {
         auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, to_string(view.state));
         if (view.record.spec) {
             text += describe_attributes(history::attributes_of(view.record));
             text += describe_spec(*view.record.spec);
             text += describe_continuations(view.record.events);
         }
-        for (auto const& trial : view.trials) text += '\n' + trial_headline(trial) + runs_table(trial);
+        for (std::size_t i = 0; i < view.trials.size(); ++i) {
+            auto const& trial = view.trials[i];
+            text += '\n' + trial_headline(trial) + runs_table(trial) + interruptions_table(interruptions[i]);
+        }
         return text;
     }
 

@@ -29,8 +29,12 @@ private:
         DET_TRY_ASSIGN(auto const trial, require_trial(experiment.view, id));
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
+        DET_TRY_ASSIGN(auto const interruptions, load_interruptions(experiment.root, trial));
         if (session.wants_json()) {
             auto answer = cli::to_json(trial);
+            answer["interruptions"] = Json::array();
+            for (auto const& interruption : interruptions)
+                answer["interruptions"].push_back(cli::to_json(interruption));
             answer["hyperparameters"] = drawn;
             answer["experiment_id"] = id.experiment.value;
             answer["ends"] = ends_by_cause(trial);
@@ -38,9 +42,10 @@ private:
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}", trial_headline(trial),
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), ends_text(trial),
-                                       runs_table(trial), last_failure(experiment.layout, trial, session));
+                                       runs_table(trial), interruptions_table(interruptions),
+                                       last_failure(experiment.layout, trial, session));
         }
         return Ok{};
     }

@@ -42,6 +42,25 @@ std::string runs_table(history::TrialView const& trial) {
     return runs.render();
 }
 
+std::string interruptions_table(std::vector<history::Interruption> const& interruptions) {
+    if (interruptions.empty()) return "";
+    Table table({"Run", "Told to go at", "Acknowledged", "Saved", "Ended", "In the queue", "Started again",
+                 "Trained again"});
+    for (auto const& interruption : interruptions) {
+        // Of a run that was never told, or did not listen, the end is the first that is known.
+        auto const begin = interruption.noticed ? interruption.noticed : interruption.ended;
+        auto const after = [&](std::optional<UtcTime> const& time) {
+            if (!time) return std::string();
+            return fmt::format("{:+.1f} s",
+                               static_cast<double>(time->microseconds - begin->microseconds) / 1e6);
+        };
+        table.add({std::to_string(interruption.run), short_time(interruption.noticed),
+                   after(interruption.acknowledged), after(interruption.saved), after(interruption.ended),
+                   after(interruption.queued), after(interruption.started), after(interruption.trained)});
+    }
+    return '\n' + table.render();
+}
+
 std::map<std::string, int> ends_by_cause(history::TrialView const& trial) {
     std::map<std::string, int> ends;
     for (auto const& run : trial.record.runs) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/history/interruption.hpp>
 #include <det/history/view.hpp>
 #include <det/protocol/rank_end.hpp>
 
@@ -12,6 +13,9 @@ std::string trial_headline(history::TrialView const& trial);
 
 /// A row for each run: where it ran and how it ended; empty where there was none.
 std::string runs_table(history::TrialView const& trial);
+
+/// A row for each time that it had to make room, in seconds since it was told; empty where it never had to.
+std::string interruptions_table(std::vector<history::Interruption> const& interruptions);
 
 /// How often its runs ended by which cause: {"failed": 2, "preempted": 1}.
 std::map<std::string, int> ends_by_cause(history::TrialView const& trial);

@@ -1,7 +1,9 @@
 #include "views.hpp"
 
 #include <det/history/attributes.hpp>
+#include <det/history/journal_history.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::cli {
@@ -54,6 +56,25 @@ Json to_json(history::TrialView const& trial) {
             {"name", to_string(trial.record.id)},
             {"state", to_string(trial.state)},
             {"runs", std::move(runs)}};
+}
+
+Json to_json(history::Interruption const& interruption) {
+    return {{"run", interruption.run},
+            {"noticed", time_or_null(interruption.noticed)},
+            {"acknowledged", time_or_null(interruption.acknowledged)},
+            {"saved", time_or_null(interruption.saved)},
+            {"ended", time_or_null(interruption.ended)},
+            {"queued", time_or_null(interruption.queued)},
+            {"started", time_or_null(interruption.started)},
+            {"trained", time_or_null(interruption.trained)}};
+}
+
+Result<std::vector<history::Interruption>> load_interruptions(RootLayout const& root,
+                                                              history::TrialView const& trial) {
+    auto const& runs = trial.record.runs;
+    if (std::ranges::none_of(runs, history::is_interrupted)) return std::vector<history::Interruption>();
+    DET_TRY_ASSIGN(auto const reports, history::JournalHistory(root).load_reports(trial.record.id));
+    return history::interruptions_of(runs, reports);
 }
 
 history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& records, Session& session) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/history/interruption.hpp>
 #include <det/history/view.hpp>
 
 #include <string>
@@ -15,6 +16,12 @@ history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& 
 /// Fields of an experiment that list, describe and wait show alike.
 Json to_json(history::ExperimentView const& view);
 Json to_json(history::TrialView const& trial);
+Json to_json(history::Interruption const& interruption);
+
+/// How often, and for how long, the trial had to make room. Journals of trials that never had to are not
+/// read.
+Result<std::vector<history::Interruption>> load_interruptions(RootLayout const& root,
+                                                              history::TrialView const& trial);
 
 /// "EXPERIMENT", "EXPERIMENT.TRIAL" or the trial's integer, or codes::usage.
 Result<ExperimentId> require_experiment_id(std::string const& text);

@@ -71,8 +71,9 @@ slurm::JobStatus job_of(std::uint32_t id, slurm::JobState state, std::string tex
 
 void write_examples(RootLayout const& root) {
     auto const completed = create_example(root, 1);
-    must(start_run(completed, 0, 1)
-             .append(run_end(5, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes")));
+    auto life = start_run(completed, 0, 1);
+    must(life.append(run_end(5, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes")));
+    must(life.append(QueuedAgain{minute(5)}));
     auto first = report(completed, 0);
     must(first.append(MetricsReported{minute(2), "training", 50, Json{{"loss", 0.5}}}));
     must(first.append(
@@ -81,8 +82,10 @@ void write_examples(RootLayout const& root) {
     must(first.append(CheckpointCommitted{minute(4), "00000000-0000-4000-8000-000000000001", 100,
                                           Json{{"weights", 1536}, {"shards/", 0}},
                                           Json{{"steps_completed", 100}}}));
+    must(first.append(PreemptionAcknowledged{minute(4), minute(3)}));
     must(start_run(completed, 1, 10).append(finish(20)));
     auto second = report(completed, 1);
+    must(second.append(FirstStep{minute(11)}));
     must(second.append(MetricsReported{minute(15), "training", 150, Json{{"loss", 0.25}}}));
     must(second.append(CheckpointCommitted{minute(19), "00000000-0000-4000-8000-000000000002", 200,
                                            Json{{"weights", 3'000'000}}, Json{{"steps_completed", 200}}}));

@@ -272,7 +272,12 @@ BOOST_AUTO_TEST_CASE(lists_come_as_values_with_commas_too) {
 BOOST_AUTO_TEST_CASE(a_trial_is_described) {
     BOOST_TEST(run("trial describe 1.0") == 0, err);
     check_golden("cli/trial_describe.txt", out);
-    BOOST_TEST(ask("trial describe 1")["runs"].size() == 2u);
+    auto const answer = ask("trial describe 1");
+    BOOST_TEST(answer["runs"].size() == 2u);
+    BOOST_REQUIRE(answer["interruptions"].size() == 1u);
+    BOOST_TEST(answer["interruptions"][0]["trained"] == "2026-11-21T12:11:00.000000Z");
+    BOOST_TEST(ask("experiment describe 1")["trials"][0]["interruptions"] == answer["interruptions"]);
+    BOOST_TEST(ask("experiment describe 2")["trials"][0]["interruptions"].empty());
 }
 
 BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {

@@ -329,6 +329,23 @@ BOOST_AUTO_TEST_CASE(a_node_that_a_line_of_the_log_speaks_of_is_exchanged_for_a_
     BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_on_which_srun_can_start_nothing_is_no_failure_of_the_trainer) {
+    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
+    for (std::uint32_t run = 0; run < 5; ++run) {
+        BOOST_TEST(supervise() == 0);
+        BOOST_TEST(to_string(end_of(run).cause) == "node-failed");
+        BOOST_TEST(to_string(end_of(run).follow) == "requeue");
+        BOOST_TEST(end_of(run).message.find("could start nothing on: node n1") != std::string::npos,
+                   end_of(run).message);
+        BOOST_TEST(end_of(run).bad_hosts == "");
+    }
+    // Where there are enough others it goes on without.
+    for (auto const* name : {"n0", "n1", "n2"})
+        slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(end_of(5).bad_hosts == "n1");
+}
+
 BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_node) {
     step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
     for (auto const* name : {"n0", "n1", "n2"})

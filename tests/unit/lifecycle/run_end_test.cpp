@@ -192,6 +192,21 @@ constexpr Row table[] = {
          f.bad_nodes = {{"n1"}, "Slurm has lost", true, true, false};
      },
      Cause::node_failed, Follow::restart_in_place},
+    {"a node that may come back is waited for",
+     [](RunFacts& f) {
+         f.step_exit_code = 233;
+         f.restarts = 2;
+         f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
+         f.nodes_lost_in_a_row = 29;
+     },
+     Cause::node_failed, Follow::requeue},
+    {"a node that may come back is not waited for without end",
+     [](RunFacts& f) {
+         f.step_exit_code = 233;
+         f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
+         f.nodes_lost_in_a_row = 30;
+     },
+     Cause::node_failed, Follow::stop},
     {"the job runs elsewhere: this incarnation was cut off",
      [](RunFacts& f) {
          f.job->batch_host = "n3";

@@ -143,6 +143,7 @@ Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bo
     if (exit_code != 0 && run_->watch.asked() == lifecycle::Asked::nothing) {
         DET_TRY(add_log_policies(facts));
         DET_TRY(add_failed_nodes(facts));
+        if (facts.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes(facts));
     }
     auto verdict = lifecycle::judge_run_end(facts);
     if (verdict.cause != Cause::superseded) return record_verdict(std::move(verdict));
@@ -169,6 +170,7 @@ Result<lifecycle::RunFacts> Lane::gather_facts() const {
     facts.restarts = resume.restarts;
     facts.restarts_max = assignment_.spec.max_restarts;
     facts.failures_without_progress = resume.failures_without_progress;
+    facts.nodes_lost_in_a_row = resume.nodes_lost_in_a_row;
     facts.has_progressed = run_->record.has_progressed(resume.steps_completed, *store);
     return facts;
 }
@@ -203,6 +205,24 @@ Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     if (bad.hosts.empty()) return Ok{};
     bad.why = "Slurm has lost";
     bad.is_failure_of_trial = false;
+    facts.bad_nodes = std::move(bad);
+    return weigh_bad_nodes(facts.bad_nodes);
+}
+
+/// The network to a node may be gone for a moment, or its slurmd: no fault of the trainer's, who has not
+/// begun.
+Status Lane::add_unreached_nodes(lifecycle::RunFacts& facts) const {
+    // srun says by an error number of Slurm's own, more than any signal, that it could not start all tasks.
+    constexpr int signals_end = 128 + 64;
+    if (run_->exit_code <= signals_end) return Ok{};
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
+    lifecycle::BadNodes bad;
+    for (auto const node : run_->record.nodes_not_reached(static_cast<int>(hosts.size())))
+        bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
+    if (bad.hosts.empty()) return Ok{};
+    bad.why = "Slurm could start nothing on";
+    bad.is_failure_of_trial = false;
+    bad.may_come_back = true;
     facts.bad_nodes = std::move(bad);
     return weigh_bad_nodes(facts.bad_nodes);
 }

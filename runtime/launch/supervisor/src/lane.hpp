@@ -67,6 +67,7 @@ private:
     Result<lifecycle::RunFacts> gather_facts() const;
     Status add_log_policies(lifecycle::RunFacts& facts) const;
     Status add_failed_nodes(lifecycle::RunFacts& facts) const;
+    Status add_unreached_nodes(lifecycle::RunFacts& facts) const;
     Status weigh_bad_nodes(lifecycle::BadNodes& bad) const;
     Status record_verdict(lifecycle::RunVerdict verdict);
 

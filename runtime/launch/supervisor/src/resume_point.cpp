@@ -17,6 +17,7 @@ struct PastRun {
     std::vector<CheckpointCommitted> checkpoints;
 
     bool has_failed() const { return ended && ended->cause == Cause::failed; }
+    bool has_lost_nodes() const { return ended && ended->cause == Cause::node_failed; }
     bool has_progressed() const {
         auto const before = started ? started->steps_completed : 0;
         return std::ranges::any_of(checkpoints, [&](auto const& c) { return c.steps_completed > before; });
@@ -63,13 +64,15 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
-    bool has_checkpoint = false, has_progress = false;
+    bool has_checkpoint = false, has_progress = false, has_had_its_nodes = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
+        has_had_its_nodes = has_had_its_nodes || !run.has_lost_nodes();
+        if (!has_had_its_nodes) ++point.nodes_lost_in_a_row;
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         DET_TRY(take_bad_hosts(run, point));

@@ -3,6 +3,7 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/journal/rank_ends.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/meeting.hpp>
@@ -76,6 +77,17 @@ std::optional<int> RunRecord::first_failure() const {
 bool RunRecord::has_successor() const {
     auto const runs = list_numbers(trial_.runs());
     return runs && !runs->empty() && runs->back() > id_.number;
+}
+
+std::vector<int> RunRecord::nodes_not_reached(int nodes) const {
+    auto const ends = journal::load_rank_ends(layout_);
+    if (!ends || !ends->empty()) return {};
+    std::vector<int> missing;
+    for (int node = 0; node < nodes; ++node) {
+        if (!path_exists(layout_.pulse(node)) && !path_exists(layout_.node_log(node)))
+            missing.push_back(node);
+    }
+    return static_cast<int>(missing.size()) < nodes ? missing : std::vector<int>();
 }
 
 bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const {

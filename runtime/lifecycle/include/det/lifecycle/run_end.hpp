@@ -33,6 +33,7 @@ struct BadNodes {
     bool is_enough_here = false;       // the allocation has nodes to spare
     bool is_enough_elsewhere = false;  // so has the partition
     bool is_failure_of_trial = true;   // counts against max_restarts
+    bool may_come_back = false;        // worth waiting for where there are not enough others
 };
 
 /// Everything that a supervisor knows when its step has ended.
@@ -48,6 +49,7 @@ struct RunFacts {
     std::string cancels_retries = {};  // the log policy whose pattern a line has; empty: none
     BadNodes bad_nodes = {};
     std::uint32_t failures_without_progress = 0;  // in a row before this run: no higher step was committed
+    std::uint32_t nodes_lost_in_a_row = 0;        // runs before this one that ended by their nodes
     bool has_progressed = false;                  // this run committed a higher step than those before
     Desired desired = Desired::run;
     bool slurm_answered = true;           // false: nobody can say what the job is doing

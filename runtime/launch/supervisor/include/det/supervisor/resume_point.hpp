@@ -14,6 +14,7 @@ struct ResumePoint {
     std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
     std::uint64_t steps_completed = 0;
     std::uint32_t failures_without_progress = 0;  // the last ones in a row: no higher step was committed
+    std::uint32_t nodes_lost_in_a_row = 0;        // the last ones that ended by their nodes
     std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
     bool is_predecessor_lost =
         false;  // the last run has no end: it may still go on, on a node that is cut off

@@ -31,6 +31,9 @@ public:
     /// The exit code that a launcher saw first, if one did.
     std::optional<int> first_failure() const;
     bool has_successor() const;
+    /// Numbers of nodes on which none of its tasks began, while some did on others and no rank has failed:
+    /// srun could not start them.
+    std::vector<int> nodes_not_reached(int nodes) const;
     /// It committed a checkpoint of a higher step than it began with.
     bool has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const;
 
