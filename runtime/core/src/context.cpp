@@ -1,8 +1,8 @@
-#include <det/checkpoint/open_store.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ SystemClock system_clock;
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
-    if (info && info->spec) return checkpoint::open_store(*info->spec);
+    if (info && info->spec) return storage::open_store(*info->spec, options.environment);
     return std::unique_ptr<checkpoint::Store>(
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
@@ -95,11 +95,18 @@ Status Context::close() {
 }
 
 std::optional<UtcTime> Session::killed_at() const {
-    auto const raised = notice ? notice->raised_at() : std::nullopt;
-    if (!raised || !info || !info->spec) return job_end;
-    constexpr std::int64_t second_us = 1'000'000;
-    UtcTime const given_up{raised->microseconds + info->spec->preemption_timeout_s * second_us};
-    return job_end ? std::min(*job_end, given_up) : given_up;
+    auto earliest = job_end;
+    auto const mind = [&](std::optional<UtcTime> notice_came, std::optional<std::uint32_t> left_s) {
+        if (!notice_came || !left_s) return;
+        constexpr std::int64_t second_us = 1'000'000;
+        UtcTime const end{notice_came->microseconds + *left_s * second_us};
+        if (!earliest || end < *earliest) earliest = end;
+    };
+    if (notice && info && info->spec) {
+        mind(notice->raised_at(), info->spec->preemption_timeout_s);
+        mind(notice->raised_by_slurm_at(), info->spec->notice_s);
+    }
+    return earliest;
 }
 
 Status require_chief(Session const& session, std::string_view call) {

@@ -17,7 +17,8 @@ struct NoticePage::Layout {
     char magic[8];
     std::uint32_t version;
     std::uint32_t unused;
-    std::atomic<std::int64_t> raised_at_us;  // 0: no notice
+    std::atomic<std::int64_t> raised_at_us;           // 0: no notice
+    std::atomic<std::int64_t> raised_by_slurm_at_us;  // 0: none of Slurm's own
 };
 
 namespace {
@@ -25,6 +26,16 @@ namespace {
 constexpr std::size_t page_size_bytes = 4096;
 constexpr std::string_view magic("DETPAGE\n", 8);
 constexpr std::uint32_t version = 1;
+
+std::optional<UtcTime> time_in(std::atomic<std::int64_t> const& word) noexcept {
+    auto const time = word.load(std::memory_order_relaxed);
+    return time == 0 ? std::nullopt : std::optional(UtcTime{time});
+}
+
+void set_once(std::atomic<std::int64_t>& word, UtcTime time, std::memory_order order) noexcept {
+    std::int64_t none = 0;
+    word.compare_exchange_strong(none, time.microseconds, order, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -60,17 +71,19 @@ NoticePage::~NoticePage() {
 }
 
 bool NoticePage::is_raised() const noexcept {
-    return page_->raised_at_us.load(std::memory_order_relaxed) != 0;
+    return page_->raised_at_us.load(std::memory_order_acquire) != 0;
 }
 
-std::optional<UtcTime> NoticePage::raised_at() const noexcept {
-    auto const time = page_->raised_at_us.load(std::memory_order_relaxed);
-    return time == 0 ? std::nullopt : std::optional(UtcTime{time});
+std::optional<UtcTime> NoticePage::raised_at() const noexcept { return time_in(page_->raised_at_us); }
+
+std::optional<UtcTime> NoticePage::raised_by_slurm_at() const noexcept {
+    return time_in(page_->raised_by_slurm_at_us);
 }
 
-void NoticePage::raise(UtcTime now) noexcept {
-    std::int64_t none = 0;
-    page_->raised_at_us.compare_exchange_strong(none, now.microseconds, std::memory_order_relaxed);
+void NoticePage::raise(UtcTime now, By by) noexcept {
+    // Who raised it is to be seen by whoever sees it raised.
+    if (by == By::slurm) set_once(page_->raised_by_slurm_at_us, now, std::memory_order_relaxed);
+    set_once(page_->raised_at_us, now, std::memory_order_release);
 }
 
 }  // namespace det::preemption

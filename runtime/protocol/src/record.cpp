@@ -107,6 +107,13 @@ Json progress_to_json(Record const& record) {
 
 Record progress_from_json(Json const& json) { return ProgressReported{time_from(json), json.at("progress")}; }
 
+Json begun_to_json(Record const& record) {
+    auto const& r = std::get<CheckpointBegun>(record);
+    return {{"time", format_utc(r.time)}, {"uuid", r.uuid}};
+}
+
+Record begun_from_json(Json const& json) { return CheckpointBegun{time_from(json), json.at("uuid")}; }
+
 /// In the order of the variant's alternatives.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -115,6 +122,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::checkpoint, "checkpoint", checkpoint_to_json, checkpoint_from_json},
     {RecordType::acknowledgement, "acknowledgement", acknowledgement_to_json, acknowledgement_from_json},
     {RecordType::progress, "progress", progress_to_json, progress_from_json},
+    {RecordType::checkpoint_begun, "checkpoint-begun", begun_to_json, begun_from_json},
 }};
 
 }  // namespace

@@ -50,10 +50,16 @@ struct RunFixture {
     }
     ContextOptions options() { return {environment, directory / "outside", &clock}; }
     Context init() { return must(Context::init(options())); }
-    void raise_notice() {
-        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock.now());
+    void raise_notice(preemption::NoticePage::By by = preemption::NoticePage::By::supervisor) {
+        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock.now(), by);
     }
-    std::vector<Record> records() const { return must(journal::load_journal(run.journal())).records; }
+    /// What was reported; that checkpoints were begun is left out.
+    std::vector<Record> records() const {
+        auto all = must(journal::load_journal(run.journal())).records;
+        std::erase_if(all,
+                      [](auto const& record) { return std::holds_alternative<CheckpointBegun>(record); });
+        return all;
+    }
 };
 
 }  // namespace det::core

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_by_every_process_that_shares_the_page) {
     auto const child = ::fork();
     if (child == 0) {
         auto mine = NoticePage::open(directory / notice_file);
-        if (mine) mine->raise(UtcTime{42});
+        if (mine) mine->raise(UtcTime{42}, NoticePage::By::slurm);
         ::_exit(mine ? 0 : 1);
     }
     int status = -1;
@@ -32,13 +32,16 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_by_every_process_that_shares_the_page) {
     BOOST_TEST(page.raised_at()->microseconds == 42);
 }
 
-BOOST_AUTO_TEST_CASE(the_first_notice_counts) {
+BOOST_AUTO_TEST_CASE(the_first_notice_counts_and_the_first_of_slurm) {
     TemporaryDirectory directory;
     must(NoticePage::create(directory / notice_file));
     auto page = must(NoticePage::open(directory / notice_file));
-    page.raise(UtcTime{1});
-    page.raise(UtcTime{2});
+    page.raise(UtcTime{1}, NoticePage::By::supervisor);
+    BOOST_TEST(!page.raised_by_slurm_at().has_value());
+    page.raise(UtcTime{2}, NoticePage::By::slurm);
+    page.raise(UtcTime{3}, NoticePage::By::slurm);
     BOOST_TEST(page.raised_at()->microseconds == 1);
+    BOOST_TEST(page.raised_by_slurm_at()->microseconds == 2);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_page_is_refused) {

@@ -16,7 +16,8 @@ std::vector<Record> one_of_each() {
             MetricsReported{noon, "training", 10, Json{{"loss", 0.25}}},
             CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}},
             PreemptionAcknowledged{noon},
-            ProgressReported{noon, 0.5}};
+            ProgressReported{noon, 0.5},
+            CheckpointBegun{noon, "uuid"}};
 }
 
 }  // namespace

@@ -37,10 +37,17 @@ Result<PastRun> load_run(RunLayout const& layout) {
     return run;
 }
 
-/// The last of its checkpoints that is really there.
-bool take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
+bool is_gone(Error const& error) {
+    return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
+}
+
+/// The last of its checkpoints that is really there. A store that does not answer is an error: the trial must
+/// not begin anew because of it.
+Result<bool> take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : std::views::reverse(run.checkpoints)) {
-        if (!store.find(committed.uuid)) continue;
+        auto const found = store.find(committed.uuid);
+        if (!found && !is_gone(found.error())) return found.error();
+        if (!found) continue;
         point.checkpoint = committed.uuid;
         point.steps_completed = committed.steps_completed;
         return true;
@@ -72,7 +79,9 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, std::uint32_t ru
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
-        has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
+        if (!has_checkpoint) {
+            DET_TRY_ASSIGN(has_checkpoint, take_checkpoint(run, store, point));
+        }
         DET_TRY(take_bad_hosts(run, point));
     }
     return point;

@@ -40,10 +40,10 @@ Result<RunSignals> RunSignals::open(Environment const& environment) {
 
 bool RunSignals::take(int signal, UtcTime now) {
     if (signal == SIGTERM) {
-        page_.raise(now);
+        page_.raise(now, preemption::NoticePage::By::slurm);
     } else if (signal == SIGUSR2) {
         // The supervisor's, if it has left word; else it was meant for others, and came to every process.
-        if (path_exists(asked_)) page_.raise(now);
+        if (path_exists(asked_)) page_.raise(now, preemption::NoticePage::By::supervisor);
     } else {
         return false;
     }

@@ -22,7 +22,12 @@ public:
     bool is_raised() const noexcept;
     /// When the notice came; nothing while there is none.
     std::optional<UtcTime> raised_at() const noexcept;
-    void raise(UtcTime now) noexcept;
+    /// When Slurm itself said that it wants the nodes: at once or after another notice.
+    std::optional<UtcTime> raised_by_slurm_at() const noexcept;
+
+    enum class By { supervisor, slurm };
+    /// The first of each counts.
+    void raise(UtcTime now, By by) noexcept;
 
 private:
     struct Layout;

@@ -84,8 +84,14 @@ struct ProgressReported {
     double progress = 0;  // 0 to 1
 };
 
+/// From now on there may be something of it in the storage: where no CheckpointCommitted follows, remains.
+struct CheckpointBegun {
+    UtcTime time;
+    std::string uuid;
+};
+
 using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
-                            PreemptionAcknowledged, ProgressReported>;
+                            PreemptionAcknowledged, ProgressReported, CheckpointBegun>;
 
 /// The number that stands for the type in a journal's frames. Never reused.
 enum class RecordType : std::uint16_t {
@@ -95,6 +101,7 @@ enum class RecordType : std::uint16_t {
     checkpoint = 4,
     acknowledgement = 5,
     progress = 6,
+    checkpoint_begun = 7,
 };
 
 struct EncodedRecord {
