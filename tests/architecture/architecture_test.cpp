@@ -37,6 +37,7 @@ std::vector<OnlyThere> const rules{
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
     {"sees CUDA", R"(#include [<"]cuda)", {"runtime/collectives/nccl/"}},
     {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
+    {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
     {"knows the parser of command lines", R"(#include [<"]CLI/)", {"submitter/cli/src/arguments.cpp"}},

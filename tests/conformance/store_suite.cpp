@@ -107,6 +107,16 @@ Status a_removed_checkpoint_is_gone_and_others_stay(Store& store) {
     return Ok{};
 }
 
+Status files_can_be_taken_out_of_a_checkpoint(Store& store) {
+    auto const uuid = make_uuid();
+    DET_TRY(write(store, uuid, {{"a", "1"}, {"b/c", "2"}}));
+    DET_TRY(store.remove_files(uuid, {"b/c", "never there"}));
+    DET_TRY_ASSIGN(auto const whole, store.fetch_whole(uuid));
+    DET_TRY(expect(whole.manifest.files.size() == 2, "a, and metadata.json"));
+    DET_TRY_ASSIGN(auto const left, read_file(whole.directory / "a"));
+    return expect(left == "1" && store.address_of(uuid).ends_with("/" + uuid), "the file that stays");
+}
+
 Status what_is_no_uuid_names_nothing(Store& store) {
     DET_TRY(expect_absent(store, make_uuid()));
     DET_TRY(expect_absent(store, "../escape"));
@@ -141,6 +151,7 @@ constexpr StoreCase cases[] = {
     {"without its manifest it is no checkpoint", without_its_manifest_it_is_no_checkpoint},
     {"who may not commit makes no checkpoint", who_may_not_commit_makes_no_checkpoint},
     {"a removed checkpoint is gone and others stay", a_removed_checkpoint_is_gone_and_others_stay},
+    {"files can be taken out of a checkpoint", files_can_be_taken_out_of_a_checkpoint},
     {"what is no uuid names nothing", what_is_no_uuid_names_nothing},
     {"a file that takes the manifest's name is refused", a_file_that_takes_the_manifests_name_is_refused},
     {"tensors are saved and loaded", tensors_are_saved_and_loaded},

@@ -1,8 +1,12 @@
 #include "file_checksum.hpp"
 
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
 
+#include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "host_memory.hpp"
 #include "shard_reader.hpp"
@@ -26,6 +30,14 @@ Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string c
         sum.size_bytes += count;
         if (count < read_size_bytes) return sum;
     }
+}
+
+Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::string const& relative) {
+    UniqueFd const file(::open((root / relative).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
+    if (::fsync(file.get()) != 0)
+        return os_error(fmt::format("sync '{}'", (root / relative).string()), errno);
+    return sum_file(root, relative);
 }
 
 Status check_file(std::filesystem::path const& root, CheckpointFile const& expected) {

@@ -11,4 +11,9 @@ Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Js
     return CheckpointFile{std::string(metadata_name), text.size(), crc32c(text)};
 }
 
+Status check_metadata(Json const& metadata) {
+    if (metadata.is_object()) return Ok{};
+    return Error{codes::misuse, "a checkpoint's metadata is a map"};
+}
+
 }  // namespace det::checkpoint

@@ -5,7 +5,8 @@
 
 namespace det::checkpoint {
 
-std::vector<CheckpointCommitted> checkpoints_of_run(std::span<Record const> journal, Store const& store) {
+Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
+                                                            Store const& store) {
     std::vector<CheckpointCommitted> checkpoints;
     std::map<std::string, CheckpointBegun> untold;
     for (auto const& record : journal) {
@@ -17,7 +18,11 @@ std::vector<CheckpointCommitted> checkpoints_of_run(std::span<Record const> jour
     }
     for (auto const& [uuid, begun] : untold) {
         auto manifest = store.find(uuid);
-        if (!manifest) continue;
+        if (!manifest) {
+            auto const& code = manifest.error().code;
+            if (code == codes::no_such_checkpoint || code == codes::checkpoint_damaged) continue;
+            return std::move(manifest).error();
+        }
         auto resources = resources_of(*manifest);
         checkpoints.push_back(
             {begun.time, uuid, begun.steps_completed, std::move(resources), std::move(manifest->metadata)});

@@ -43,10 +43,12 @@ Status check(std::vector<Greeting> const& all) {
 
 }  // namespace
 
-Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed, State const& state) {
+Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed, State const& state,
+                                                   Status const& own_status) {
     auto holdings = holdings_of(state);
     Greeting own{peers_.is_chief() ? make_uuid() : "", steps_completed, plan_ && holdings == holdings_, ""};
-    if (auto const checked = check_state(state); !checked) own.error = render_error(checked.error());
+    auto const checked = own_status ? check_state(state) : own_status;
+    if (!checked) own.error = render_error(checked.error());
     DET_TRY_ASSIGN(auto const texts, peers_.allgather(render(own)));
     std::vector<Greeting> all;
     for (auto const& text : texts) {

@@ -18,8 +18,8 @@ public:
         std::shared_ptr<WritePlan const> plan;
     };
     /// Collective. codes::misuse, on all ranks, where one's state is no state, they don't fit together, or
-    /// they differ about the step.
-    Result<Agreed> agree(std::uint64_t steps_completed, State const& state);
+    /// they differ about the step; and what is wrong with one besides (`own`) is an error on all.
+    Result<Agreed> agree(std::uint64_t steps_completed, State const& state, Status const& own);
 
 private:
     Result<std::shared_ptr<WritePlan const>> plan_anew(std::vector<Holding> holdings);

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
-#include <future>
 #include <limits>
 
+#include "commit_files.hpp"
 #include "error_message.hpp"
 #include "metadata_file.hpp"
 #include "save_agreement.hpp"
-#include "shard_write.hpp"
+#include "save_in_flight.hpp"
 #include "snapshot.hpp"
+#include "written_files.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -19,57 +20,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::chrono::microseconds since(SteadyClock::time_point begin) {
     return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
-}
-
-/// What a rank tells the chief of the file that it has written: [FILE], [] where it had none to write, or an
-/// error.
-std::string render_written(Result<std::optional<CheckpointFile>> const& written) {
-    if (!written) return render_error(written.error());
-    CheckpointManifest carrier;
-    if (*written) carrier.files.push_back(**written);
-    return render_manifest(carrier);
-}
-
-Result<std::vector<CheckpointFile>> parse_written(std::string const& text) {
-    auto carrier = parse_manifest(text);
-    if (!carrier) return parse_error(text);
-    return std::move(carrier->files);
-}
-
-/// Files of all ranks, or the error of the lowest that has one.
-Result<std::vector<CheckpointFile>> collect_written(std::vector<std::string> const& texts) {
-    std::vector<CheckpointFile> files;
-    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-        auto of_rank = parse_written(texts[rank]);
-        if (!of_rank) return std::move(of_rank).error().noting(fmt::format("rank {} says so", rank));
-        std::ranges::move(*of_rank, std::back_inserter(files));
-    }
-    return files;
-}
-
-/// Nothing stays of a checkpoint that could not be made: a full disk must not fill up with remains.
-Error clean_up_after(Error error, Store& store, std::string const& uuid) {
-    auto const removed = store.remove(uuid);
-    return removed ? error
-                   : std::move(error).noting("its remains could not be removed: " + removed.error().message);
-}
-
-/// Gives a checkpoint its manifest, or leaves nothing of it behind.
-Result<CheckpointManifest> commit(Store& store, CheckpointManifest manifest, MayCommit const& may_commit) {
-    auto const published = [&]() -> Status {
-        DET_TRY_ASSIGN(auto const directory, store.open(manifest.uuid));
-        DET_TRY_ASSIGN(auto metadata, write_metadata(directory, manifest.metadata));
-        DET_TRY(store.put(manifest.uuid, {metadata.path}));
-        manifest.files.push_back(std::move(metadata));
-        std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
-        return store.publish(manifest, may_commit);
-    }();
-    if (published) return manifest;
-    return clean_up_after(published.error(), store, manifest.uuid);
-}
-
-bool is_ready(std::future<Result<CheckpointManifest>> const& future) {
-    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 }  // namespace
@@ -92,7 +42,7 @@ public:
     Engine& operator=(Engine const&) = delete;
 
     Status prepare(State const& state) {
-        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(0, state));
+        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(0, state, Ok{}));
         last_ = {};
         Status all = Ok{};
         for (auto& memory : memory_) {
@@ -111,9 +61,10 @@ public:
             begun.waited = since(begin);
         }
         begun.ended = std::move(ended);
-        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(about.steps_completed, state));
+        DET_TRY_ASSIGN(auto const agreed,
+                       agreement_.agree(about.steps_completed, state, check_metadata(about.metadata)));
         begun.uuid = agreed.uuid;
-        auto& save = in_flight_.emplace_back(Save{agreed.uuid, about, agreed.plan, nullptr, {}, {}});
+        auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, about, agreed.plan});
         // Who compares with what this memory held has done so, or it is not touched yet.
         if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
@@ -126,7 +77,8 @@ public:
     Result<std::vector<Outcome>> poll() {
         std::vector<Outcome> ended;
         if (in_flight_.empty()) return ended;
-        std::int64_t counts[] = {count_written(), peers_.is_chief() ? count_committed() : everything};
+        std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
+                                 peers_.is_chief() ? count_while(&SaveInFlight::is_committed) : everything};
         DET_TRY(peers_.minimum(counts));
         auto const [written, committed] = counts;
         while (gathered_count_ < written)
@@ -152,15 +104,6 @@ public:
 private:
     static constexpr auto everything = std::numeric_limits<std::int64_t>::max();
 
-    struct Save {
-        std::string uuid;
-        About about;
-        std::shared_ptr<WritePlan const> plan;
-        std::shared_ptr<ShardWrite> write;                 // null: nothing to write, or it could not begin
-        std::optional<Error> error;                        // why it could not begin
-        std::future<Result<CheckpointManifest>> manifest;  // the chief's, once it was handed in
-    };
-
     ShardPlan const& own_shard(WritePlan const& plan) const {
         return plan.shards[static_cast<std::size_t>(peers_.rank())];
     }
@@ -183,7 +126,7 @@ private:
     }
 
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
-    void begin_writing(Save& save, State const& state, HostMemory& memory) {
+    void begin_writing(SaveInFlight& save, State const& state, HostMemory& memory) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.holdings.empty()) return;
@@ -206,32 +149,16 @@ private:
         save.write->start(workers_);
     }
 
-    static bool is_written(Save const& save) { return !save.write || save.write->is_done(); }
-
-    /// How many saves, counted from the first, this rank has written.
-    std::int64_t count_written() const {
-        auto const first = std::ranges::find_if_not(in_flight_, is_written);
+    /// How many saves, counted from the first, are so far: for this rank, for the chief.
+    std::int64_t count_while(bool (SaveInFlight::*is_so)() const) const {
+        auto const first =
+            std::ranges::find_if_not(in_flight_, [&](auto const& save) { return (save.*is_so)(); });
         return ended_count_ + (first - in_flight_.begin());
-    }
-
-    std::int64_t count_committed() const {
-        auto const is_committed = [](Save const& save) {
-            return save.manifest.valid() && is_ready(save.manifest);
-        };
-        auto const first = std::ranges::find_if_not(in_flight_, is_committed);
-        return ended_count_ + (first - in_flight_.begin());
-    }
-
-    static Result<std::optional<CheckpointFile>> written_by(Save const& save) {
-        if (save.error) return *save.error;
-        if (!save.write) return std::optional<CheckpointFile>();
-        DET_TRY_ASSIGN(auto file, save.write->result());
-        return std::optional(std::move(file));
     }
 
     /// All have written it: the chief gets their checksums, and lets its threads commit.
-    Status hand_in(Save& save) {
-        DET_TRY_ASSIGN(auto const texts, peers_.gather(render_written(written_by(save))));
+    Status hand_in(SaveInFlight& save) {
+        DET_TRY_ASSIGN(auto const texts, peers_.gather(render_written(save.written())));
         ++gathered_count_;
         if (!peers_.is_chief()) return Ok{};
         std::promise<Result<CheckpointManifest>> promise;
@@ -241,18 +168,10 @@ private:
             promise.set_value(clean_up_after(std::move(files).error(), store_, save.uuid));
             return Ok{};
         }
-        CheckpointManifest manifest{save.uuid,
-                                    save.about.run,
-                                    save.about.steps_completed,
-                                    save.about.time,
-                                    peers_.size(),
-                                    *std::move(files),
-                                    {},
-                                    save.about.metadata,
-                                    save.plan->tensors};
+        auto manifest = save.make_manifest(peers_.size(), *std::move(files));
         workers_.hand([this, manifest = std::move(manifest),
                        promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
-            promise->set_value(commit(store_, std::move(manifest), options_.may_commit));
+            promise->set_value(commit_files(store_, std::move(manifest), options_.may_commit));
         });
         return Ok{};
     }
@@ -297,8 +216,8 @@ private:
         std::shared_ptr<ShardWrite> write = nullptr;
         std::string uuid = {};
     };
-    Last last_;                   // save, if its bytes are to be compared with the next: they stay so long
-    std::deque<Save> in_flight_;  // the oldest first
+    Last last_;  // save, if its bytes are to be compared with the next: they stay so long
+    std::deque<SaveInFlight> in_flight_;  // the oldest first
     // Of all saves since the beginning:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;

@@ -1,74 +1,20 @@
 #include <det/checkpoint/sharded_upload.hpp>
-#include <det/checkpoint/upload_rules.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/sha256.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <set>
 
+#include "commit_files.hpp"
 #include "error_message.hpp"
+#include "file_checksum.hpp"
+#include "upload_sources.hpp"
+#include "written_files.hpp"
 
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t copy_size_bytes = std::size_t{1} << 20;
-
-/// Reads a file piece by piece.
-Status read_through(fs::path const& path, std::function<Status(std::string_view)> const& take) {
-    UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
-    std::string piece(copy_size_bytes, '\0');
-    for (;;) {
-        auto const count = ::read(file.get(), piece.data(), piece.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
-        if (count == 0) return Ok{};
-        DET_TRY(take(std::string_view(piece).substr(0, static_cast<std::size_t>(count))));
-    }
-}
-
-Result<std::string> digest_of(fs::path const& path) {
-    Sha256 sum;
-    DET_TRY(read_through(path, [&](std::string_view piece) {
-        sum.update(piece);
-        return Status(Ok{});
-    }));
-    return sum.finish();
-}
-
-Status copy_whole(fs::path const& from, fs::path const& to) {
-    UniqueFd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) return os_error(fmt::format("create '{}'", to.string()), errno);
-    DET_TRY(read_through(from,
-                         [&](std::string_view piece) { return write_all(file.get(), piece, to.string()); }));
-    if (::close(file.release()) != 0) return os_error(fmt::format("write '{}'", to.string()), errno);
-    return Ok{};
-}
-
-/// Paths below the directory, directories with "/"; digests are empty.
-Status list_below(fs::path const& root, std::string const& prefix, Selector const& selector,
-                  Uploads& uploads) {
-    DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
-    for (auto const& name : names) {
-        auto const path = prefix + name;
-        struct stat info {};
-        if (::stat((root / path).c_str(), &info) != 0)
-            return os_error(fmt::format("read '{}'", (root / path).string()), errno);
-        if (S_ISDIR(info.st_mode)) {
-            if (selector(path + "/")) uploads.emplace(path + "/", "");
-            DET_TRY(list_below(root, path + "/", selector, uploads));
-        } else if (selector(path)) {
-            uploads.emplace(path, "");
-        }
-    }
-    return Ok{};
-}
 
 /// Every rank's value, or the error of the lowest rank that has one: the same on all.
 Result<std::vector<Json>> hear_all(Peers& peers, Result<Json> const& own) {
@@ -84,70 +30,157 @@ Result<std::vector<Json>> hear_all(Peers& peers, Result<Json> const& own) {
     return values;
 }
 
-Result<Json> list_own(Upload const& upload) {
-    Uploads uploads;
-    if (upload.directory) DET_TRY(list_below(*upload.directory, "", upload.selector, uploads));
-    return Json{
-        {"uploads", uploads}, {"metadata", upload.metadata}, {"brings", upload.directory.has_value()}};
-}
+/// One rank's part in an upload.
+class Part {
+public:
+    Part(Peers& peers, Store& store, Upload const& upload, std::string uuid)
+        : peers_(peers), store_(store), upload_(upload), uuid_(std::move(uuid)) {}
 
-/// Digests of those of its files that another rank has too.
-Result<Json> sum_shared(Upload const& upload, std::vector<Json> const& lists, int rank) {
-    std::map<std::string, int> holders;
+    /// Whether it has brought everything that it will.
+    Result<Json> readiness() const {
+        if (upload_.trouble) return *upload_.trouble;
+        return Json();
+    }
+
+    Result<Json> list() {
+        DET_TRY_ASSIGN(target_, store_.open(uuid_));
+        Json told{{"uploads", Uploads()},
+                  {"metadata", upload_.metadata},
+                  {"brings", upload_.directory.has_value()},
+                  {"directory", ""}};
+        if (!upload_.directory) return told;
+        std::error_code ignored;
+        is_in_place_ = fs::equivalent(*upload_.directory, target_, ignored);
+        if (!upload_.selector) {
+            bool const is_everybodys = is_in_place_ && store_.has_one_directory();
+            told["directory"] = is_everybodys ? "the checkpoint's own" : identify(*upload_.directory);
+        }
+        DET_TRY_ASSIGN(auto const uploads, list_sources(*upload_.directory, upload_.selector));
+        told["uploads"] = uploads;
+        return told;
+    }
+
+    /// Digests of those of its files that another rank has too.
+    Result<Json> sum_shared(std::vector<Uploads> const& ranks) const {
+        std::map<std::string, int> holders;
+        for (auto const& uploads : ranks) {
+            for (auto const& [path, digest] : uploads) ++holders[path];
+        }
+        auto own = ranks[static_cast<std::size_t>(peers_.rank())];
+        for (auto& [path, digest] : own) {
+            if (holders[path] < 2 || path.ends_with('/')) continue;
+            DET_TRY_ASSIGN(digest, digest_of(*upload_.directory / path));
+        }
+        return Json(own);
+    }
+
+    /// Files that are this rank's to upload are in the store, and synced.
+    Result<std::vector<CheckpointFile>> write(std::vector<std::string> const& paths) const {
+        if (!is_in_place_ && upload_.directory) DET_TRY(copy_sources(*upload_.directory, paths, target_));
+        std::vector<CheckpointFile> files;
+        std::vector<std::string> names;
+        std::set<fs::path> directories;
+        for (auto const& path : paths) {
+            directories.insert((target_ / path).parent_path());
+            if (path.ends_with('/')) continue;
+            DET_TRY_ASSIGN(auto file, sync_and_sum(target_, path));
+            names.push_back(path);
+            files.push_back(std::move(file));
+        }
+        for (auto const& directory : directories) DET_TRY(sync_directory(directory));
+        DET_TRY(store_.put(uuid_, names));
+        return files;
+    }
+
+    /// Where each rank has a directory of its own each cleans up; else the chief does for all.
+    Error clean_up(Error error) {
+        if (!peers_.is_chief() && store_.has_one_directory()) return error;
+        return clean_up_after(std::move(error), store_, uuid_);
+    }
+
+private:
+    Peers& peers_;
+    Store& store_;
+    Upload const& upload_;
+    std::string uuid_;
+    fs::path target_ = {};
+    bool is_in_place_ = false;
+};
+
+/// What each rank brings. A directory that a lower rank brings as well is that one's.
+std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
+    std::vector<Uploads> ranks;
+    std::set<std::string> seen;
     for (auto const& list : lists) {
-        for (auto const& [path, digest] : list["uploads"].items()) ++holders[path];
+        auto const directory = list["directory"].get<std::string>();
+        bool const is_new = directory.empty() || seen.insert(directory).second;
+        ranks.push_back(is_new ? list["uploads"].get<Uploads>() : Uploads());
     }
-    Json own = lists[static_cast<std::size_t>(rank)]["uploads"];
-    for (auto& [path, digest] : own.items()) {
-        if (holders[path] < 2 || path.ends_with('/')) continue;
-        DET_TRY_ASSIGN(digest, digest_of(*upload.directory / path));
-    }
-    return own;
+    return ranks;
 }
 
-Result<Json> copy_own(Upload const& upload, std::vector<std::string> const& paths, fs::path const& target) {
-    for (auto const& path : paths) {
-        auto const to = target / path;  // of "a/b/" the parent is "a/b"
-        DET_TRY(make_directories(to.parent_path()));
-        if (!path.ends_with('/')) DET_TRY(copy_whole(*upload.directory / path, to));
-    }
-    return Json();
+Result<Json> metadata_of(std::vector<Json> const& lists) {
+    std::vector<Json> metadata;
+    for (auto const& list : lists) metadata.push_back(list["metadata"]);
+    return merge_metadata(metadata);
 }
 
-Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, Upload const& upload,
-                                                             std::vector<Json> const& lists) {
-    DET_TRY_ASSIGN(auto const sums, hear_all(peers, sum_shared(upload, lists, peers.rank())));
+/// Directories of the checkpoint, as a manifest has them.
+std::vector<std::string> directories_in(std::vector<std::vector<std::string>> const& plan) {
+    std::set<std::string> directories;
+    for (auto const& paths : plan) {
+        for (auto const& path : paths) {
+            for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+                directories.insert(path.substr(0, slash));
+        }
+    }
+    return {directories.begin(), directories.end()};
+}
+
+Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, Part const& part,
+                                                             std::vector<Uploads> const& uploads) {
+    DET_TRY_ASSIGN(auto const sums, hear_all(peers, part.sum_shared(uploads)));
     std::vector<Uploads> ranks;
     for (auto const& sum : sums) ranks.push_back(sum.get<Uploads>());
     return plan_uploads(ranks);
 }
 
-}  // namespace
+using Uploaded = Result<std::optional<CheckpointManifest>>;
 
-Result<std::optional<CheckpointManifest>> upload_sharded(Peers& peers, Store& store, Upload const& upload,
-                                                         Store::Description description,
-                                                         MayCommit const& may_commit) {
-    DET_TRY_ASSIGN(description.uuid, peers.broadcast(description.uuid));
-    DET_TRY_ASSIGN(auto const lists, hear_all(peers, list_own(upload)));
+Uploaded upload_part(Peers& peers, Store& store, Part& part, Store::Description const& description,
+                     MayCommit const& may_commit) {
+    // One may list what all write.
+    DET_TRY(hear_all(peers, part.readiness()));
+    DET_TRY_ASSIGN(auto const lists, hear_all(peers, part.list()));
     if (std::ranges::none_of(lists, [](auto const& list) { return list["brings"] == true; }))
         return Error{codes::misuse, "no rank has a directory to upload"};
-    std::vector<Json> metadata;
-    for (auto const& list : lists) metadata.push_back(list["metadata"]);
-    DET_TRY_ASSIGN(description.metadata, merge_metadata(metadata));
-    DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, upload, lists));
-    auto const copied = [&]() -> Result<Json> {
-        DET_TRY_ASSIGN(auto const target, store.open(description.uuid));
-        return copy_own(upload, plan[static_cast<std::size_t>(peers.rank())], target);
-    }();
-    DET_TRY(hear_all(peers, copied));
+    DET_TRY_ASSIGN(auto metadata, metadata_of(lists));
+    DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, part, uploads_of(lists)));
+    auto const written = part.write(plan[static_cast<std::size_t>(peers.rank())]);
+    DET_TRY_ASSIGN(auto const texts, peers.allgather(render_written(written)));
+    DET_TRY_ASSIGN(auto files, collect_written(texts));
     std::optional<CheckpointManifest> manifest;
     auto const committed = [&]() -> Result<Json> {
         if (!peers.is_chief()) return Json();
-        DET_TRY_ASSIGN(manifest, store.commit(description, may_commit));
+        CheckpointManifest whole{description.uuid,     description.run,        description.steps_completed,
+                                 description.time,     description.world_size, std::move(files),
+                                 directories_in(plan), std::move(metadata)};
+        DET_TRY_ASSIGN(manifest, commit_files(store, std::move(whole), may_commit));
         return Json();
     }();
     DET_TRY(hear_all(peers, committed));
     return manifest;
+}
+
+}  // namespace
+
+Uploaded upload_sharded(Peers& peers, Store& store, Upload const& upload, Store::Description description,
+                        MayCommit const& may_commit) {
+    DET_TRY_ASSIGN(description.uuid, peers.broadcast(description.uuid));
+    Part part(peers, store, upload, description.uuid);
+    auto uploaded = upload_part(peers, store, part, description, may_commit);
+    if (!uploaded) return part.clean_up(std::move(uploaded).error());
+    return uploaded;
 }
 
 }  // namespace det::checkpoint

@@ -3,7 +3,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -47,7 +46,7 @@ Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit cons
     if (path_exists(directory / manifest_name)) return manifest_name_taken();
     DET_TRY(sync_directory(directory));
     DET_TRY(may_commit());
-    DET_TRY(write_file(directory / manifest_name, render_manifest(manifest), 0600, Durability::power_loss));
+    DET_TRY(replace_manifest(manifest));
     return sync_directory(root_);
 }
 
@@ -77,21 +76,15 @@ Status SharedFsStore::remove(std::string const& uuid) {
     return remove_tree(path_of(uuid));
 }
 
-Status SharedFsStore::remove_files(std::string const& uuid, std::vector<std::string> const& paths) {
-    DET_TRY_ASSIGN(auto manifest, find(uuid));
-    auto const is_removed = [&](std::string const& path) {
-        return std::ranges::find(paths, path) != paths.end();
-    };
-    std::erase_if(manifest.files, [&](auto const& file) { return is_removed(file.path); });
-    std::erase_if(manifest.tensors, [&](auto const& tensor) {
-        return std::ranges::any_of(tensor.slices, is_removed, &StoredSlice::file);
-    });
-    auto const directory = path_of(uuid);
-    DET_TRY(write_file(directory / manifest_name, render_manifest(manifest), 0600, Durability::power_loss));
-    for (auto const& path : paths) {
-        if (::unlink((directory / path).c_str()) != 0 && errno != ENOENT)
-            return os_error(fmt::format("remove '{}'", (directory / path).string()), errno);
-    }
+Status SharedFsStore::replace_manifest(CheckpointManifest const& manifest) {
+    return write_file(path_of(manifest.uuid) / manifest_name, render_manifest(manifest), 0600,
+                      Durability::power_loss);
+}
+
+Status SharedFsStore::remove_file(std::string const& uuid, std::string const& path) {
+    auto const file = path_of(uuid) / path;
+    if (::unlink(file.c_str()) != 0 && errno != ENOENT)
+        return os_error(fmt::format("remove '{}'", file.string()), errno);
     return Ok{};
 }
 

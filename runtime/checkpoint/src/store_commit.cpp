@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Size and checksum of a file, and that its bytes are on the disk.
-Result<CheckpointFile> sync_and_sum(fs::path const& root, std::string const& relative) {
-    UniqueFd const file(::open((root / relative).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!file) return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
-    if (::fsync(file.get()) != 0)
-        return os_error(fmt::format("sync '{}'", (root / relative).string()), errno);
-    return sum_file(root, relative);
-}
-
 /// Adds what lies below `prefix` to the manifest, in sorted order, and syncs each directory.
 Status collect(fs::path const& root, std::string const& prefix, CheckpointManifest& manifest) {
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));

@@ -5,16 +5,21 @@
 
 namespace det::checkpoint {
 
-Result<CheckpointManifest> Store::verify(std::string const& uuid) const {
+Result<Store::Whole> Store::fetch_whole(std::string const& uuid) const {
     DET_TRY_ASSIGN(auto manifest, find(uuid));
-    DET_TRY_ASSIGN(auto const root, fetch(manifest, [](auto const&) { return true; }));
+    DET_TRY_ASSIGN(auto directory, fetch(manifest, [](auto const&) { return true; }));
     for (auto const& file : manifest.files) {
-        auto const checked = check_file(root, file);
+        auto const checked = check_file(directory, file);
         if (!checked && checked.error().code == codes::checkpoint_damaged)
             return damaged(uuid, checked.error().message);
         if (!checked) return checked.error();
     }
-    return manifest;
+    return Whole{std::move(manifest), std::move(directory)};
+}
+
+Result<CheckpointManifest> Store::verify(std::string const& uuid) const {
+    DET_TRY_ASSIGN(auto whole, fetch_whole(uuid));
+    return std::move(whole.manifest);
 }
 
 }  // namespace det::checkpoint

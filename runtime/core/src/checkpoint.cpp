@@ -59,7 +59,6 @@ struct Checkpoint::Tensors {
     CollectivePeers peers;
     checkpoint::Saver saver;
     std::map<std::string, std::chrono::steady_clock::time_point> begun;  // saves that have not ended, by UUID
-    std::optional<std::chrono::microseconds> cost;                       // of the last that was committed
 };
 
 Checkpoint::Checkpoint(Session& session) : session_(session) {}
@@ -77,7 +76,8 @@ Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohm
     auto const uuid = make_uuid();
     DET_TRY(announce(uuid, steps_completed));
     DET_TRY_ASSIGN(auto directory, session_.store->open(uuid));
-    return Draft{uuid, std::move(directory), steps_completed, std::move(metadata)};
+    return Draft{uuid, std::move(directory), steps_completed, std::move(metadata),
+                 session_.clock.steady_now()};
 }
 
 Status Checkpoint::commit(Draft const& draft) {
@@ -85,6 +85,7 @@ Status Checkpoint::commit(Draft const& draft) {
                    session_.store->commit({draft.uuid, run_name(session_), draft.steps_completed,
                                            session_.clock.now(), session_.distributed.size(), draft.metadata},
                                           [this] { return still_ours(session_); }));
+    measure(draft.begun);
     return report(manifest);
 }
 
@@ -98,23 +99,55 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
     return draft.uuid;
 }
 
-Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
-    if (upload.metadata.is_object()) upload.metadata["steps_completed"] = steps_completed;
+Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::json metadata,
+                                    Write const& write) {
+    DET_TRY_ASSIGN(bool const stores, has_time_to_save());
+    if (stores && session_.distributed.is_chief())
+        DET_TRY(store(steps_completed, std::move(metadata), write));
+    return stores;
+}
+
+Result<std::string> Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_completed,
+                                          checkpoint::Upload const& upload) {
     auto& distributed = session_.distributed;
     CollectivePeers peers(distributed);
-    DET_TRY_ASSIGN(auto const uuid, peers.broadcast(distributed.is_chief() ? make_uuid() : ""));
     DET_TRY(announce(uuid, steps_completed));
+    auto const begun = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto const manifest,
                    checkpoint::upload_sharded(peers, *session_.store, upload,
                                               {uuid, run_name(session_), steps_completed,
                                                session_.clock.now(), distributed.size(), Json::object()},
                                               [this] { return still_ours(session_); }));
-    if (manifest) DET_TRY(report(*manifest));
+    if (!manifest) return uuid;
+    measure(begun);
+    DET_TRY(report(*manifest));
     return uuid;
 }
 
-/// Without a sync, which training would wait for: it is there for whoever comes after a crash of this
-/// process.
+Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
+    if (upload.metadata.is_object()) upload.metadata["steps_completed"] = steps_completed;
+    auto& distributed = session_.distributed;
+    DET_TRY_ASSIGN(auto const uuid, distributed.broadcast(distributed.is_chief() ? make_uuid() : ""));
+    return upload_as(uuid, steps_completed, upload);
+}
+
+Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
+                                              Write const& write) {
+    if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
+    auto& distributed = session_.distributed;
+    DET_TRY_ASSIGN(auto const uuid, distributed.broadcast(distributed.is_chief() ? make_uuid() : ""));
+    checkpoint::Upload upload;
+    upload.metadata = std::move(metadata);
+    auto const written = [&]() -> Status {
+        DET_TRY_ASSIGN(upload.directory, session_.store->open(uuid));
+        return write(*upload.directory);
+    }();
+    if (!written) upload.trouble = written.error();
+    return upload_as(uuid, steps_completed, upload);
+}
+
+/// Whoever comes later finds by it what was committed and not reported, and whose remains there are. Without
+/// a sync, which training would wait for: it is there for whoever comes after a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
     if (!session_.journal) return Ok{};
     return session_.journal->append(CheckpointBegun{session_.clock.now(), uuid, steps_completed});
@@ -131,10 +164,7 @@ Status Checkpoint::report(CheckpointManifest const& manifest) {
 Status Checkpoint::report(Outcomes const& outcomes) {
     for (auto const& outcome : outcomes) {
         auto const begun = tensors_->begun.extract(outcome.uuid);
-        if (begun && !outcome.error) {
-            tensors_->cost = std::chrono::duration_cast<std::chrono::microseconds>(
-                session_.clock.steady_now() - begun.mapped());
-        }
+        if (begun && !outcome.error) measure(begun.mapped());
         if (outcome.manifest) DET_TRY(report(*outcome.manifest));
     }
     return Ok{};
@@ -144,8 +174,8 @@ Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().sa
 
 Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                   checkpoint::State const& state) {
-    if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
-    metadata["steps_completed"] = steps_completed;
+    // Metadata that is none is refused where all ranks hear of it.
+    if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({run_name(session_), steps_completed,
                                                      session_.clock.now(), std::move(metadata)},
@@ -156,18 +186,23 @@ Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed,
     return begun;
 }
 
-bool Checkpoint::has_time_to_save() const {
-    auto const end = session_.killed_at();
-    if (!tensors_ || !end) return true;
-    auto const left =
-        std::chrono::duration_cast<std::chrono::microseconds>(*end - session_.clock.steady_now());
-    return preemption::choose_last_work(left, tensors_->cost) == preemption::LastWork::save_anew;
+void Checkpoint::measure(std::chrono::steady_clock::time_point begun) {
+    cost_ = std::chrono::duration_cast<std::chrono::microseconds>(session_.clock.steady_now() - begun);
+}
+
+Result<bool> Checkpoint::has_time_to_save() {
+    std::optional<std::chrono::microseconds> left;
+    if (auto const end = session_.killed_at())
+        left = std::chrono::duration_cast<std::chrono::microseconds>(*end - session_.clock.steady_now());
+    bool const has_time = preemption::choose_last_work(left, cost_) == preemption::LastWork::save_anew;
+    DET_TRY_ASSIGN(auto const told, session_.distributed.broadcast(has_time ? "yes" : "no"));
+    return told == "yes";
 }
 
 Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                                    checkpoint::State const& state) {
-    DET_TRY_ASSIGN(auto const saves, session_.distributed.broadcast(has_time_to_save() ? "yes" : "no"));
-    if (saves == "yes") DET_TRY(save(steps_completed, std::move(metadata), state));
+    DET_TRY_ASSIGN(bool const saves, has_time_to_save());
+    if (saves) DET_TRY(save(steps_completed, std::move(metadata), state));
     return finish();
 }
 
@@ -206,8 +241,8 @@ std::optional<std::string> Checkpoint::latest() const {
 }
 
 Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto const manifest, session_.store->verify(uuid));
-    return session_.store->fetch(manifest, [](auto const&) { return true; });
+    DET_TRY_ASSIGN(auto whole, session_.store->fetch_whole(uuid));
+    return std::move(whole.directory);
 }
 
 Result<CheckpointManifest> Checkpoint::manifest(std::string const& uuid) const {

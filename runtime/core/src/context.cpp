@@ -1,8 +1,8 @@
-#include <det/checkpoint/open_store.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ SystemClock system_clock;
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
-    if (info && info->spec) return checkpoint::open_store(*info->spec);
+    if (info && info->spec) return storage::open_store(*info->spec, options.environment);
     return std::unique_ptr<checkpoint::Store>(
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
@@ -98,10 +98,18 @@ Status Context::close() {
 }
 
 std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const {
-    auto const raised = notice ? notice->raised_at_steady() : std::nullopt;
-    if (!raised || !info || !info->spec) return job_end;
-    auto const given_up = *raised + std::chrono::seconds(info->spec->preemption_timeout_s);
-    return job_end ? std::min(*job_end, given_up) : given_up;
+    using SteadyTime = std::chrono::steady_clock::time_point;
+    auto earliest = job_end;
+    auto const mind = [&](std::optional<SteadyTime> notice_came, std::optional<std::uint32_t> left_s) {
+        if (!notice_came || !left_s) return;
+        auto const end = *notice_came + std::chrono::seconds(*left_s);
+        earliest = earliest ? std::min(*earliest, end) : end;
+    };
+    if (notice && info && info->spec) {
+        mind(notice->raised_at_steady(), info->spec->preemption_timeout_s);
+        mind(notice->raised_by_slurm_at_steady(), info->spec->notice_s);
+    }
+    return earliest;
 }
 
 Status require_chief(Session const& session, std::string_view call) {

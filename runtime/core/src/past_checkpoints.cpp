@@ -23,7 +23,7 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
     std::vector<std::string> newest_first;
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
-        auto const checkpoints = checkpoint::checkpoints_of_run(journal.records, store);
+        DET_TRY_ASSIGN(auto const checkpoints, checkpoint::checkpoints_of_run(journal.records, store));
         for (auto const& committed : reversed(checkpoints)) newest_first.push_back(committed.uuid);
     }
     return newest_first;

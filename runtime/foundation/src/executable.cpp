@@ -1,6 +1,7 @@
 #include <det/foundation/executable.hpp>
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <link.h>
 
 namespace det {
@@ -8,6 +9,14 @@ namespace det {
 std::filesystem::path own_executable() {
     std::error_code ignored;
     return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+std::filesystem::path own_object() {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<void const*>(&own_object), &info) == 0) return own_executable();
+    std::error_code failed;
+    auto path = std::filesystem::canonical(info.dli_fname, failed);
+    return failed ? own_executable() : path;
 }
 
 std::filesystem::path sibling_program(std::string_view name) { return own_executable().parent_path() / name; }

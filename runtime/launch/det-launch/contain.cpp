@@ -6,6 +6,7 @@
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/storage/open_store.hpp>
 
 namespace det {
 namespace {
@@ -78,6 +79,7 @@ Result<containers::ContainerProcess> prepare_container(std::vector<std::string> 
     }
     call.programs = programs;
     call.libraries = own_libraries();
+    for (auto& module : storage::find_modules(spec, environment)) call.libraries.push_back(std::move(module));
     call.user_variables = names_of(spec.environment_variables);
     call.command = command;
     call.environment = environment;

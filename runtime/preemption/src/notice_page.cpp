@@ -18,8 +18,9 @@ struct NoticePage::Layout {
     char magic[8];
     std::uint32_t version;
     std::uint32_t unused;
-    std::atomic<std::int64_t> raised_at_us;         // 0: no notice
-    std::atomic<std::int64_t> raised_at_steady_us;  // 0: no notice, or of a program that did not tell
+    std::atomic<std::int64_t> raised_at_us;                  // 0: no notice
+    std::atomic<std::int64_t> raised_at_steady_us;           // the same by the node's own clock
+    std::atomic<std::int64_t> raised_by_slurm_at_steady_us;  // 0: none of Slurm's own
 };
 
 namespace {
@@ -27,6 +28,11 @@ namespace {
 constexpr std::size_t page_size_bytes = 4096;
 constexpr std::string_view magic("DETPAGE\n", 8);
 constexpr std::uint32_t version = 1;
+
+std::optional<NoticePage::SteadyTime> steady_time_in(std::atomic<std::int64_t> const& word) noexcept {
+    std::chrono::microseconds const time(word.load(std::memory_order_relaxed));
+    return time.count() == 0 ? std::nullopt : std::optional(NoticePage::SteadyTime(time));
+}
 
 }  // namespace
 
@@ -62,28 +68,34 @@ NoticePage::~NoticePage() {
 }
 
 bool NoticePage::is_raised() const noexcept {
-    return page_->raised_at_us.load(std::memory_order_relaxed) != 0;
+    return page_->raised_at_us.load(std::memory_order_acquire) != 0;
 }
 
 std::optional<UtcTime> NoticePage::raised_at() const noexcept {
-    auto const time = page_->raised_at_us.load(std::memory_order_acquire);
+    auto const time = page_->raised_at_us.load(std::memory_order_relaxed);
     return time == 0 ? std::nullopt : std::optional(UtcTime{time});
 }
 
 std::optional<NoticePage::SteadyTime> NoticePage::raised_at_steady() const noexcept {
-    if (!raised_at()) return std::nullopt;
-    std::chrono::microseconds const time(page_->raised_at_steady_us.load(std::memory_order_relaxed));
-    return time.count() == 0 ? std::nullopt : std::optional(SteadyTime(time));
+    return steady_time_in(page_->raised_at_steady_us);
 }
 
-void NoticePage::raise(Clock const& clock) noexcept {
+std::optional<NoticePage::SteadyTime> NoticePage::raised_by_slurm_at_steady() const noexcept {
+    return steady_time_in(page_->raised_by_slurm_at_steady_us);
+}
+
+void NoticePage::raise(Clock const& clock, By by) noexcept {
     auto const since_boot = clock.steady_now().time_since_epoch();
     auto const steady_us = std::chrono::duration_cast<std::chrono::microseconds>(since_boot).count();
-    std::int64_t none = 0;
-    page_->raised_at_steady_us.compare_exchange_strong(none, std::max<std::int64_t>(steady_us, 1),
-                                                       std::memory_order_relaxed);
-    none = 0;
-    page_->raised_at_us.compare_exchange_strong(none, clock.now().microseconds, std::memory_order_release);
+    auto const set_once = [](std::atomic<std::int64_t>& word, std::int64_t time_us, std::memory_order order) {
+        std::int64_t none = 0;
+        word.compare_exchange_strong(none, std::max<std::int64_t>(time_us, 1), order,
+                                     std::memory_order_relaxed);
+    };
+    // Who raised it and when is to be seen by whoever sees it raised.
+    if (by == By::slurm) set_once(page_->raised_by_slurm_at_steady_us, steady_us, std::memory_order_relaxed);
+    set_once(page_->raised_at_steady_us, steady_us, std::memory_order_relaxed);
+    set_once(page_->raised_at_us, clock.now().microseconds, std::memory_order_release);
 }
 
 }  // namespace det::preemption

@@ -124,6 +124,7 @@ std::string render_spec(ExperimentSpec const& spec) {
               {"forward_signals", spec.forward_signals},
               {"checkpoint_path", spec.checkpoint_path},
               {"config", spec.config}};
+    if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
     return render_document(documents::spec, body);
@@ -161,6 +162,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.trial_count = body.at("trial_count");
         spec.max_restarts = body.at("max_restarts");
         spec.preemption_timeout_s = body.at("preemption_timeout_s");
+        if (auto const notice = body.find("notice_s"); notice != body.end()) spec.notice_s = *notice;
         spec.log_policies = log_policies_from(body.at("log_policies"));
         spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
         spec.checkpoint_path = body.at("checkpoint_path");

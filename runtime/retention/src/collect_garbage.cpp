@@ -41,30 +41,36 @@ private:
 };
 
 /// Trials that may still run and would lose the last thing that they could go on from.
-void keep_lifelines(std::span<KnownCheckpoint const> checkpoints, checkpoint::Store const& store,
-                    GcOptions const& options, std::set<std::string>& kept) {
+Status keep_lifelines(std::span<KnownCheckpoint const> checkpoints, checkpoint::Store const& store,
+                      GcOptions const& options, std::set<std::string>& kept) {
     std::set<std::uint32_t> alive;
     for (auto const& checkpoint : checkpoints) {
         if (!options.is_over(checkpoint.trial)) alive.insert(checkpoint.trial);
     }
     for (auto const trial : alive) {
-        if (auto const lifeline = find_lifeline(checkpoints, trial, store)) kept.insert(*lifeline);
+        DET_TRY_ASSIGN(auto const lifeline, find_lifeline(checkpoints, trial, store));
+        if (lifeline) kept.insert(*lifeline);
     }
+    return Ok{};
 }
 
 }  // namespace
 
-std::optional<std::string> find_lifeline(std::span<KnownCheckpoint const> checkpoints, std::uint32_t trial,
-                                         checkpoint::Store const& store) {
+Result<std::optional<std::string>> find_lifeline(std::span<KnownCheckpoint const> checkpoints,
+                                                 std::uint32_t trial, checkpoint::Store const& store) {
     std::vector<KnownCheckpoint const*> newest_first;
     for (auto const& checkpoint : checkpoints) {
         if (checkpoint.trial == trial) newest_first.push_back(&checkpoint);
     }
     std::ranges::reverse(newest_first);
     for (auto const* checkpoint : newest_first) {
-        if (store.verify(checkpoint->uuid)) return checkpoint->uuid;
+        auto const whole = store.verify(checkpoint->uuid);
+        if (whole) return std::optional(checkpoint->uuid);
+        bool const is_lost = whole.error().code == codes::checkpoint_damaged ||
+                             whole.error().code == codes::no_such_checkpoint;
+        if (!is_lost) return whole.error();
     }
-    return std::nullopt;
+    return std::optional<std::string>();
 }
 
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
@@ -75,20 +81,25 @@ Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const&
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
     DET_TRY_ASSIGN(auto const warm_starts, list_warm_starts(root));
     kept.insert(warm_starts.begin(), warm_starts.end());
-    keep_lifelines(checkpoints, store, options, kept);
+    DET_TRY(keep_lifelines(checkpoints, store, options, kept));
+
+    DET_TRY_ASSIGN(auto const remains, find_remains(experiment, store, options.is_over));
 
     GcReport report;
+    auto const remove = [&](std::string const& uuid) {
+        auto removed = options.act == Act::remove ? store.remove(uuid) : Status(Ok{});
+        if (!removed) report.failures.push_back(removed.error());
+        return removed.has_value();
+    };
     for (auto const& checkpoint : checkpoints) {
         if (kept.contains(checkpoint.uuid)) {
             report.kept.push_back(checkpoint);
-            continue;
-        }
-        auto removed = options.act == Act::remove ? store.remove(checkpoint.uuid) : Status(Ok{});
-        if (removed) {
+        } else if (remove(checkpoint.uuid)) {
             report.removed.push_back(checkpoint);
-        } else {
-            report.failures.push_back(std::move(removed).error());
         }
+    }
+    for (auto const& each : remains) {
+        if (remove(each.uuid)) report.remains.push_back(each);
     }
     return report;
 }

@@ -35,7 +35,8 @@ Result<std::vector<KnownCheckpoint>> read_trial(TrialLayout const& trial, std::u
     DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
-        for (auto const& known : checkpoint::checkpoints_of_run(journal.records, store))
+        DET_TRY_ASSIGN(auto const of_run, checkpoint::checkpoints_of_run(journal.records, store));
+        for (auto const& known : of_run)
             checkpoints.push_back(
                 {known.uuid, index, known.steps_completed, {}, total_size(known.resources)});
         for (auto const& record : journal.records) {

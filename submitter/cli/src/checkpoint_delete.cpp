@@ -30,9 +30,9 @@ Status check_not_needed(FoundCheckpoint const& checkpoint, Session& session) {
     if (trial->index >= trials.size() || lifecycle::is_terminal(trials[trial->index].state)) return Ok{};
     DET_TRY_ASSIGN(
         auto const known,
-        retention::take_inventory(experiment->layout, *experiment->view.record.spec, checkpoint.store));
-    if (retention::find_lifeline(known, trial->index, checkpoint.store) != checkpoint.manifest.uuid)
-        return Ok{};
+        retention::take_inventory(experiment->layout, *experiment->view.record.spec, *checkpoint.store));
+    DET_TRY_ASSIGN(auto const lifeline, retention::find_lifeline(known, trial->index, *checkpoint.store));
+    if (lifeline != checkpoint.manifest.uuid) return Ok{};
     return Error{codes::wrong_state,
                  fmt::format("trial {} may still run, and checkpoint {} is what it goes on from",
                              to_string(*trial), checkpoint.manifest.uuid),
@@ -43,7 +43,7 @@ Result<std::vector<FoundCheckpoint>> find_all(std::vector<std::string> const& uu
     DET_TRY_ASSIGN(auto const root, find_root(session.environment));
     std::vector<FoundCheckpoint> found;
     for (auto const& uuid : uuids) {
-        DET_TRY_ASSIGN(auto checkpoint, find_checkpoint(root, uuid));
+        DET_TRY_ASSIGN(auto checkpoint, find_checkpoint(root, uuid, session.environment));
         DET_TRY(check_not_needed(checkpoint, session));
         found.push_back(std::move(checkpoint));
     }
@@ -70,7 +70,7 @@ private:
     Status remove(Session& session) const {
         DET_TRY_ASSIGN(auto found, find_all(uuids_, session));
         if (!is_sure_) return unconfirmed(fmt::format("{} checkpoints would be removed", found.size()));
-        for (auto& checkpoint : found) DET_TRY(checkpoint.store.remove(checkpoint.manifest.uuid));
+        for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
         if (session.wants_json()) {
             session.answer(Json{{"removed", uuids_}});
         } else {
@@ -120,7 +120,7 @@ private:
         std::size_t count = 0;
         for (auto& checkpoint : found) {
             auto const paths = matching(checkpoint);
-            if (is_sure_) DET_TRY(checkpoint.store.remove_files(checkpoint.manifest.uuid, paths));
+            if (is_sure_) DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
             answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
             count += paths.size();
         }

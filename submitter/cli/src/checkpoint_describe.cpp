@@ -35,7 +35,7 @@ public:
 private:
     Status describe(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_));
+        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_, session.environment));
         if (session.wants_json()) {
             session.answer(as_json(checkpoint));
         } else {
@@ -51,7 +51,7 @@ private:
                 {"steps_completed", manifest.steps_completed},
                 {"time", format_utc(manifest.time)},
                 {"world_size", manifest.world_size},
-                {"path", checkpoint.path().string()},
+                {"path", checkpoint.address()},
                 {"size_bytes", total_size(manifest)},
                 {"resources", resources_of(manifest)},
                 {"metadata", manifest.metadata},
@@ -64,7 +64,7 @@ private:
             "Checkpoint {}\nRun: {}\nSteps: {}\nTime: {}\nRanks: {}\nSize: {}\nPath: {}\nMetadata: {}\n\n",
             manifest.uuid, manifest.run.empty() ? "none" : escape_control(manifest.run),
             manifest.steps_completed, short_time(manifest.time), manifest.world_size,
-            format_size(total_size(manifest)), escape_control(checkpoint.path().string()),
+            format_size(total_size(manifest)), escape_control(checkpoint.address()),
             escape_control(to_line(manifest.metadata)));
         Table files({"File", "Size", "CRC-32C"});
         for (auto const& file : manifest.files)

@@ -22,8 +22,9 @@ public:
 private:
     Status download(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_));
-        return download_and_answer(checkpoint, output_.value_or("checkpoints/" + uuid_), session);
+        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_, session.environment));
+        return download_and_answer(*checkpoint.store, uuid_, output_.value_or("checkpoints/" + uuid_),
+                                   session);
     }
 
     std::string uuid_;

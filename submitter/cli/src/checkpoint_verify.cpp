@@ -20,7 +20,7 @@ public:
         Diagnostics problems;
         auto answer = Json::array();
         for (auto const& uuid : uuids_) {
-            auto checked = verify(*root, uuid);
+            auto checked = verify(*root, uuid, session.environment);
             Json row{{"uuid", uuid}, {"is_whole", checked.has_value()}};
             if (checked) {
                 row["size_bytes"] = total_size(*checked);
@@ -37,9 +37,10 @@ public:
     }
 
 private:
-    static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid) {
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid));
-        return checkpoint.store.verify(uuid);
+    static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid,
+                                             Environment const& environment) {
+        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid, environment));
+        return checkpoint.store->verify(uuid);
     }
 
     static std::string whole_text(CheckpointManifest const& manifest) {

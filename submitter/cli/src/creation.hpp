@@ -21,8 +21,9 @@ struct Creation {
     RootLayout root;
     std::string job_template;
     std::filesystem::path det_launch;
-    std::uint32_t array_size_max = 1001;  // Slurm's MaxArraySize
-    Desired desired = Desired::run;       // pause: its jobs stay held until `experiment activate`
+    std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
+    std::optional<std::uint32_t> notice_s = {};  // from Slurm's notice to the end, where that is known
+    Desired desired = Desired::run;              // pause: its jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // in place of `code`: stored already
 };

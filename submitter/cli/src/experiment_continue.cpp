@@ -1,5 +1,5 @@
-#include <det/checkpoint/open_store.hpp>
 #include <det/retention/inventory.hpp>
+#include <det/storage/open_store.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,9 +14,10 @@ namespace det::cli {
 namespace {
 
 /// Of those that ran, the trials that left nothing to go on from. None where that can't be told.
-std::vector<std::uint32_t> find_new_beginnings(Continuation const& continuation) {
+std::vector<std::uint32_t> find_new_beginnings(Continuation const& continuation,
+                                               Environment const& environment) {
     auto const& record = continuation.experiment.view.record;
-    auto const store = checkpoint::open_store(*record.spec);
+    auto const store = storage::open_store(*record.spec, environment);
     if (!store) return {};
     auto const checkpoints = retention::take_inventory(continuation.experiment.layout, *record.spec, **store);
     if (!checkpoints) return {};
@@ -114,7 +115,7 @@ private:
                                        {"changes", to_json(continuation.changes)}});
         }
         for (auto const& change : continuation.changes) session.say(describe(change));
-        for (auto const trial : find_new_beginnings(continuation))
+        for (auto const trial : find_new_beginnings(continuation, session.environment))
             session.say(
                 fmt::format("trial {} has no checkpoint: it begins anew", to_string(TrialId{id, trial})));
         session.say(fmt::format("Continued experiment {}", id.value));

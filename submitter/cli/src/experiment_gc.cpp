@@ -1,7 +1,7 @@
 // experiment gc, experiment set gc-policy.
-#include <det/checkpoint/open_store.hpp>
 #include <det/foundation/text.hpp>
 #include <det/retention/collect_garbage.hpp>
+#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -26,7 +26,7 @@ Result<GcReport> collect(OpenExperiment const& experiment, GcPolicy const& polic
         return Error{codes::wrong_state,
                      fmt::format("experiment {} is being created", experiment.id().value)};
     }
-    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(*view.record.spec));
+    DET_TRY_ASSIGN(auto const store, storage::open_store(*view.record.spec, session.environment));
     retention::GcOptions options{policy, session.clock.now(), act};
     options.is_over = [&](std::uint32_t trial) {
         return trial < view.trials.size() && lifecycle::is_terminal(view.trials[trial].state);
@@ -46,12 +46,21 @@ Json list_json(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints)
     return list;
 }
 
+Json remains_json(ExperimentId id, std::vector<retention::Remains> const& remains) {
+    auto list = Json::array();
+    for (auto const& each : remains)
+        list.push_back(
+            {{"uuid", each.uuid}, {"trial", to_string(TrialId{id, each.trial})}, {"run", each.run}});
+    return list;
+}
+
 Json as_json(ExperimentId id, GcPolicy const& policy, GcReport const& report, Act act) {
     return {{"id", id.value},
             {"policy", retention::to_json(policy)},
             {"dry_run", act == Act::only_say},
             {"kept", list_json(id, report.kept)},
-            {"removed", list_json(id, report.removed)}};
+            {"removed", list_json(id, report.removed)},
+            {"remains", remains_json(id, report.remains)}};
 }
 
 std::string as_table(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints) {
@@ -94,6 +103,11 @@ private:
             session.out << as_table(record.id, report.removed);
             session.say(fmt::format("{} {} checkpoints, kept {}", only_says_ ? "Would remove" : "Removed",
                                     report.removed.size(), report.kept.size()));
+            for (auto const& each : report.remains) {
+                session.say(fmt::format("{} the remains of {}, which run {}.{} did not commit",
+                                        only_says_ ? "Would remove" : "Removed", each.uuid,
+                                        to_string(TrialId{record.id, each.trial}), each.run));
+            }
         }
         return first_failure(report);
     }

@@ -44,7 +44,7 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
     if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
         return fs::path(directory->container_path).lexically_normal().string();
     auto const* shared = std::get_if<config::SharedFsStorage>(&location);
-    if (shared == nullptr) return "";  // refused by the plan
+    if (shared == nullptr) return "";  // s3: in no directory
     fs::path path(shared->host_path);
     // An absolute storage_path lies below host_path already.
     if (shared->storage_path) path /= *shared->storage_path;
@@ -83,6 +83,7 @@ ExperimentSpec make_spec(Creation const& creation, ExperimentId id, std::optiona
     spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
     spec.preemption_timeout_s =
         static_cast<std::uint32_t>(config.preemption_timeout_seconds.value_or(spec.preemption_timeout_s));
+    spec.notice_s = creation.notice_s;
     spec.log_policies = log_policies(config);
     spec.forward_signals = config.slurm.forward_signals;
     spec.checkpoint_path = checkpoint_path(config);

@@ -3,6 +3,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
+#include <det/site/notice.hpp>
 
 #include "cluster_facts.hpp"
 #include "load_site.hpp"
@@ -29,6 +30,13 @@ Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Sess
     if (plan.trial_count == 1) return 1u;
     DET_TRY_ASSIGN(auto const config, find_cluster_config(session, Freshness::recent));
     return plan::array_size_max(config, plan.trial_count);
+}
+
+/// Where the partition itself says it Slurm is not asked for more.
+std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Session& session) {
+    if (auto const of_partition = site::notice_time(pool)) return of_partition;
+    auto const config = find_cluster_config(session, Freshness::recent);
+    return config ? site::notice_time(pool, *config) : std::nullopt;
 }
 
 Result<LoadedConfig, Diagnostics> load(ExperimentRequest const& request, RootLayout const& root,
@@ -59,6 +67,7 @@ Result<Creation, Diagnostics> prepare_creation(ExperimentRequest request, Sessio
     if (!job_template) return Diagnostics(std::move(job_template).error());
     auto const array_size_max = find_array_size_max(plan, session);
     if (!array_size_max) return Diagnostics(array_size_max.error());
+    auto const notice_s = find_notice_time(plan.pool, session);
     return Creation{std::move(loaded.config),
                     std::move(loaded.written),
                     request.code,
@@ -67,6 +76,7 @@ Result<Creation, Diagnostics> prepare_creation(ExperimentRequest request, Sessio
                     *std::move(job_template),
                     sibling_program("det-launch"),
                     *array_size_max,
+                    notice_s,
                     request.desired,
                     request.parent,
                     request.packed_code};

@@ -1,7 +1,7 @@
-#include <det/checkpoint/open_store.hpp>
 #include <det/history/journal_history.hpp>
 #include <det/history/view.hpp>
 #include <det/retention/inventory.hpp>
+#include <det/storage/open_store.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,12 +41,11 @@ private:
         DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, require_trial(view_experiment(record, history::QueueSight{}), id));
         auto const& spec = *record.spec;  // there: it has the trial
-        DET_TRY_ASSIGN(auto const store, checkpoint::open_store(spec));
+        DET_TRY_ASSIGN(auto const store, storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::take_inventory(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid));
-        return download_and_answer(checkpoint, output_.value_or("checkpoints/" + uuid), session);
+        return download_and_answer(*store, uuid, output_.value_or("checkpoints/" + uuid), session);
     }
 
     Result<std::string> choose(std::vector<KnownCheckpoint> const& known,

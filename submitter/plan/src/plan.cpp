@@ -40,17 +40,26 @@ Status check_directory(ExperimentConfig const& config, config::DirectoryStorage 
     return Ok{};
 }
 
+/// As botocore sees it: one of the two alone opens nothing. Without the place, whose line may hold a secret.
+Status check_s3(config::S3Storage const& s3) {
+    if (s3.access_key.has_value() == s3.secret_key.has_value()) return Ok{};
+    return Error{codes::bad_value,
+                 "checkpoint_storage: access_key and secret_key belong together: only one is set",
+                 "set both, or none: then it is as the AWS tools find it"};
+}
+
 Status check_storage(ExperimentConfig const& config) {
     auto const& storage = config.checkpoint_storage;
     if (storage.type == "shared_fs") return Ok{};
     if (auto const* directory = std::get_if<config::DirectoryStorage>(&storage.location))
         return check_directory(config, *directory);
-    return at(config, "checkpoint_storage.type",
-              Error{codes::not_supported,
-                    fmt::format("checkpoint storage '{}' is not built into this det-submit", storage.type),
-                    "use 'type: shared_fs' with a directory that all nodes see as 'host_path'; 'det-submit "
-                    "checkpoint "
-                    "download' copies what is to be kept elsewhere"});
+    if (auto const* s3 = std::get_if<config::S3Storage>(&storage.location)) return check_s3(*s3);
+    return at(
+        config, "checkpoint_storage.type",
+        Error{codes::not_supported,
+              fmt::format("checkpoint storage '{}' is not built into this det-submit", storage.type),
+              "use 'type: s3', or 'type: shared_fs' with a directory that all nodes see as 'host_path'; "
+              "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
 /// The one that is named; else the default one, and for trials of 0 slots the one for those.

@@ -85,7 +85,7 @@ public:
             if (step_ % batches_per_epoch() == 0) DET_TRY(end_epoch());
             DET_TRY_ASSIGN(bool const preempted, context_.preempt().should_preempt());
             if (preempted) {
-                if (step_ % batches_per_epoch() != 0) DET_TRY(save());
+                DET_TRY(save_last());
                 return context_.close();
             }
         }
@@ -171,12 +171,25 @@ private:
 
     Status save() {
         if (!context_.distributed().is_chief()) return Ok{};
-        DET_TRY(context_.checkpoint().store(
-            step_, nlohmann::json::object(), [&](std::filesystem::path const& path) -> Status {
-                DET_TRY(det::write_file(path / weights_file, to_bytes(network_.weights())));
-                return det::write_file(path / predictions_file, predictions_of(network_, test_set(images_)));
-            }));
+        DET_TRY(context_.checkpoint().store(step_, nlohmann::json::object(),
+                                            [this](auto const& path) { return write(path); }));
         return Ok{};
+    }
+
+    /// Nothing is lost where there is time for it; else what came after the last epoch is learned once more.
+    Status save_last() {
+        if (step_ % batches_per_epoch() == 0) return Ok{};  // saved already
+        DET_TRY_ASSIGN(bool const saved,
+                       context_.checkpoint().store_last(step_, {{"epoch_loss", epoch_loss_}},
+                                                        [this](auto const& path) { return write(path); }));
+        if (!saved && context_.distributed().is_chief())
+            std::printf("no time is left to save step %zu: the epoch will be done again\n", step_);
+        return Ok{};
+    }
+
+    Status write(std::filesystem::path const& path) const {
+        DET_TRY(det::write_file(path / weights_file, to_bytes(network_.weights())));
+        return det::write_file(path / predictions_file, predictions_of(network_, test_set(images_)));
     }
 
     det::core::Context& context_;

@@ -127,6 +127,8 @@ const char* case_tensors_are_saved_and_loaded(void) {
     CHECK_OK(det_checkpoint_load(context, state, DET_FAIL, &loaded));
     CHECK(loaded.uuid[0] == '\0' && loaded.steps_completed == 0);
     CHECK_OK(det_checkpoint_prepare(context, state));
+    CHECK(det_checkpoint_save(context, 1, rank == 1 ? "{" : NULL, state, &saved) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "metadata"));
     for (steps = 1; steps <= 2; ++steps) {
         for (i = 0; i < OWN; ++i) values[i] = (float)(10 * steps + rank);
         CHECK_OK(det_checkpoint_save(context, (uint64_t)steps, "{\"note\": \"x\"}", state, &saved));

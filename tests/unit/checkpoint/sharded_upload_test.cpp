@@ -107,4 +107,52 @@ BOOST_AUTO_TEST_CASE(a_conflict_is_told_to_all_ranks_and_leaves_no_checkpoint) {
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_ranks_share_is_uploaded_once_unless_they_select_from_it) {
+    auto const shared = source(0);
+    must(write_file(shared / "a", "1"));
+    must(write_file(shared / "b", "2"));
+    for (bool const selects : {false, true}) {
+        must(store.remove(uuid));
+        std::atomic<int> well = 0;
+        as_ranks(2, [&](ThreadPeers& peers) {
+            Upload own;
+            own.directory = shared;
+            auto const wanted = peers.rank() == 0 ? "a" : "b";
+            if (selects) own.selector = [wanted](auto const& path) { return path == wanted; };
+            well += upload(peers, own).has_value() ? 1 : 0;
+        });
+        BOOST_TEST(well == 2);
+        BOOST_TEST(must(store.verify(uuid)).files.size() == 3u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_ranks_write_into_the_checkpoints_directory_is_not_copied) {
+    std::atomic<int> well = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Upload own;
+        own.directory = must(store.open(uuid));
+        must(make_directories(*own.directory / "shards/empty"));
+        must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "x"));
+        well += upload(peers, own).has_value() ? 1 : 0;
+    });
+    BOOST_TEST(well == 2);
+    auto const manifest = must(store.verify(uuid));
+    BOOST_TEST(manifest.files.size() == 3u);
+    BOOST_TEST((manifest.directories == std::vector<std::string>{"shards", "shards/empty"}));
+}
+
+BOOST_AUTO_TEST_CASE(trouble_of_one_rank_is_an_error_on_all_and_leaves_nothing) {
+    std::atomic<int> failed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Upload own;
+        own.directory = must(store.open(uuid));
+        must(write_file(*own.directory / std::to_string(peers.rank()), "x"));
+        if (peers.rank() == 1) own.trouble = Error{codes::file_system, "no space left on device"};
+        auto const uploaded = upload(peers, own);
+        failed += !uploaded && uploaded.error().message == "no space left on device" ? 1 : 0;
+    });
+    BOOST_TEST(failed == 2);
+    BOOST_TEST(must(store.list()).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -161,6 +161,30 @@ BOOST_AUTO_TEST_CASE(a_wall_clock_that_is_set_costs_no_last_checkpoint) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(slurms_notice_leaves_the_time_that_the_partition_grants) {
+    using By = preemption::NoticePage::By;
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = storage;
+    spec.notice_s = 60;
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    for (auto const by : {By::supervisor, By::slurm}) {
+        must(remove_tree(run.journal()));
+        must(preemption::NoticePage::create(run_dir / preemption::notice_file));
+        auto training = init();
+        std::vector<float> weights(100, 1);
+        checkpoint::State const state{
+            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+        must(training.checkpoint().save(1, Json::object(), state));
+        clock.sleep_for(std::chrono::seconds(50));
+        BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);
+        raise_notice(by);
+        auto const ended = must(training.checkpoint().save_last(2, Json::object(), state));
+        BOOST_TEST(ended.size() == (by == By::slurm ? 0u : 1u));
+        must(training.close());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_is_there) {
     must(remove_tree(run.journal()));
     auto training = init();
@@ -174,6 +198,39 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_is_there) {
         return Ok{};
     }));
     BOOST_TEST(!uuid.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = storage;
+    spec.preemption_timeout_s = 60;
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    for (auto const took : {std::chrono::seconds(30), std::chrono::seconds(50)}) {
+        must(remove_tree(run.journal()));
+        must(preemption::NoticePage::create(run_dir / preemption::notice_file));
+        auto training = init();
+        must(training.checkpoint().store(1, Json::object(), [&](auto const& path) {
+            clock.sleep_for(took);
+            return write_weights(path);
+        }));
+        raise_notice();
+        bool const is_stored = must(training.checkpoint().store_last(2, Json::object(), write_weights));
+        BOOST_TEST(is_stored == (took == std::chrono::seconds(30)));
+        BOOST_TEST(records().size() == (is_stored ? 2u : 1u));
+        must(training.close());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_sharded_directory_is_filled_in_place) {
+    auto const uuid = must(context.checkpoint().store_sharded(7, Json{{"a", 1}}, write_weights));
+    BOOST_TEST(must(read_file(storage / uuid / "weights")) == "bytes");
+    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata["steps_completed"] == 7);
+    auto const error = must_fail(context.checkpoint().store_sharded(8, Json::object(), [](auto const&) {
+        return Status(Error{codes::file_system, "full"});
+    }));
+    BOOST_TEST(error.message == "full");
+    BOOST_TEST(must(list_directory(storage)).size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

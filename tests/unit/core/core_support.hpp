@@ -50,8 +50,8 @@ struct RunFixture {
     }
     ContextOptions options() { return {environment, directory / "outside", &clock}; }
     Context init() { return must(Context::init(options())); }
-    void raise_notice() {
-        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock);
+    void raise_notice(preemption::NoticePage::By by = preemption::NoticePage::By::supervisor) {
+        must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock, by);
     }
     /// Without what every run has: the word of its first step, and of checkpoints before they are there.
     std::vector<Record> records() const {

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
             Preempt preempt(session);
             for (int step = 0; step < 6; ++step) {
                 if (step == 3 && session.distributed.rank().value == noticed)
-                    session.notice->raise(session.clock);
+                    session.notice->raise(session.clock, NoticePage::By::supervisor);
                 DET_TRY_ASSIGN(auto const stop, preempt.should_preempt());
                 DET_TRY(expect(stop == (step >= 4), "it stops one step later"));
             }
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
 BOOST_AUTO_TEST_CASE(where_only_the_chief_is_to_ask_others_may_not) {
     run_sessions([](Session& session) -> Status {
         Preempt preempt(session, PreemptMode::chief_only);
-        if (session.distributed.is_chief()) session.notice->raise(session.clock);
+        if (session.distributed.is_chief()) session.notice->raise(session.clock, NoticePage::By::supervisor);
         auto const answer = preempt.should_preempt();
         if (session.distributed.is_chief()) return expect(answer && *answer, "the chief sees its notice");
         return expect(!answer && answer.error().code == codes::misuse, "a mistake");
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(where_each_rank_asks_for_itself_nobody_waits) {
     run_sessions([](Session& session) -> Status {
         Preempt preempt(session, PreemptMode::workers_ask_master);
         bool const is_noticed = session.distributed.rank().value == 1;
-        if (is_noticed) session.notice->raise(session.clock);
+        if (is_noticed) session.notice->raise(session.clock, NoticePage::By::supervisor);
         for (int call = 0; call <= session.distributed.rank().value; ++call) {
             DET_TRY_ASSIGN(bool const stop, preempt.should_preempt());
             DET_TRY(expect(stop == is_noticed, "its own notice"));

@@ -86,6 +86,19 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_run_yet_is_said_all_at_once) {
     BOOST_TEST(text.find("6 slots") != std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(a_bucket_has_both_of_its_keys_or_none) {
+    auto const with = [](std::string const& keys) {
+        return plan_submission(config_of("checkpoint_storage: {type: s3, bucket: b" + keys +
+                                         "}\nresources: {slots_per_trial: 4}\n"),
+                               small_site());
+    };
+    must(with(""));
+    must(with(", access_key: hunter1, secret_key: hunter2"));
+    auto const text = explain(must_fail(with(", access_key: hunter1")));
+    BOOST_TEST(text.find("access_key and secret_key belong together") != std::string::npos, text);
+    BOOST_TEST(text.find("hunter1") == std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(a_directory_for_checkpoints_has_one_name_inside_and_outside_of_a_container) {
     auto const with = [](std::string const& mounts) {
         return plan_submission(config_of("checkpoint_storage: {type: directory, container_path: /data/ck}\n"

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_by_every_process_that_shares_the_page) {
     auto const child = ::fork();
     if (child == 0) {
         auto mine = NoticePage::open(directory / notice_file);
-        if (mine) mine->raise(clock);
+        if (mine) mine->raise(clock, NoticePage::By::slurm);
         ::_exit(mine ? 0 : 1);
     }
     int status = -1;
@@ -37,16 +37,21 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_by_every_process_that_shares_the_page) {
     BOOST_TEST((page.raised_at_steady() == clock.steady_now()));
 }
 
-BOOST_AUTO_TEST_CASE(the_first_notice_counts) {
+BOOST_AUTO_TEST_CASE(the_first_notice_counts_and_the_first_of_slurm) {
     TemporaryDirectory directory;
     must(NoticePage::create(directory / notice_file));
     auto page = must(NoticePage::open(directory / notice_file));
     FakeClock clock;
-    page.raise(clock);
+    page.raise(clock, NoticePage::By::supervisor);
+    BOOST_TEST(!page.raised_by_slurm_at_steady().has_value());
     auto const first = clock.now();
     clock.sleep_for(std::chrono::seconds(1));
-    page.raise(clock);
+    auto const second = clock.steady_now();
+    page.raise(clock, NoticePage::By::slurm);
+    clock.sleep_for(std::chrono::seconds(1));
+    page.raise(clock, NoticePage::By::slurm);
     BOOST_TEST((*page.raised_at() == first));
+    BOOST_TEST((page.raised_by_slurm_at_steady() == second));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_page_is_refused) {

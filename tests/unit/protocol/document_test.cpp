@@ -68,6 +68,9 @@ BOOST_AUTO_TEST_CASE(the_files_on_disk_keep_their_form) {
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST((must(parse_spec(render_spec(example_spec()))) == example_spec()));
+    auto preemptible = example_spec();
+    preemptible.notice_s = 120;
+    BOOST_TEST((must(parse_spec(render_spec(preemptible))) == preemptible));
     BOOST_TEST((must(parse_manifest(render_manifest(example_manifest()))) == example_manifest()));
     auto const old = must(parse_manifest(must(read_file(DET_GOLDEN_DIR "/formats/manifest-1"))));
     BOOST_TEST(old.files.size() == 2u);

@@ -116,4 +116,45 @@ BOOST_AUTO_TEST_CASE(two_do_not_collect_at_once_and_who_died_at_it_is_forgotten_
     BOOST_TEST(!path_exists(guard));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_killed_run_left_behind_is_removed_unless_it_may_still_be_written) {
+    // Run 0 began three: one was never put anywhere, one was committed and not reported. Run 1 may be alive.
+    auto const half = make_uuid(), nowhere = make_uuid(), writing = make_uuid(), strangers = make_uuid();
+    auto const unreported = commit();
+    auto begin = [&](journal::JournalWriter& journal, std::string const& uuid) {
+        must(journal.append(CheckpointBegun{noon, uuid}));
+    };
+    auto const first = experiment.trial(2).run(0), second = experiment.trial(2).run(1);
+    must(make_directories(first.path()));
+    must(make_directories(second.path()));
+    auto killed = must(journal::JournalWriter::create(first.journal()));
+    auto alive = must(journal::JournalWriter::create(second.journal()));
+    for (auto const& uuid : {half, nowhere, unreported}) begin(killed, uuid);
+    begin(alive, writing);
+    for (auto const& uuid : {half, writing, strangers})
+        must(write_file(must(store.begin(uuid)) / "w", "byt"));
+
+    GcOptions options;
+    options.act = Act::only_say;
+    options.is_over = [](std::uint32_t trial) { return trial != 2; };
+    auto const uuids_of = [](GcReport const& report) {
+        std::set<std::string> set;
+        for (auto const& each : report.remains) set.insert(each.uuid);
+        return set;
+    };
+    auto const dry = collect(options);
+    BOOST_TEST((uuids_of(dry) == std::set{half}));
+    BOOST_TEST(dry.remains[0].trial == 2u);
+    BOOST_TEST(dry.remains[0].run == 0u);
+    BOOST_TEST(path_exists(store.path_of(half)));
+    options.act = Act::remove;
+    BOOST_TEST((uuids_of(collect(options)) == std::set{half}));
+    BOOST_TEST(!path_exists(store.path_of(half)));
+    BOOST_TEST(path_exists(store.path_of(writing)));
+    options.is_over = [](std::uint32_t) { return true; };
+    BOOST_TEST((uuids_of(collect(options)) == std::set{writing}));
+    BOOST_TEST(collect(options).remains.empty());
+    BOOST_TEST(path_exists(store.path_of(strangers)));
+    BOOST_TEST(store.find(unreported).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // Pools from a site file and a live cluster.
+#include <det/site/notice.hpp>
 #include <det/site/use.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -131,6 +132,23 @@ BOOST_AUTO_TEST_CASE(what_is_in_use_is_counted_by_node_and_by_job) {
     BOOST_TEST(use.slots_out == 4);
     BOOST_TEST(use.jobs_waiting == 2);
     BOOST_TEST(use.jobs_running == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_preempted_trial_has_the_grace_time_of_its_partition_or_kill_wait) {
+    slurm::ClusterConfig const by_partition(
+        {{"PreemptType", "preempt/partition_prio"}, {"KillWait", "30 sec"}});
+    slurm::ClusterConfig const by_qos({{"PreemptType", "preempt/qos"}, {"KillWait", "30 sec"}});
+    Pool pool;
+    pool.preempt_mode = "REQUEUE";
+    BOOST_TEST(!notice_time(pool).has_value());
+    BOOST_TEST(notice_time(pool, by_partition).value() == 30u);
+    BOOST_TEST(!notice_time(pool, by_qos).has_value());
+    BOOST_TEST(!notice_time(pool, slurm::ClusterConfig{}).has_value());
+    pool.grace_time = std::chrono::seconds(120);
+    BOOST_TEST(notice_time(pool).value() == 120u);
+    BOOST_TEST(notice_time(pool, by_partition).value() == 120u);
+    pool.preempt_mode = "OFF";
+    BOOST_TEST(!notice_time(pool, by_partition).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,10 +4,9 @@
 #include <det/foundation/text.hpp>
 
 #include <cerrno>
-#include <curl/curl.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <memory>
 
 namespace det::store_s3 {
 namespace {
@@ -16,108 +15,79 @@ constexpr long connect_limit_s = 10;
 constexpr long stall_limit_s = 30;
 constexpr long stall_bytes_per_s = 1024;
 
-struct Exchange {
+/// What becomes of an answer while it comes in.
+struct Intake {
     HttpRequest const& request;
-    CURL* curl;
     HttpResponse response = {};
     UniqueFd file = {};
-    std::string_view unsent = {};
     std::optional<Error> error = {};
 };
 
-std::size_t take_header(char* data, std::size_t size, std::size_t count, void* context) {
-    std::string_view const line(data, size * count);
+void take_header(void* context, char const* data, std::size_t size) {
+    std::string_view const line(data, size);
     auto const colon = line.find(':');
-    if (colon != std::string_view::npos) {
-        static_cast<Exchange*>(context)->response.headers[to_lower(line.substr(0, colon))] =
-            std::string(trim(line.substr(colon + 1)));
-    }
-    return size * count;
+    if (colon == std::string_view::npos) return;
+    auto& headers = static_cast<Intake*>(context)->response.headers;
+    headers[to_lower(line.substr(0, colon))] = std::string(trim(line.substr(colon + 1)));
 }
 
 /// Errors come as text even where a file was asked for.
-std::size_t take_body(char* data, std::size_t size, std::size_t count, void* context) {
-    auto& exchange = *static_cast<Exchange*>(context);
-    std::string_view const bytes(data, size * count);
-    long status = 0;
-    curl_easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
-    if (!exchange.file || status != 200) {
-        exchange.response.body += bytes;
-        return bytes.size();
+int take_body(void* context, long status, char const* data, std::size_t size) {
+    auto& intake = *static_cast<Intake*>(context);
+    std::string_view const bytes(data, size);
+    if (!intake.file || status != 200) {
+        intake.response.body += bytes;
+        return 1;
     }
-    auto const written = write_all(exchange.file.get(), bytes, exchange.request.into->string());
-    if (written) return bytes.size();
-    exchange.error = written.error();
-    return 0;
+    auto const written = write_all(intake.file.get(), bytes, intake.request.into->string());
+    if (!written) intake.error = written.error();
+    return written ? 1 : 0;
 }
 
-std::size_t give_body(char* into, std::size_t size, std::size_t count, void* context) {
-    auto& unsent = static_cast<Exchange*>(context)->unsent;
-    auto const part = unsent.substr(0, size * count);
-    part.copy(into, part.size());
-    unsent.remove_prefix(part.size());
-    return part.size();
-}
-
-struct FreeCurl {
-    void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
-std::unique_ptr<curl_slist, FreeCurl> header_list(Headers const& headers) {
-    // An empty one keeps curl from asking before it sends, or from naming a form.
-    curl_slist* list = curl_slist_append(nullptr, "Expect:");
-    list = curl_slist_append(list, "Content-Type:");
-    for (auto const& [name, value] : headers)
-        list = curl_slist_append(list, fmt::format("{}: {}", name, value).c_str());
-    return std::unique_ptr<curl_slist, FreeCurl>(list);
-}
-
-void set_up(Exchange& exchange, curl_slist* headers) {
-    auto* const curl = exchange.curl;
-    auto const& request = exchange.request;
-    curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_limit_s);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stall_limit_s);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, stall_bytes_per_s);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &exchange);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
-    if (request.method == "PUT" || request.method == "POST") {
-        curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-        curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);
-        curl_easy_setopt(curl, CURLOPT_READDATA, &exchange);
-    }
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+/// The module, or why it is of no use.
+Result<det_libcurl_module const*, std::string> open_module(std::filesystem::path const& file) {
+    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return std::string(::dlerror());
+    auto const entry = reinterpret_cast<det_libcurl_entry>(::dlsym(library, DET_LIBCURL_ENTRY));
+    if (entry == nullptr) return fmt::format("{}: is no such module", file.string());
+    auto const* const module = entry();
+    if (module->abi_version == DET_LIBCURL_ABI_VERSION) return module;
+    return fmt::format("{}: belongs to another version of this program", file.string());
 }
 
 }  // namespace
 
-Result<HttpResponse> exchange(HttpRequest const& request) {
-    static bool const is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-    std::unique_ptr<CURL, FreeCurl> const curl(is_ready ? curl_easy_init() : nullptr);
-    if (!curl) return Error{codes::transport, "libcurl could not be started"};
-    Exchange exchange{request, curl.get()};
-    exchange.unsent = request.body;
-    if (request.into) {
-        exchange.file =
-            UniqueFd(::open(request.into->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!exchange.file) return os_error(fmt::format("write '{}'", request.into->string()), errno);
+Result<Http> Http::open(std::span<std::filesystem::path const> modules) {
+    Error error{codes::not_supported, "S3 can't be reached from here: libcurl, or det_libcurl.so, is missing",
+                "install libcurl (Debian: libcurl4) on this machine, or in the container's image"};
+    for (auto const& file : modules) {
+        auto const module = open_module(file);
+        if (module) return Http(**module);
+        error.notes.push_back(module.error());
     }
-    auto const headers = header_list(request.headers);
-    set_up(exchange, headers.get());
-    auto const code = curl_easy_perform(curl.get());
-    if (exchange.error) return *exchange.error;
-    if (code != CURLE_OK)
-        return Error{codes::transport,
-                     fmt::format("{} {}: {}", request.method, request.url, curl_easy_strerror(code))};
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &exchange.response.status);
-    return std::move(exchange.response);
+    return error;
+}
+
+Result<HttpResponse> Http::exchange(HttpRequest const& request) const {
+    Intake intake{request};
+    if (request.into) {
+        intake.file = UniqueFd(::open(request.into->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        if (!intake.file) return os_error(fmt::format("write '{}'", request.into->string()), errno);
+    }
+    std::vector<std::string> lines;
+    for (auto const& [name, value] : request.headers) lines.push_back(fmt::format("{}: {}", name, value));
+    std::vector<char const*> headers;
+    for (auto const& line : lines) headers.push_back(line.c_str());
+    det_libcurl_request const asked{request.method.c_str(), request.url.c_str(), headers.data(),
+                                    headers.size(),         request.body.data(), request.body.size(),
+                                    connect_limit_s,        stall_limit_s,       stall_bytes_per_s};
+    det_libcurl_sink const sink{&intake, take_header, take_body};
+    char const* why = "";
+    intake.response.status = module_->exchange(&asked, &sink, &why);
+    if (intake.error) return *intake.error;
+    if (intake.response.status == 0)
+        return Error{codes::transport, fmt::format("{} {}: {}", request.method, request.url, why)};
+    return std::move(intake.response);
 }
 
 }  // namespace det::store_s3

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 
+#include "../libcurl/abi.h"
 #include "sigv4.hpp"
 
 namespace det::store_s3 {
@@ -25,7 +27,19 @@ struct HttpResponse {
     bool is_success() const { return status >= 200 && status < 300; }
 };
 
-/// One exchange. codes::transport where there was none, or it stood still for half a minute.
-Result<HttpResponse> exchange(HttpRequest const& request);
+/// HTTP by libcurl, which lies behind a module that is opened here. Thread-safe.
+class Http {
+public:
+    /// The first of these files that can be opened: it stays open for as long as the process lives.
+    /// codes::not_supported where none can, with what the loader says.
+    static Result<Http> open(std::span<std::filesystem::path const> modules);
+
+    /// One exchange. codes::transport where there was none, or it stood still for half a minute.
+    Result<HttpResponse> exchange(HttpRequest const& request) const;
+
+private:
+    explicit Http(det_libcurl_module const& module) : module_(&module) {}
+    det_libcurl_module const* module_;
+};
 
 }  // namespace det::store_s3

@@ -64,8 +64,8 @@ private:
 
 }  // namespace
 
-S3Client::S3Client(Options options, Clock& clock)
-    : options_(std::move(options)), clock_(clock), host_(host_of(options_.endpoint_url)) {
+S3Client::S3Client(Http http, Options options, Clock& clock)
+    : http_(http), options_(std::move(options)), clock_(clock), host_(host_of(options_.endpoint_url)) {
     while (options_.endpoint_url.ends_with('/')) options_.endpoint_url.pop_back();
 }
 
@@ -75,12 +75,13 @@ Result<HttpResponse> S3Client::send_once(Call const& call) const {
     sum.update(call.body);
     UnsignedRequest const request{call.method, host_, path, call.query, {}, sum.finish()};
     auto const query = canonical_query(call.query);
-    return exchange({.method = call.method,
-                     .url = fmt::format("{}{}{}{}", options_.endpoint_url, uri_encode(path, Slashes::stay),
-                                        query.empty() ? "" : "?", query),
-                     .headers = sign(request, options_.credentials, options_.region, clock_.now()),
-                     .body = call.body,
-                     .into = call.into});
+    return http_.exchange(
+        {.method = call.method,
+         .url = fmt::format("{}{}{}{}", options_.endpoint_url, uri_encode(path, Slashes::stay),
+                            query.empty() ? "" : "?", query),
+         .headers = sign(request, options_.credentials, options_.region, clock_.now()),
+         .body = call.body,
+         .into = call.into});
 }
 
 Result<HttpResponse> S3Client::send(Call const& call) const {

@@ -7,7 +7,7 @@ namespace det::store_s3 {
 /// the server's words; what is absent is codes::no_such_file. Thread-safe.
 class S3Client {
 public:
-    S3Client(Options options, Clock& clock);
+    S3Client(Http http, Options options, Clock& clock);
 
     Status put(std::string const& key, std::string_view bytes) const;
     /// In parts where it is large.
@@ -36,6 +36,7 @@ private:
     /// `take` gets the text of each page.
     Status list(Query query, std::function<void(std::string const& page)> const& take) const;
 
+    Http http_;
     Options options_;
     Clock& clock_;
     std::string host_;

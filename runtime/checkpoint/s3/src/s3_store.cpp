@@ -1,6 +1,8 @@
 #include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/store_s3/s3_store.hpp>
 
 #include <algorithm>
@@ -38,18 +40,38 @@ private:
     fs::path path_;
 };
 
+/// As Determined has it: "/pre/./fix/" is "pre/fix/". Empty, or ends in a slash.
+std::string clean_prefix(std::string const& prefix) {
+    auto clean = fs::path(prefix).lexically_normal().generic_string();
+    clean.erase(0, clean.find_first_not_of('/'));
+    if (clean == "." || clean == "./") clean.clear();
+    if (!clean.empty() && !clean.ends_with('/')) clean += '/';
+    return clean;
+}
+
 class S3Store final : public checkpoint::Store {
 public:
-    S3Store(S3Client client, std::string prefix, Staging staging)
-        : client_(std::move(client)), prefix_(std::move(prefix)), staging_(std::move(staging)) {}
+    S3Store(S3Client client, std::string address, std::string prefix, Staging staging)
+        : client_(std::move(client)),
+          address_(std::move(address)),
+          prefix_(std::move(prefix)),
+          staging_(std::move(staging)) {}
+
+    std::string address_of(std::string const& uuid) const override { return address_ + uuid; }
 
     Result<fs::path> open(std::string const& uuid) override {
         DET_TRY(make_directories(staging_.out(uuid)));
         return staging_.out(uuid);
     }
 
+    bool has_one_directory() const override { return false; }
+
     Status put(std::string const& uuid, std::vector<std::string> const& paths) override {
-        for (auto const& path : paths) DET_TRY(client_.put_file(key(uuid, path), staging_.out(uuid) / path));
+        for (auto const& path : paths) {
+            auto const file = staging_.out(uuid) / path;
+            DET_TRY(client_.put_file(key(uuid, path), file));
+            DET_TRY(remove_tree(file));  // room for others
+        }
         return Ok{};
     }
 
@@ -100,36 +122,57 @@ public:
     }
 
 private:
+    Status replace_manifest(CheckpointManifest const& manifest) override {
+        return client_.put(key(manifest.uuid, manifest_name), render_manifest(manifest));
+    }
+
+    Status remove_file(std::string const& uuid, std::string const& path) override {
+        return client_.remove(key(uuid, path));
+    }
+
     std::string key(std::string const& uuid, std::string_view path) const {
         return fmt::format("{}{}/{}", prefix_, uuid, path);
     }
 
     S3Client client_;
-    std::string prefix_;  // empty, or ends in a slash
+    std::string address_;  // for people
+    std::string prefix_;   // of keys
     Staging staging_;
 };
 
 }  // namespace
 
-Result<Credentials> credentials_from(Environment const& environment) {
-    auto const key = environment.find_non_empty("AWS_ACCESS_KEY_ID");
-    auto const secret = environment.find_non_empty("AWS_SECRET_ACCESS_KEY");
-    if (!key || !secret) {
-        return Error{codes::misuse, "there are no credentials for S3",
-                     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
-    }
-    return Credentials{*key, *secret, environment.find("AWS_SESSION_TOKEN").value_or("")};
+std::string render_address(std::string const& bucket, std::string const& prefix) {
+    return fmt::format("s3://{}/{}", bucket, clean_prefix(prefix));
+}
+
+std::vector<fs::path> module_candidates(Environment const& environment) {
+    constexpr char name[] = "det_libcurl.so";
+    std::vector<fs::path> files;
+    if (auto const told = environment.find_non_empty(variables::modules))
+        files.push_back(fs::path(*told) / name);
+    auto const here = own_object().parent_path();  // <prefix>/bin, or a library's <prefix>/lib/<architecture>
+    for (auto const& folder : {here, here.parent_path() / "lib", here.parent_path()})
+        files.push_back(folder / name);
+    if (auto const run_dir = environment.find_non_empty(variables::run_dir))
+        files.push_back(fs::path(*run_dir) / "host/lib/det-host" / name);
+    std::erase_if(files, [](auto const& file) { return !path_exists(file); });
+    files.emplace_back(name);
+    return files;
 }
 
 Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options) {
     if (options.bucket.empty()) return Error{codes::misuse, "S3 needs the name of a bucket"};
+    if (options.endpoint_url.empty())
+        options.endpoint_url = fmt::format("https://s3.{}.amazonaws.com", options.region);
+    DET_TRY_ASSIGN(auto const http, Http::open(options.modules));
     DET_TRY_ASSIGN(auto staging, Staging::make(options.staging));
-    auto prefix = options.prefix;
-    while (prefix.starts_with('/')) prefix.erase(0, 1);
-    if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+    auto address = render_address(options.bucket, options.prefix);
+    auto prefix = clean_prefix(options.prefix);
     auto& clock = options.clock != nullptr ? *options.clock : system_clock;
-    return std::unique_ptr<checkpoint::Store>(std::make_unique<S3Store>(
-        S3Client(std::move(options), clock), std::move(prefix), std::move(staging)));
+    return std::unique_ptr<checkpoint::Store>(
+        std::make_unique<S3Store>(S3Client(http, std::move(options), clock), std::move(address),
+                                  std::move(prefix), std::move(staging)));
 }
 
 }  // namespace det::store_s3

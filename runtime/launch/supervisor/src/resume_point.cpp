@@ -32,14 +32,21 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
     }
-    run.checkpoints = checkpoint::checkpoints_of_run(reports.records, store);
+    DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
     return run;
 }
 
-/// The last of its checkpoints that is really there.
-bool take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
+bool is_gone(Error const& error) {
+    return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
+}
+
+/// The last of its checkpoints that is really there. A store that does not answer is an error: the trial must
+/// not begin anew because of it.
+Result<bool> take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : reversed(run.checkpoints)) {
-        if (!store.find(committed.uuid)) continue;
+        auto const found = store.find(committed.uuid);
+        if (!found && !is_gone(found.error())) return found.error();
+        if (!found) continue;
         point.checkpoint = committed.uuid;
         point.steps_completed = committed.steps_completed;
         return true;
@@ -67,7 +74,9 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     bool has_checkpoint = false, has_progress = false, has_had_its_nodes = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
-        has_checkpoint = has_checkpoint || take_checkpoint(run, store, point);
+        if (!has_checkpoint) {
+            DET_TRY_ASSIGN(has_checkpoint, take_checkpoint(run, store, point));
+        }
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;

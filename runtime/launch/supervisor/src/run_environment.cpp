@@ -4,6 +4,7 @@
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
+#include <det/storage/open_store.hpp>
 #include <det/supervisor/run_environment.hpp>
 
 #include <algorithm>
@@ -38,9 +39,12 @@ constexpr char startup_hook[] =
 std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
     containers::ContainerCall call;
     call.container = *spec.container;
-    call.directories = {spec.root, spec.checkpoint_path};
+    call.directories = {spec.root};
+    if (!spec.checkpoint_path.empty()) call.directories.emplace_back(spec.checkpoint_path);
     call.programs = programs;
     call.libraries = own_libraries();
+    for (auto& module : storage::find_modules(spec, Environment()))
+        call.libraries.push_back(std::move(module));
     for (auto const& variable : spec.environment_variables) {
         call.user_variables.push_back(variable.substr(0, variable.find('=')));
     }
@@ -68,6 +72,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
+        {variables::modules, (own_executable().parent_path().parent_path() / "lib").string()},
         {variables::experiment_path, assignment.experiment.path()},
         {variables::experiment_id, to_string(spec.id)},
         {variables::trial_id, std::to_string(to_integer(run.id.trial))},

@@ -93,8 +93,13 @@ std::vector<int> RunRecord::nodes_not_reached(int nodes) const {
 bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const {
     auto const journal = journal::load_journal(layout_.journal());
     if (!journal) return false;
-    auto const checkpoints = checkpoint::checkpoints_of_run(journal->records, store);
-    return !checkpoints.empty() && checkpoints.back().steps_completed > steps_before;
+    bool const has_told = std::ranges::any_of(journal->records, [&](auto const& record) {
+        auto const* committed = std::get_if<CheckpointCommitted>(&record);
+        return committed != nullptr && committed->steps_completed > steps_before;
+    });
+    if (has_told) return true;
+    auto const known = checkpoint::checkpoints_of_run(journal->records, store);
+    return known && !known->empty() && known->back().steps_completed > steps_before;
 }
 
 }  // namespace det::supervisor

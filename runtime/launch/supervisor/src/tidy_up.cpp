@@ -1,8 +1,8 @@
 #include "tidy_up.hpp"
 
-#include <det/checkpoint/open_store.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
+#include <det/storage/open_store.hpp>
 #include <det/supervisor/resume_point.hpp>
 
 #include <fmt/format.h>
@@ -25,13 +25,16 @@ Status collect(Assignment const& assignment, Surroundings const& around) {
     DET_TRY_ASSIGN(bool const is_over, are_all_over(assignment.experiment, spec));
     if (!is_over) return Ok{};
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
-    DET_TRY_ASSIGN(auto const store, checkpoint::open_store(spec));
+    DET_TRY_ASSIGN(auto const store, storage::open_store(spec, around.environment));
     retention::GcOptions const options{retention::policy_of(spec, events), around.clock.now()};
     DET_TRY_ASSIGN(auto const report,
                    retention::collect_garbage(RootLayout(spec.root), assignment.experiment, *store, options));
     if (!report.removed.empty())
         around.say(
             fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));
+    if (!report.remains.empty())
+        around.say(fmt::format("the remains of {} checkpoints that were never committed were removed",
+                               report.remains.size()));
     for (auto const& failure : report.failures)
         around.say(fmt::format("a checkpoint stays: {}", failure.message));
     return Ok{};

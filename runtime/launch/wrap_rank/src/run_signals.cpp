@@ -40,10 +40,10 @@ Result<RunSignals> RunSignals::open(Environment const& environment) {
 
 bool RunSignals::take(int signal, Clock const& clock) {
     if (signal == SIGTERM) {
-        page_.raise(clock);
+        page_.raise(clock, preemption::NoticePage::By::slurm);
     } else if (signal == SIGUSR2) {
         // The supervisor's, if it has left word; else it was meant for others, and came to every process.
-        if (path_exists(asked_)) page_.raise(clock);
+        if (path_exists(asked_)) page_.raise(clock, preemption::NoticePage::By::supervisor);
     } else {
         return false;
     }

@@ -8,7 +8,9 @@
 namespace det::checkpoint {
 
 /// The checkpoints of a run by its chief's journal, the newest last: those that it saw committed, whether or
-/// not they are still there, and those that it began and did not live to tell of, if the store has them.
-std::vector<CheckpointCommitted> checkpoints_of_run(std::span<Record const> journal, Store const& store);
+/// not they are still there, and those that it began and did not live to tell of, if the store has them. An
+/// error where the store can't say.
+Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
+                                                            Store const& store);
 
 }  // namespace det::checkpoint

@@ -8,7 +8,9 @@ class SharedFsStore final : public Store {
 public:
     explicit SharedFsStore(std::filesystem::path root) : root_(std::move(root)) {}
 
+    std::string address_of(std::string const& uuid) const override { return path_of(uuid).string(); }
     Result<std::filesystem::path> open(std::string const& uuid) override;
+    bool has_one_directory() const override { return true; }
     Status put(std::string const& uuid, std::vector<std::string> const& paths) override;
     /// By a hard link.
     Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override;
@@ -22,13 +24,12 @@ public:
     /// An empty directory to write files into. It is nothing yet.
     Result<std::filesystem::path> begin(std::string const& uuid);
 
-    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest goes first: what
-    /// it names is there at any moment.
-    Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
-
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }
 
 private:
+    Status replace_manifest(CheckpointManifest const& manifest) override;
+    Status remove_file(std::string const& uuid, std::string const& path) override;
+
     std::filesystem::path root_;
 };
 

@@ -20,8 +20,12 @@ class Store {
 public:
     virtual ~Store() = default;
 
+    /// Where people find a checkpoint: a path, or "s3://bucket/prefix/uuid". It need not be there.
+    virtual std::string address_of(std::string const& uuid) const = 0;
     /// The directory on this node into which files of a checkpoint are written; made where it is absent.
     virtual Result<std::filesystem::path> open(std::string const& uuid) = 0;
+    /// Whether open() gives all ranks the same directory, on whichever node; else each process has its own.
+    virtual bool has_one_directory() const = 0;
     /// Files that were written there, and synced, are in the store now.
     virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
     /// In place of put(): the file becomes one of `uuid` as it is in `from`, without its bytes being written
@@ -54,8 +58,25 @@ public:
     /// read once for its checksum, synced, put, and published. Links and special files are refused.
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
+    /// A checkpoint that was found whole, and the directory where it can be read.
+    struct Whole {
+        CheckpointManifest manifest;
+        std::filesystem::path directory;
+    };
     /// Reads every file against the manifest: checkpoint_damaged names the first that is not as it was.
+    Result<Whole> fetch_whole(std::string const& uuid) const;
+    /// The same, for who does not read on.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
+
+    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest loses them first:
+    /// what it names is there at any moment.
+    Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
+
+private:
+    /// Of a checkpoint that is there.
+    virtual Status replace_manifest(CheckpointManifest const& manifest) = 0;
+    /// Absent is fine.
+    virtual Status remove_file(std::string const& uuid, std::string const& path) = 0;
 };
 
 }  // namespace det::checkpoint

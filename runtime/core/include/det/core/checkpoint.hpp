@@ -5,6 +5,7 @@
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -32,6 +33,7 @@ public:
         std::filesystem::path directory;  // to fill; empty at first
         std::uint64_t steps_completed = 0;
         nlohmann::json metadata;
+        std::chrono::steady_clock::time_point begun = {};
     };
 
     /// Chief only. It becomes a checkpoint by commit(), when everything is in its directory, or is discarded.
@@ -46,6 +48,15 @@ public:
     /// Chief only, all of it in one call: when `write` has returned Ok everything is synced and committed,
     /// and the UUID by which it is found again comes back. After an error there is no checkpoint.
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
+
+    /// Collective, after should_preempt(): the chief stores if there is time for it, as save_last() counts
+    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before.
+    Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
+
+    /// Collective: all ranks fill a directory, which is one for all where the storage is a file system, and
+    /// their own elsewhere. The rules are those of upload().
+    Result<std::string> store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
+                                      Write const& write);
 
     /// Collective: one checkpoint of the files that ranks bring, each from a directory of its own. The same
     /// file may come from several ranks; different ones of a name are refused. Metadata of all ranks is
@@ -62,8 +73,9 @@ public:
                                           checkpoint::State const& state);
     /// The last one, after should_preempt(): waits until everything is committed. Where less time is left
     /// than one and a half times what the last checkpoint took, the state is not saved any more: what was
-    /// copied before is committed, and training goes on from there. Time is left until the trial's
-    /// preemption_timeout or, if that is earlier, until the end of the job as SLURM_JOB_END_TIME has it.
+    /// copied before is committed, and training goes on from there. Time is left until the earliest of: the
+    /// trial's preemption_timeout, the partition's GraceTime (KillWait where it has none) after a notice of
+    /// Slurm's, the end of the job as SLURM_JOB_END_TIME has it.
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
     /// Makes memory ready for saves of such a state: otherwise the first ones take longer than those that
@@ -90,10 +102,15 @@ private:
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);
-    bool has_time_to_save() const;
+    Result<std::string> upload_as(std::string const& uuid, std::uint64_t steps_completed,
+                                  checkpoint::Upload const& upload);
+    /// What the chief finds, on all ranks.
+    Result<bool> has_time_to_save();
+    void measure(std::chrono::steady_clock::time_point begun);
 
     Session& session_;
-    std::unique_ptr<Tensors> tensors_;  // once they are saved or loaded
+    std::unique_ptr<Tensors> tensors_;               // once they are saved or loaded
+    std::optional<std::chrono::microseconds> cost_;  // of the last that was committed
 };
 
 }  // namespace det::core

@@ -9,6 +9,8 @@ namespace det {
 
 /// Where this program lies, links resolved.
 std::filesystem::path own_executable();
+/// The file that this code was loaded from: the program, or a library of ours in the program of others.
+std::filesystem::path own_object();
 /// A program of ours, beside this one.
 std::filesystem::path sibling_program(std::string_view name);
 /// The libraries that it runs with, but for the C library.

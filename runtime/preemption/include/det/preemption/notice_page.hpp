@@ -27,7 +27,12 @@ public:
     std::optional<UtcTime> raised_at() const noexcept;
     /// The same by the clock of the node that nobody sets: for deadlines.
     std::optional<SteadyTime> raised_at_steady() const noexcept;
-    void raise(Clock const& clock) noexcept;
+    /// When Slurm itself said that it wants the nodes, at once or after another notice, by that clock.
+    std::optional<SteadyTime> raised_by_slurm_at_steady() const noexcept;
+
+    enum class By { supervisor, slurm };
+    /// The first of each counts.
+    void raise(Clock const& clock, By by) noexcept;
 
 private:
     struct Layout;

@@ -85,9 +85,11 @@ struct ExperimentSpec {
     std::uint32_t trial_count = 1;  // how many the searcher will ever make
     std::uint32_t max_restarts = 5;
     std::uint32_t preemption_timeout_s = 3600;  // how long a trial that was asked to stop may take
+    /// From Slurm's notice that it wants the nodes until it takes them; nothing: not known.
+    std::optional<std::uint32_t> notice_s = {};
     std::vector<LogPolicySpec> log_policies;
     std::vector<std::string> forward_signals;  // names without SIG: ranks get them as well
-    std::string checkpoint_path;               // where checkpoints lie, absolute
+    std::string checkpoint_path;               // where they lie, absolute; empty: in no directory
     Json config = Json::object();  // the effective configuration, as Determined writes it; secrets masked
     std::vector<Revision> revisions = {};  // the first ones first; none: it was never continued
 

@@ -69,6 +69,8 @@ inline constexpr char local_dir[] = "DET_LOCAL_DIR";
 inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 /// .../experiments/7/trials/3/runs/2 on the shared file system.
 inline constexpr char run_path[] = "DET_RUN_PATH";
+/// Where libraries of ours lie that a program opens while it runs.
+inline constexpr char modules[] = "DET_MODULES";
 /// .../experiments/7
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
 /// Seconds until a node that is not heard of counts as lost; absent: 120. All of a run have the same.

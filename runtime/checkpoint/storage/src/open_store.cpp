@@ -1,0 +1,126 @@
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/protocol/task_identity.hpp>
+#include <det/storage/open_store.hpp>
+#include <det/store_s3/s3_store.hpp>
+
+#include <fmt/format.h>
+
+namespace det::storage {
+namespace {
+
+using Opened = Result<std::unique_ptr<checkpoint::Store>>;
+
+/// checkpoint_storage of the configuration, secrets masked.
+Json storage_in(Json const& config) {
+    auto const found = config.is_object() ? config.value("checkpoint_storage", Json::object()) : Json();
+    return found.is_object() ? found : Json::object();
+}
+
+/// The text of a key; null and absent are the same.
+std::string text_of(Json const& storage, char const* key) {
+    auto const value = storage.value(key, Json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+/// A directory is shared_fs's, too: only its path is configured in another way.
+Opened open_shared_fs(ExperimentSpec const& spec, Environment const&) {
+    return Opened(std::make_unique<checkpoint::SharedFsStore>(spec.checkpoint_path));
+}
+std::string shared_fs_place(ExperimentSpec const& spec) { return spec.checkpoint_path; }
+
+/// Of the experiment's secrets.json, which is there where it has any.
+Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
+    auto const file = ExperimentLayout(RootLayout(spec.root), spec.id).secrets();
+    if (spec.root.empty() || !path_exists(file)) return Json::object();
+    DET_TRY_ASSIGN(auto const text, read_file(file));
+    return decode_json(file.string(), [&] { return storage_in(Json::parse(text)); });
+}
+
+/// The configuration's, else the user's own.
+Result<store_s3::Credentials> choose_credentials(Json const& secrets, store_s3::AwsSettings const& settings) {
+    store_s3::Credentials own{text_of(secrets, "access_key"), text_of(secrets, "secret_key")};
+    if (!own.access_key.empty() && !own.secret_key.empty()) return own;
+    if (!own.access_key.empty() || !own.secret_key.empty()) {
+        return Error{codes::permission, "of access_key and secret_key only one is configured",
+                     "set both in checkpoint_storage, or none"};
+    }
+    if (settings.credentials) return *settings.credentials;
+    return Error{codes::permission, "there are no credentials for S3",
+                 "set access_key and secret_key in checkpoint_storage, AWS_ACCESS_KEY_ID and "
+                 "AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials"};
+}
+
+Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
+    auto const storage = storage_in(spec.config);
+    DET_TRY_ASSIGN(auto const secrets, load_storage_secrets(spec));
+    DET_TRY_ASSIGN(auto const settings, store_s3::load_aws_settings(environment));
+    store_s3::Options options;
+    options.bucket = text_of(storage, "bucket");
+    options.prefix = text_of(storage, "prefix");
+    options.endpoint_url = text_of(storage, "endpoint_url");
+    if (options.endpoint_url.empty()) options.endpoint_url = settings.endpoint_url.value_or("");
+    options.region = settings.region.value_or(options.region);
+    DET_TRY_ASSIGN(options.credentials, choose_credentials(secrets, settings));
+    for (auto const* variable : {variables::local_dir, "TMPDIR"}) {
+        auto const directory = environment.find_non_empty(variable);
+        if (!directory) continue;
+        options.staging = *directory;
+        break;
+    }
+    options.modules = store_s3::module_candidates(environment);
+    return store_s3::open_s3_store(std::move(options));
+}
+
+std::string s3_place(ExperimentSpec const& spec) {
+    auto const storage = storage_in(spec.config);
+    return fmt::format("{} {}", text_of(storage, "endpoint_url"),
+                       store_s3::render_address(text_of(storage, "bucket"), text_of(storage, "prefix")));
+}
+
+struct Type {
+    std::string_view name;
+    Opened (*open)(ExperimentSpec const& spec, Environment const& environment);
+    std::string (*place)(ExperimentSpec const& spec);
+};
+constexpr Type types[] = {{"shared_fs", open_shared_fs, shared_fs_place},
+                          {"directory", open_shared_fs, shared_fs_place},
+                          {"s3", open_s3, s3_place}};
+
+std::string type_name(ExperimentSpec const& spec) {
+    auto const name = text_of(storage_in(spec.config), "type");
+    return name.empty() ? "shared_fs" : name;
+}
+
+Type const* find_type(std::string_view name) {
+    for (auto const& type : types) {
+        if (type.name == name) return &type;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Opened open_store(ExperimentSpec const& spec, Environment const& environment) {
+    auto const name = type_name(spec);
+    if (auto const* type = find_type(name)) return type->open(spec, environment);
+    return Error{codes::not_supported,
+                 fmt::format("checkpoint storage '{}' is not built into this program", name),
+                 "use 'type: s3', or 'type: shared_fs' with a directory that all nodes see as 'host_path'"};
+}
+
+std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment) {
+    if (type_name(spec) != "s3") return {};
+    auto files = store_s3::module_candidates(environment);
+    std::erase_if(files, [](auto const& file) { return !file.is_absolute(); });
+    if (files.size() > 1) files.resize(1);
+    return files;
+}
+
+std::string place_of(ExperimentSpec const& spec) {
+    auto const* type = find_type(type_name(spec));
+    return type != nullptr ? type->place(spec) : std::string();
+}
+
+}  // namespace det::storage
