@@ -457,7 +457,7 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
     must(store.begin(untold));
     must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
-    auto const found = must(find_resume_point(experiment.trial(0), 4, store));
+    auto const found = must(find_resume_point(experiment.trial(0), {0, 4}, store));
     BOOST_TEST(found.checkpoint == untold);
     BOOST_TEST(found.steps_completed == 400u);
     // One that was deleted since is passed over.

@@ -52,7 +52,7 @@ struct Fixture : CliFixture {
     /// A run as its node prepares it, from where the supervisor says.
     core::Context begin_run(std::uint32_t number) {
         must(start_run(experiment, number, static_cast<int>(number)).append(finish(20)));
-        auto const resume = must(supervisor::find_resume_point(experiment.trial(0), number, *store()));
+        auto const resume = must(supervisor::find_resume_point(experiment.trial(0), {0, number}, *store()));
         auto const run_dir = directory / ("run-" + std::to_string(number));
         auto const info = run_dir / info_files::directory;
         must(make_directories(info));
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_is_no_reason_to_begin_anew) {
     must(run.close());
     spec.config["checkpoint_storage"]["bucket"] = "no-such-bucket-but-an-error";
     spec.config["checkpoint_storage"]["endpoint_url"] = "http://127.0.0.1:1";
-    BOOST_TEST((must_fail(supervisor::find_resume_point(experiment.trial(0), 1, *store())).code ==
+    BOOST_TEST((must_fail(supervisor::find_resume_point(experiment.trial(0), {0, 1}, *store())).code ==
                 codes::transport));
 }
 
