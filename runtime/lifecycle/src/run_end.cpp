@@ -13,8 +13,10 @@ std::string describe_exit(RunFacts const& facts) {
     auto const exit_code = facts.step_exit_code;
     if (!facts.silent_host.empty())
         return fmt::format("was ended: nothing was heard of node {} for too long", facts.silent_host);
-    return exit_code > 128 ? fmt::format("ended by signal {}", exit_code - 128)
-                           : fmt::format("ended with exit code {}", exit_code);
+    if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
+    constexpr int signals_end = 128 + 64;  // beyond are srun's own codes
+    return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
+                                                       : fmt::format("ended with exit code {}", exit_code);
 }
 
 // Each reads one kind of fact and gives a verdict, or nothing where it does not apply.
@@ -131,8 +133,8 @@ std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
 
-// Each time Slurm takes its time to get a node back that does not answer.
-constexpr std::uint32_t nodes_lost_max = 30;
+// Each time Slurm takes its time: to get a node back that does not answer, or to start the job again.
+constexpr std::uint32_t slurm_failures_max = 30;
 
 /// Where the next run must not have some of the nodes.
 RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
@@ -143,9 +145,19 @@ RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
         return {cause, Follow::restart_in_place, because + "; goes on with others", bad.hosts};
     if (bad.is_enough_elsewhere)
         return {cause, Follow::requeue, because + "; queued again without", bad.hosts};
-    if (bad.may_come_back && facts.nodes_lost_in_a_row < nodes_lost_max)
+    if (bad.may_come_back && facts.slurm_failures_in_a_row < slurm_failures_max)
         return {cause, Follow::requeue, because + "; queued again", {}};
     return {cause, Follow::stop, because + "; without there are not enough nodes", bad.hosts};
+}
+
+/// Slurm gave the nodes and then no step on them, though it had before: another allocation may be better.
+std::optional<RunVerdict> if_refused(RunFacts const& facts) {
+    if (facts.refused_by_srun.empty() || !facts.has_begun_before) return std::nullopt;
+    auto const what = "the trainer " + describe_exit(facts);
+    if (facts.slurm_failures_in_a_row < slurm_failures_max)
+        return RunVerdict{Cause::not_launched, Follow::requeue, what + "; queued again"};
+    return RunVerdict{Cause::not_launched, Follow::stop,
+                      fmt::format("{}; it was queued again {} times in a row", what, slurm_failures_max)};
 }
 
 RunVerdict by_exit_code(RunFacts const& facts) {
@@ -154,6 +166,7 @@ RunVerdict by_exit_code(RunFacts const& facts) {
     auto const what = describe_exit(facts);
     bool const by_node = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (by_node) return without_bad_nodes(facts, what);
+    if (auto refused = if_refused(facts)) return *std::move(refused);
     if (!facts.cancels_retries.empty()) {
         return {Cause::failed, Follow::stop,
                 fmt::format("the trainer {}; the log policy '{}' allows no restart", what,

@@ -81,13 +81,16 @@ struct Fixture {
         a.spec.lanes = 2;
         return a;
     }
+    std::filesystem::path output() const { return root / "output"; }
     int supervise() { return supervise(assignment()); }
     int supervise(Assignment const& what) {
-        return must(supervise_trials(what, {slurm, clock, Environment::of_this_process(),
-                                            "/opt/det-wrap-rank", [this](std::string const& line) {
-                                                said.push_back(line);
-                                                BOOST_TEST_MESSAGE(line);
-                                            }}));
+        return must(
+            supervise_trials(what, {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
+                                    [this](std::string const& line) {
+                                        said.push_back(line);
+                                        BOOST_TEST_MESSAGE(line);
+                                    },
+                                    output()}));
     }
     RunEnded end_of(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
@@ -344,6 +347,48 @@ BOOST_AUTO_TEST_CASE(a_node_on_which_srun_can_start_nothing_is_no_failure_of_the
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(end_of(5).bad_hosts == "n1");
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_step_that_slurm_refuses_to_a_trial_that_has_begun_before_is_no_failure_of_the_trainer) {
+    must(write_file(output(), "srun: error: of an earlier job\n"));
+    step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo x >"$DET_RUN_PATH/node-0.log"; exit 1; }
+        echo 'srun: error: Unable to create step for job 123: no GPUs' >>"$DET_ROOT/output"; exit 1)");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "failed");
+    for (std::uint32_t run = 1; run < 6; ++run) {
+        BOOST_TEST(to_string(end_of(run).cause) == "not-launched");
+        BOOST_TEST(to_string(end_of(run).follow) == "requeue");
+        BOOST_TEST(end_of(run).message ==
+                   "the trainer was not started: Unable to create step for job 123: no GPUs; queued again");
+        BOOST_TEST(!path_exists(run_path(static_cast<int>(run) + 1)));
+        BOOST_TEST(supervise() == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_slurm_refuses_from_the_first_ends_the_trial_with_the_words_of_srun) {
+    must(write_file(output(), ""));
+    step_is("echo 'srun: error: Invalid --mpi' >>\"$DET_ROOT/output\"; exit 1");
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(to_string(end_of(2).cause) == "failed");
+    BOOST_TEST(end_of(2).message.find("was not started: Invalid --mpi") != std::string::npos,
+               end_of(2).message);
+    BOOST_TEST(!path_exists(run_path(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_with_a_node_that_does_not_answer_is_not_requeued_but_replaced) {
+    must(make_directories(experiment.events()));
+    must(journal::append_event(experiment.events(),
+                               {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1}})}));
+    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
+    auto a = assignment();
+    a.spec.owner = "me";
+    a.spec.sbatch_options = {"--partition=compute"};
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
+    BOOST_TEST(end_of(0).message.ends_with("; queued again (as job 4711)"), end_of(0).message);
+    BOOST_TEST(slurm.calls.back() == "release 4711");
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_node) {

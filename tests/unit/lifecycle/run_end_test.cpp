@@ -197,16 +197,41 @@ constexpr Row table[] = {
          f.step_exit_code = 233;
          f.restarts = 2;
          f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
-         f.nodes_lost_in_a_row = 29;
+         f.slurm_failures_in_a_row = 29;
      },
      Cause::node_failed, Follow::requeue},
     {"a node that may come back is not waited for without end",
      [](RunFacts& f) {
          f.step_exit_code = 233;
          f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
-         f.nodes_lost_in_a_row = 30;
+         f.slurm_failures_in_a_row = 30;
      },
      Cause::node_failed, Follow::stop},
+    {"a step that Slurm refuses to a trial that has begun before is no failure of the trainer",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 2;
+         f.failures_without_progress = 2;
+         f.refused_by_srun = "Unable to create step for job 7";
+         f.has_begun_before = true;
+         f.slurm_failures_in_a_row = 29;
+     },
+     Cause::not_launched, Follow::requeue},
+    {"a step that Slurm refuses is not asked for without end",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.refused_by_srun = "Unable to create step for job 7";
+         f.has_begun_before = true;
+         f.slurm_failures_in_a_row = 30;
+     },
+     Cause::not_launched, Follow::stop},
+    {"a step that Slurm refuses to a trial that has never begun may be the user's mistake",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.refused_by_srun = "Unable to create step for job 7";
+         f.failures_without_progress = 2;
+     },
+     Cause::failed, Follow::stop},
     {"the job runs elsewhere: this incarnation was cut off",
      [](RunFacts& f) {
          f.job->batch_host = "n3";

@@ -52,6 +52,16 @@ private:
         });
     }
 
+    /// Slurm that requeues a job while one of its nodes does not answer (22.05 at least) gives it no GPUs
+    /// with its next nodes, so that no step begins there, and counts their GPUs as used ever after.
+    bool was_failed_by_slurm() const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
+            return lane.is_judged() && lane.verdict()->follow == Follow::requeue &&
+                   (lane.verdict()->cause == Cause::node_failed ||
+                    lane.verdict()->cause == Cause::not_launched);
+        });
+    }
+
     Desired desired_of_first() const {
         auto const& experiment = assignment_.experiment;
         auto const of_all = journal::load_desired(experiment.desired());
@@ -63,11 +73,15 @@ private:
 
     /// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
     void give_back(QueueAgain::Then then) {
-        auto const successor =
-            queue_again(assignment_, {then, end_.was_completing, bad_hosts(), end_.patience}, around_);
+        auto const successor = queue_again(
+            assignment_, {then, end_.was_completing, bad_hosts(), was_failed_by_slurm(), end_.patience},
+            around_);
         if (!successor) return note_refusal(successor.error());
         if (!*successor) return note_queued();
-        add_to_verdicts(fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
+        add_to_verdicts(
+            was_failed_by_slurm()
+                ? fmt::format(" (as job {})", **successor)
+                : fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
         note(claims_.give_back_all());
     }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "free_port.hpp"
+#include "srun_words.hpp"
 
 namespace det::supervisor {
 namespace {
@@ -85,7 +86,14 @@ Status Lane::begin(std::uint32_t trial) {
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, around_.wrap_rank));
     RunWatch const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
     Pulses pulses(record.layout(), assignment_.spec.shape.nodes);
-    run_.emplace(Run{std::move(plan), std::move(record), watch, std::move(pulses), {}, {}, 0});
+    run_.emplace(Run{std::move(plan),
+                     std::move(record),
+                     watch,
+                     std::move(pulses),
+                     {},
+                     {},
+                     0,
+                     output_size_bytes(around_.output)});
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_verdict({Cause::not_launched, Follow::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
@@ -144,6 +152,7 @@ Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bo
         DET_TRY(add_log_policies(facts));
         DET_TRY(add_failed_nodes(facts));
         if (facts.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes(facts));
+        facts.refused_by_srun = find_refusal();
     }
     auto verdict = lifecycle::judge_run_end(facts);
     if (verdict.cause != Cause::superseded) return record_verdict(std::move(verdict));
@@ -170,7 +179,8 @@ Result<lifecycle::RunFacts> Lane::gather_facts() const {
     facts.restarts = resume.restarts;
     facts.restarts_max = assignment_.spec.max_restarts;
     facts.failures_without_progress = resume.failures_without_progress;
-    facts.nodes_lost_in_a_row = resume.nodes_lost_in_a_row;
+    facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
+    facts.has_begun_before = resume.has_begun_before;
     facts.has_progressed = run_->record.has_progressed(resume.steps_completed, *store);
     return facts;
 }
@@ -207,6 +217,13 @@ Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     bad.is_failure_of_trial = false;
     facts.bad_nodes = std::move(bad);
     return weigh_bad_nodes(facts.bad_nodes);
+}
+
+/// srun's words where it ended without having started anything; otherwise none.
+std::string Lane::find_refusal() const {
+    constexpr int refused = 1;
+    if (run_->exit_code != refused || has_begun(run_->record.layout())) return "";
+    return find_srun_error(around_.output, run_->output_begin_bytes);
 }
 
 /// The network to a node may be gone for a moment, or its slurmd: no fault of the trainer's, who has not

@@ -61,6 +61,7 @@ private:
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunVerdict> verdict;
         int exit_code = 0;
+        std::uint64_t output_begin_bytes = 0;  // what srun says of this run stands behind it
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
@@ -68,6 +69,7 @@ private:
     Status add_log_policies(lifecycle::RunFacts& facts) const;
     Status add_failed_nodes(lifecycle::RunFacts& facts) const;
     Status add_unreached_nodes(lifecycle::RunFacts& facts) const;
+    std::string find_refusal() const;
     Status weigh_bad_nodes(lifecycle::BadNodes& bad) const;
     Status record_verdict(lifecycle::RunVerdict verdict);
 

@@ -30,15 +30,18 @@ Status ask_slurm(Assignment const& assignment, QueueAgain const& how, SlurmClien
     return slurm.requeue(assignment.job, scope);
 }
 
+void start_after_a_while(slurm::JobRef const& job, Surroundings const& around) {
+    if (auto const soon = around.slurm.start_not_before(job, start_after_requeue); !soon)
+        around.say(fmt::format("the job starts when Slurm likes: {}", soon.error().message));
+}
+
 void prepare_start(Assignment const& assignment, QueueAgain const& how, Surroundings const& around) {
     if (auto const nodes = excluded_nodes(assignment, how.bad_hosts); !nodes.empty()) {
         if (auto const told = around.slurm.change(assignment.job, {.excluded_nodes = nodes}); !told)
             around.say(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
     }
     if (how.then == QueueAgain::Then::stay_held) return;
-    if (auto const soon = around.slurm.start_not_before(assignment.job, start_after_requeue); !soon)
-        around.say(
-            fmt::format("the job starts again only after Slurm's own delay: {}", soon.error().message));
+    start_after_a_while(assignment.job, around);
 }
 
 /// Nobody has ended it, and it was not given to another node.
@@ -67,14 +70,37 @@ Result<std::uint32_t> succeed(Assignment const& assignment, ArrayJob array, Queu
                    successor::submit_successor(assignment.experiment, assignment.spec,
                                                {std::move(array), excluded_nodes(assignment, how.bad_hosts)},
                                                author, around.slurm));
-    if (how.then == QueueAgain::Then::start_soon) DET_TRY(around.slurm.release({next.job, {}}));
     return next.job;
+}
+
+Status let_start(std::uint32_t job, QueueAgain const& how, Surroundings const& around) {
+    if (how.then == QueueAgain::Then::stay_held) return Ok{};
+    if (how.by_another_job) start_after_a_while({job, {}}, around);
+    return around.slurm.release({job, {}});
+}
+
+/// Nothing where the job itself has to be queued again all the same.
+Result<Successor> make_room_for_another(Assignment const& assignment, QueueAgain const& how,
+                                        Surroundings const& around) {
+    auto const array = find_own_array(assignment);
+    if (!array || !*array || !is_still_ours(assignment, around.slurm)) return Successor();
+    auto const job = succeed(assignment, **array, how, around);
+    if (!job) {
+        around.say(fmt::format("another job can't take its place: {}", job.error().message));
+        return Successor();
+    }
+    DET_TRY(let_start(*job, how, around));  // once it is there the task is its own
+    return Successor(*job);
 }
 
 }  // namespace
 
 Result<Successor> queue_again(Assignment const& assignment, QueueAgain const& how,
                               Surroundings const& around) {
+    if (how.by_another_job) {
+        DET_TRY_ASSIGN(auto const job, make_room_for_another(assignment, how, around));
+        if (job) return job;
+    }
     auto const asked = insist(around, how.patience, [&] { return ask_slurm(assignment, how, around.slurm); });
     if (asked) {
         prepare_start(assignment, how, around);
@@ -85,6 +111,7 @@ Result<Successor> queue_again(Assignment const& assignment, QueueAgain const& ho
     DET_TRY_ASSIGN(auto const array, find_own_array(assignment));
     if (!array) return refusal;
     DET_TRY_ASSIGN(auto const job, succeed(assignment, *array, how, around));
+    DET_TRY(let_start(job, how, around));
     return Successor(job);
 }
 

@@ -1,4 +1,5 @@
 #include <det/checkpoint/of_run.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
@@ -17,7 +18,9 @@ struct PastRun {
     std::vector<CheckpointCommitted> checkpoints;
 
     bool has_failed() const { return ended && ended->cause == Cause::failed; }
-    bool has_lost_nodes() const { return ended && ended->cause == Cause::node_failed; }
+    bool was_failed_by_slurm() const {
+        return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
+    }
     bool has_progressed() const {
         auto const before = started ? started->steps_completed : 0;
         return std::ranges::any_of(checkpoints, [&](auto const& c) { return c.steps_completed > before; });
@@ -71,7 +74,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
-    bool has_checkpoint = false, has_progress = false, has_had_its_nodes = false;
+    bool has_checkpoint = false, has_progress = false, was_served = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         if (!has_checkpoint) {
@@ -80,13 +83,20 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
-        has_had_its_nodes = has_had_its_nodes || !run.has_lost_nodes();
-        if (!has_had_its_nodes) ++point.nodes_lost_in_a_row;
+        was_served = was_served || !run.was_failed_by_slurm();
+        if (!was_served) ++point.slurm_failures_in_a_row;
+        point.has_begun_before = point.has_begun_before || has_begun(trial.run(number));
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         DET_TRY(take_bad_hosts(run, point));
     }
     return point;
+}
+
+bool has_begun(RunLayout const& run) {
+    if (path_exists(run.journal()) || path_exists(run.first_failure())) return true;
+    auto const names = list_directory(run.path()).value_or(std::vector<std::string>());
+    return std::ranges::any_of(names, [](auto const& name) { return name.starts_with("node-"); });
 }
 
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {

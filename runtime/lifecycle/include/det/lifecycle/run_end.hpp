@@ -48,8 +48,10 @@ struct RunFacts {
     bool shares_node = false;      // with steps of other trials of the job
     std::string cancels_retries = {};  // the log policy whose pattern a line has; empty: none
     BadNodes bad_nodes = {};
+    std::string refused_by_srun = {};             // its words where it has started no task at all
+    bool has_begun_before = false;                // an earlier run of the trial has: Slurm can start it
     std::uint32_t failures_without_progress = 0;  // in a row before this run: no higher step was committed
-    std::uint32_t nodes_lost_in_a_row = 0;        // runs before this one that ended by their nodes
+    std::uint32_t slurm_failures_in_a_row = 0;    // runs before this one that ended by Slurm or its nodes
     bool has_progressed = false;                  // this run committed a higher step than those before
     Desired desired = Desired::run;
     bool slurm_answered = true;           // false: nobody can say what the job is doing

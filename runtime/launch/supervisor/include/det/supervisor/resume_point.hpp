@@ -14,7 +14,8 @@ struct ResumePoint {
     std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
     std::uint64_t steps_completed = 0;
     std::uint32_t failures_without_progress = 0;  // the last ones in a row: no higher step was committed
-    std::uint32_t nodes_lost_in_a_row = 0;        // the last ones that ended by their nodes
+    std::uint32_t slurm_failures_in_a_row = 0;    // the last ones that ended by Slurm or its nodes
+    bool has_begun_before = false;                // a task of one of them has begun
     std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
     bool is_predecessor_lost =
         false;  // the last run has no end: it may still go on, on a node that is cut off
@@ -30,6 +31,9 @@ struct RunRange {
 /// count. A checkpoint whose manifest is gone or damaged is passed over for the one before it.
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs,
                                       checkpoint::Store const& store);
+
+/// Whether any task of the run has begun, on any node.
+bool has_begun(RunLayout const& run);
 
 /// Whether its last run was recorded as the end, and counts.
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run);

@@ -12,8 +12,9 @@ struct Surroundings {
     slurm::SlurmClient& slurm;
     Clock& clock;
     Environment environment;
-    std::filesystem::path wrap_rank;              // det-wrap-rank, absolute
-    std::function<void(std::string const&)> say;  // one line for Slurm's output file
+    std::filesystem::path wrap_rank;                   // det-wrap-rank, absolute
+    std::function<void(std::string const&)> say;       // one line for Slurm's output file
+    std::filesystem::path output = "/proc/self/fd/2";  // that file, where srun says what is wrong
 };
 
 /// Runs the trials of this job, side by side where they share its node, to ends that this allocation can give
