@@ -22,6 +22,7 @@ constexpr char det_launch[] = DET_BINARY_DIR "/bin/det-launch";
 struct Launched {
     TemporaryDirectory directory;
     std::vector<std::string> said;
+    std::chrono::milliseconds grace = 200ms;
 
     /// The exit code of a launch of these shell scripts, each a worker, or, with a '!' before it, a launcher.
     int exit_code(std::vector<std::string> const& scripts) {
@@ -35,7 +36,7 @@ struct Launched {
             plan.processes.back().environment.set("D", directory.path());
         }
         WatchOptions options;
-        options.grace = 200ms;
+        options.grace = grace;
         options.patience = 200ms;
         options.say = [this](std::string const& line) { said.push_back(line); };
         return must(watch_launch(plan, directory.path(), SystemClock(), options));
@@ -64,9 +65,13 @@ BOOST_FIXTURE_TEST_CASE(the_first_failure_ends_the_others_and_its_code_is_return
 }
 
 BOOST_FIXTURE_TEST_CASE(the_others_have_time_for_their_last_words, Launched) {
-    // This one learns of the failure by itself, as a rank does whose peer has gone.
-    BOOST_TEST(exit_code({"while ! [ -e $D/failed ]; do sleep 0.01; done; echo bye > $D/words; exit 9",
-                          "touch $D/failed; exit 7"}) == 7);
+    // This one learns of the failure by itself, as a rank does whose peer has gone: once the process that has
+    // told of it is no more.
+    grace = 30s;
+    BOOST_TEST(exit_code({"while ! [ -e $D/teller ]; do sleep 0.01; done;"
+                          "while kill -0 $(cat $D/teller) 2> /dev/null; do sleep 0.01; done;"
+                          "echo bye > $D/words; exit 9",
+                          "echo $PPID > $D/teller.new; mv $D/teller.new $D/teller; exit 7"}) == 7);
     BOOST_TEST(file("words") == "bye\n");
 }
 
