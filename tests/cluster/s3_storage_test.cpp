@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_preempted_training_goes_on_from_its_bucket_and_tells_no_s
     // What the policy does not keep goes when all is over: one of a trial's best and one of its newest may be
     // the same.
     auto const weights = [&] {
-        return std::stoi(shell("find bucket/det/mine -name 'weights*object*' | wc -l | tr -d ' '"));
+        return std::stoi(shell("find bucket/det/mine -name weights._S3rver_object | wc -l | tr -d ' '"));
     };
     wait_until([&] { return weights() >= 1 && weights() <= 2 && !path_exists(directory(id) / "gc.lock"); },
                60s, "what is not kept is removed");
