@@ -135,9 +135,10 @@ Status play(std::filesystem::path const& directory, long rounds, std::uint32_t s
 int main(int argc, char** argv) {
     long rounds = 100;
     auto seed = static_cast<std::uint32_t>(std::random_device{}());
-    for (int i = 1; i + 1 < argc; i += 2) {
+    for (int i = 1; i < argc; i += 2) {
         std::string_view const option = argv[i];
-        auto const number = parse_integer<std::uint32_t>(argv[i + 1]);
+        auto const number =
+            i + 1 < argc ? parse_integer<std::uint32_t>(argv[i + 1]) : std::optional<std::uint32_t>();
         if (!number || (option != "--rounds" && option != "--seed")) {
             std::cerr << "faults-campaign [--rounds N] [--seed N]\n";
             return 2;
