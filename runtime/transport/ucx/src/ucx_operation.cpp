@@ -46,20 +46,6 @@ ucs_status_t advance(UcxSession& session, ucs_status_ptr_t& request) {
 
 }  // namespace
 
-Status UcxRequest::begin(ucs_status_ptr_t request) {
-    if (UCS_PTR_IS_ERR(request)) return cannot(UCS_PTR_STATUS(request));
-    request_ = request;
-    return Ok{};
-}
-
-Result<bool> UcxRequest::test() {
-    auto const status = advance(*session_, request_);
-    if (status == UCS_OK) return true;
-    DET_TRY(session_->check_alive(peer_));
-    if (status != UCS_INPROGRESS) return cannot(status);
-    return false;
-}
-
 UcxSend::~UcxSend() {
     if (request_ == nullptr) return;
     if (session_->is_open()) ucp_request_cancel(session_->worker(), request_);
@@ -68,47 +54,37 @@ UcxSend::~UcxSend() {
     while (std::chrono::steady_clock::now() < until) {
         if (has_ended()) return;
     }
-    session_->cut_off(peer_);  // a large message can't be taken back: its peer may fetch it at any time
+    session_->cut_off(route_.peer);  // a large message can't be taken back: its peer may fetch it at any time
     if (!has_ended()) ucp_request_free(request_);
 }
 
 Error UcxSend::cannot(ucs_status_t status) const {
     return ucx_error(fmt::format("send {} bytes from rank {} to rank {} (tag {})", bytes_.size(),
-                                 session_->rank().value, peer_.value, tag_.value),
+                                 session_->rank().value, route_.peer.value, route_.tag.value),
                      status);
 }
 
 Status UcxSend::start() {
-    DET_TRY_ASSIGN(auto* const endpoint, session_->endpoint(peer_));
-    session_->unsettled.insert(peer_);
+    DET_TRY_ASSIGN(auto* const endpoint, session_->endpoint(route_.peer));
+    session_->unsettled.insert(route_.peer);
     auto const params = no_params();
-    return begin(
-        ucp_tag_send_nbx(endpoint, bytes_.data(), bytes_.size(), ucp_tag(session_->rank(), tag_), &params));
+    request_ = ucp_tag_send_nbx(endpoint, bytes_.data(), bytes_.size(), ucp_tag(session_->rank(), route_.tag),
+                                &params);
+    if (UCS_PTR_IS_ERR(request_)) return cannot(UCS_PTR_STATUS(std::exchange(request_, nullptr)));
+    return Ok{};
+}
+
+Result<bool> UcxSend::test() {
+    auto const status = advance(*session_, request_);
+    if (status == UCS_OK) return true;
+    DET_TRY(session_->check_alive(route_.peer));
+    if (status != UCS_INPROGRESS) return cannot(status);
+    return false;
 }
 
 Result<std::size_t> UcxSend::wait() {
-    DET_TRY(poll(*session_, *this, peer_));
+    DET_TRY(poll(*session_, *this, route_.peer));
     return bytes_.size();
-}
-
-UcxFlush::~UcxFlush() {
-    if (request_ != nullptr) ucp_request_free(request_);  // no memory of ours is a part of it
-}
-
-Error UcxFlush::cannot(ucs_status_t status) const {
-    return ucx_error(fmt::format("finish what rank {} sends to rank {}", session_->rank().value, peer_.value),
-                     status);
-}
-
-Status UcxFlush::start() {
-    DET_TRY_ASSIGN(auto* const endpoint, session_->endpoint(peer_));
-    auto const params = no_params();
-    return begin(ucp_ep_flush_nbx(endpoint, &params));
-}
-
-Result<std::size_t> UcxFlush::wait() {
-    DET_TRY(poll(*session_, *this, peer_));
-    return std::size_t{0};
 }
 
 UcxReceive::~UcxReceive() {

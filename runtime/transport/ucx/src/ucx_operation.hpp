@@ -12,51 +12,23 @@ struct UcxRoute {
 };
 
 /// What waits for a rank that is lost ends with an Error, and its buffer is its owner's again.
-/// What UCX was asked to do for a peer, with a request of its own while it is under way.
-class UcxRequest : public Operation {
-public:
-    Result<bool> test() override;
-
-protected:
-    UcxRequest(std::shared_ptr<UcxSession> session, Rank peer) : session_(std::move(session)), peer_(peer) {}
-
-    /// What came of asking.
-    Status begin(ucs_status_ptr_t request);
-    virtual Error cannot(ucs_status_t status) const = 0;
-
-    std::shared_ptr<UcxSession> session_;
-    Rank peer_;
-    ucs_status_ptr_t request_ = nullptr;
-};
-
-class UcxSend final : public UcxRequest {
+class UcxSend final : public Operation {
 public:
     UcxSend(std::shared_ptr<UcxSession> session, UcxRoute route, Bytes bytes)
-        : UcxRequest(std::move(session), route.peer), tag_(route.tag), bytes_(bytes) {}
+        : session_(std::move(session)), route_(route), bytes_(bytes) {}
     ~UcxSend() override;
 
     Status start();
+    Result<bool> test() override;
     Result<std::size_t> wait() override;
 
 private:
-    Error cannot(ucs_status_t status) const override;
+    Error cannot(ucs_status_t status) const;
 
-    Tag tag_;
+    std::shared_ptr<UcxSession> session_;
+    UcxRoute route_;
     Bytes bytes_;
-};
-
-/// All that was sent to a peer has left: UCX counts a message as sent that still lies in a buffer of its own,
-/// or whose end has yet to be told.
-class UcxFlush final : public UcxRequest {
-public:
-    UcxFlush(std::shared_ptr<UcxSession> session, Rank peer) : UcxRequest(std::move(session), peer) {}
-    ~UcxFlush() override;
-
-    Status start();
-    Result<std::size_t> wait() override;
-
-private:
-    Error cannot(ucs_status_t status) const override;
+    ucs_status_ptr_t request_ = nullptr;  // while it is under way
 };
 
 /// Looks what there is before it takes it, by matched probes, and so knows the size of a message that has no

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <future>
+#include <system_error>
 
 #include "ucx_devices.hpp"
 
@@ -12,6 +14,7 @@ using std::chrono::steady_clock;
 
 constexpr char address_key[] = "ucx-address";
 constexpr std::chrono::seconds closing_time{5};
+constexpr std::chrono::milliseconds settling_time{1};  // for peers who are in the same operation
 
 /// What of UCX's configuration is ours to say. With error handling by peers, shared memory is left out unless
 /// it is told to take part in it; and by default it asks every 20 s only whether a process still lives.
@@ -87,17 +90,26 @@ Status UcxSession::say_where_we_are() {
 }
 
 UcxSession::~UcxSession() {
+    settler_.reset();
     if (worker_ != nullptr) {
-        bool const in_common = is_open() && is_whole();
-        ucp_request_param_t params{};
-        if (in_common && wait_for(ucp_worker_flush_nbx(worker_, &params), closing_time)) {
-            // Nobody closes a connection on which another still awaits something.
-            (void)bootstrap_->fence();
-        }
+        if (is_open() && is_whole()) leave_in_common();
         close_endpoints(UCP_EP_CLOSE_FLAG_FORCE);
         ucp_worker_destroy(worker_);
     }
     if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+/// Nobody closes a connection on which another still awaits something, be it UCX's answer to a flush.
+void UcxSession::leave_in_common() {
+    try {
+        auto fence = std::async(std::launch::async, [this] { return bootstrap_->fence(); });
+        Backoff backoff(cores_);
+        while (fence.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+            if (!progress()) backoff.pause();
+        }
+    } catch (std::system_error const&) {  // no thread to be had
+        (void)bootstrap_->fence();
+    }
 }
 
 bool UcxSession::is_whole() const {
@@ -120,6 +132,7 @@ void UcxSession::on_error(void* peer, ucp_ep_h, ucs_status_t status) {
 }
 
 Result<ucp_ep_h> UcxSession::endpoint(Rank rank) {
+    settler_.reset();
     DET_TRY(check_alive(rank));
     auto& peer = at(rank);
     if (peer.endpoint != nullptr) return peer.endpoint;
@@ -155,7 +168,41 @@ void UcxSession::cut_off(Rank rank) {
     wait_for(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &params), closing_time);
 }
 
-bool UcxSession::progress() { return ucp_worker_progress(worker_) != 0; }
+bool UcxSession::progress() { return ucp_worker_progress(worker()) != 0; }
+
+Result<std::vector<UcxFlush>> UcxSession::begin_flushes(std::set<Rank> const& peers) {
+    std::vector<UcxFlush> flushes;
+    for (auto const peer : peers) {
+        DET_TRY_ASSIGN(auto* const to, endpoint(peer));
+        ucp_request_param_t const params{};
+        auto& flush = flushes.emplace_back(ucp_ep_flush_nbx(to, &params));
+        if (auto const status = flush.status(); UCS_STATUS_IS_ERR(status))
+            return ucx_error(fmt::format("finish what rank {} sends to rank {}", rank_.value, peer.value),
+                             status);
+    }
+    return flushes;
+}
+
+Status UcxSession::settle() {
+    auto const peers = std::exchange(unsettled, {});
+    DET_TRY_ASSIGN(auto flushes, begin_flushes(peers));
+    auto const until = steady_clock::now() + settling_time;
+    Backoff backoff(cores_);
+    while (!are_over(flushes) && steady_clock::now() < until) {
+        if (!progress()) backoff.pause();
+    }
+    for (auto const peer : peers) DET_TRY(check_alive(peer));
+    return are_over(flushes) ? Status(Ok{}) : settle_aside(std::move(flushes));
+}
+
+Status UcxSession::settle_aside(std::vector<UcxFlush> flushes) {
+    try {
+        settler_.emplace(worker_, std::move(flushes));
+    } catch (std::system_error const& failure) {
+        return Error{codes::transport, fmt::format("cannot start a thread for UCX: {}", failure.what())};
+    }
+    return Ok{};
+}
 
 bool UcxSession::wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout) {
     if (!UCS_PTR_IS_PTR(request)) return !UCS_PTR_IS_ERR(request);

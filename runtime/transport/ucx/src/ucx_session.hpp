@@ -9,6 +9,8 @@
 #include <ucp/api/ucp.h>
 #include <vector>
 
+#include "ucx_settler.hpp"
+
 namespace det::transport {
 
 class UcxReceive;
@@ -31,7 +33,11 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return static_cast<int>(peers_.size()); }
     Cores cores() const { return cores_; }
-    ucp_worker_h worker() const { return worker_; }
+    /// For the thread that calls: the settler has ended.
+    ucp_worker_h worker() {
+        settler_.reset();
+        return worker_;
+    }
 
     bool is_open() const { return bootstrap_ != nullptr; }
     /// The others hear of it; nothing is waited for.
@@ -55,6 +61,8 @@ public:
     /// Until it is over, or the time is: false.
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
 
+    /// What was sent arrives from here on without a call: by the settler, where a peer is not in UCX now.
+    Status settle();
     /// Peers to whom something was sent that UCX may still have to move on here, though it counts as sent.
     std::set<Rank> unsettled;
 
@@ -77,6 +85,9 @@ private:
 
     Status start(std::string const& interfaces);
     Status say_where_we_are();
+    void leave_in_common();
+    Result<std::vector<UcxFlush>> begin_flushes(std::set<Rank> const& peers);
+    Status settle_aside(std::vector<UcxFlush> flushes);
     static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status);
     void close_endpoints(unsigned flags);
     bool is_whole() const;
@@ -91,6 +102,7 @@ private:
     std::vector<Peer> peers_;  // by rank; where it lies is known to UCX
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
+    std::optional<UcxSettler> settler_;  // none: UCX is moved on by whoever calls
 };
 
 }  // namespace det::transport

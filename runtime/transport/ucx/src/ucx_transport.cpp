@@ -13,16 +13,7 @@ public:
 
     std::string_view name() const override { return "UCX"; }
     void abandon() noexcept override { session_->abandon(); }
-    /// Side by side: each may wait for a network's answer.
-    Status settle() override {
-        std::vector<std::unique_ptr<UcxFlush>> flushes;
-        for (auto const peer : std::exchange(session_->unsettled, {})) {
-            flushes.push_back(std::make_unique<UcxFlush>(session_, peer));
-            DET_TRY(flushes.back()->start());
-        }
-        for (auto const& flush : flushes) DET_TRY(flush->wait());
-        return Ok{};
-    }
+    Status settle() override { return session_->settle(); }
     Status check_ranks() const override { return session_->check_ranks(); }
 
 private:

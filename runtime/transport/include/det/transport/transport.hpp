@@ -94,8 +94,8 @@ public:
     Result<Request> start_send(Rank to, Tag tag, Bytes bytes);
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
-    /// Until what was sent, and finished here, needs nothing more of this rank to arrive. To be called before it
-    /// turns to something else: it may not call this transport for hours.
+    /// What was sent, and finished here, arrives from now on without another call of this rank. To be called
+    /// before it turns to something else: it may not call this transport for hours.
     virtual Status settle() { return Ok{}; }
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. What is closed

@@ -1,0 +1,40 @@
+#include "ucx_settler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <pthread.h>
+
+namespace det::transport {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr microseconds first_nap{50};
+constexpr microseconds longest_nap{5'000};
+
+}  // namespace
+
+bool are_over(std::vector<UcxFlush> const& flushes) {
+    return std::ranges::none_of(flushes, [](auto const& flush) { return flush.status() == UCS_INPROGRESS; });
+}
+
+UcxSettler::UcxSettler(ucp_worker_h worker, std::vector<UcxFlush> flushes)
+    : worker_(worker),
+      flushes_(std::move(flushes)),
+      thread_([this](std::stop_token const& told_to_end) { run(told_to_end); }) {
+    ::pthread_setname_np(thread_.native_handle(), "det-ucx-settler");
+}
+
+void UcxSettler::run(std::stop_token const& told_to_end) {
+    auto nap = first_nap;
+    while (!told_to_end.stop_requested() && !are_over(flushes_)) {
+        if (ucp_worker_progress(worker_) != 0) {
+            nap = first_nap;
+            continue;
+        }
+        std::unique_lock lock(mutex_);
+        ending_.wait_for(lock, told_to_end, nap, [] { return false; });
+        nap = std::min(2 * nap, longest_nap);
+    }
+}
+}  // namespace det::transport
