@@ -3,7 +3,6 @@
 #include <det/foundation/uuid.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <sched.h>
 #include <sys/socket.h>
 #include <utility>
@@ -64,7 +63,7 @@ TcpSession::TcpSession(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, 
       watch_(std::move(options.watch)),
       waits_(std::move(options.waits)),
       cores_(cores_for(options.local_ranks)),
-      early_limit_bytes_(options.early_limit_bytes),
+      mailbox_(rank_, endpoints_.size(), options.early_limit_bytes),
       peers_(endpoints_.size()) {}
 
 TcpSession::~TcpSession() {
@@ -111,7 +110,7 @@ Result<OutgoingConnection*> TcpSession::call(Rank to) {
 Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes bytes) {
     auto departure = std::make_shared<Departure>(Departure{{tag.value, 0, bytes.size()}, bytes});
     if (to == rank_) {
-        deliver_to_self(tag, bytes);
+        mailbox_.deliver_to_self(tag, bytes);
         departure->done = sizeof(MessageHead) + bytes.size();
         return departure;
     }
@@ -130,53 +129,11 @@ Result<std::shared_ptr<Departure>> TcpSession::send(Rank to, Tag tag, Bytes byte
     return departure;
 }
 
-void TcpSession::deliver_to_self(Tag tag, Bytes bytes) {
-    auto const arrival = place_for(rank_, {tag.value, 0, bytes.size()});
-    arrival->begin(bytes.size());
-    if (!bytes.empty()) std::memcpy(arrival->place(), bytes.data(), bytes.size());
-    arrival->done = bytes.size();
-}
-
-bool TcpSession::may_keep(Rank from, std::uint64_t size) const {
-    auto const& peer = at(from);
-    // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
-    return peer.asked_for > 0 || from == rank_ || peer.early_bytes + size <= early_limit_bytes_;
-}
-
 std::shared_ptr<Arrival> TcpSession::next_from(Rank from, MessageHead const& head) {
     if (head.number != at(from).begun) return nullptr;
-    auto place = head.tag == taken_back_tag ? std::make_shared<Arrival>() : place_for(from, head);
+    auto place = head.tag == taken_back_tag ? std::make_shared<Arrival>() : mailbox_.place_for(from, head);
     if (place != nullptr) ++at(from).begun;
     return place;
-}
-
-std::shared_ptr<Arrival> TcpSession::place_for(Rank from, MessageHead const& head) {
-    LaneKey const key{from.value, head.tag};
-    auto& peer = at(from);
-    auto const lane = lanes_.find(key);
-    if (lane == lanes_.end() || lane->second.asked_for.empty()) {
-        if (!may_keep(from, head.size)) return nullptr;
-        peer.early_bytes += head.size;
-        return lanes_[key].unexpected.emplace_back(std::make_shared<Arrival>());
-    }
-    auto arrival = std::move(lane->second.asked_for.front());
-    lane->second.asked_for.pop_front();
-    --peer.asked_for;
-    if (lane->second.asked_for.empty()) lanes_.erase(lane);
-    return arrival;
-}
-
-std::shared_ptr<Arrival> TcpSession::receive(Rank from, Tag tag, MutableBytes into) {
-    auto& lane = lanes_[{from.value, tag.value}];
-    if (lane.unexpected.empty()) {
-        ++at(from).asked_for;
-        return lane.asked_for.emplace_back(std::make_shared<Arrival>(Arrival{into}));
-    }
-    auto arrival = std::move(lane.unexpected.front());
-    lane.unexpected.pop_front();
-    at(from).early_bytes -= arrival->size;
-    if (lane.unexpected.empty()) lanes_.erase({from.value, tag.value});
-    return arrival;
 }
 
 void TcpSession::take_back(Rank to, Departure const& departure) {
@@ -191,20 +148,6 @@ void TcpSession::take_back(Rank to, Departure const& departure) {
     if (is_cut) outgoing_.erase(known);
     is_cut |= std::erase_if(incoming_, [&](auto& one) { return one.peer() == to && gives_back(one); }) > 0;
     if (is_cut) lose(to);
-}
-
-void TcpSession::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival) {
-    if (arrival->is_over()) return;
-    if (arrival->has_size) {
-        // The rest of it goes where it harms nobody.
-        arrival->own.resize(arrival->size);
-        arrival->into = {};
-        return;
-    }
-    auto const lane = lanes_.find({from.value, tag.value});
-    if (lane == lanes_.end()) return;
-    at(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
-    if (lane->second.asked_for.empty()) lanes_.erase(lane);
 }
 
 bool TcpSession::owes(Rank peer) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <poll.h>
 
+#include "mailbox.hpp"
 #include "tcp_connection.hpp"
 
 namespace det::transport {
@@ -23,10 +24,14 @@ public:
     void abandon() noexcept;
 
     Result<std::shared_ptr<Departure>> send(Rank to, Tag tag, Bytes bytes);
-    std::shared_ptr<Arrival> receive(Rank from, Tag tag, MutableBytes into);
+    std::shared_ptr<Arrival> receive(Rank from, Tag tag, MutableBytes into) {
+        return mailbox_.ask_for(from, tag, into);
+    }
     /// The buffer is its owner's again, whatever that costs.
     void take_back(Rank to, Departure const& departure);
-    void take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival);
+    void take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival) {
+        mailbox_.take_back(from, tag, arrival);
+    }
 
     /// Until nothing that follows waits for what was taken back.
     Status settle();
@@ -41,15 +46,8 @@ public:
     Status check_alive(Rank peer) const;
 
 private:
-    struct Lane {
-        std::deque<std::shared_ptr<Arrival>> asked_for;
-        std::deque<std::shared_ptr<Arrival>> unexpected;
-    };
-    using LaneKey = std::pair<int, std::uint32_t>;  // peer and tag
     struct Peer {
         std::uint32_t sent = 0, begun = 0;  // messages to it, and from it
-        std::uint64_t early_bytes = 0;      // what it has sent too early
-        int asked_for = 0;                  // messages of it that are waited for
         bool is_lost = false;
         bool speaks_on_ours = false;  // its last message came on the connection that we made
     };
@@ -70,9 +68,6 @@ private:
     IncomingConnection* answering_connection(Rank to, std::size_t size_bytes);
     /// None: it is another's turn, or too much has come from this peer that nobody has asked for.
     std::shared_ptr<Arrival> next_from(Rank from, MessageHead const& head);
-    std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
-    bool may_keep(Rank from, std::uint64_t size) const;
-    void deliver_to_self(Tag tag, Bytes bytes);
     bool owes(Rank peer) const;
     void lose(Rank peer) { at(peer).is_lost = true; }
     bool is_whole() const;
@@ -89,8 +84,7 @@ private:
     Cores cores_;
     std::map<int, OutgoingConnection> outgoing_;  // by rank
     std::vector<IncomingConnection> incoming_;
-    std::map<LaneKey, Lane> lanes_;
-    std::size_t early_limit_bytes_;
+    Mailbox mailbox_;
     std::vector<Peer> peers_;  // by rank
     bool has_taken_back_ = false;
     std::vector<pollfd> entries_;
