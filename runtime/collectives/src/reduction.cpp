@@ -86,10 +86,11 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
 
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count) {
-    if (destinations.size() == 1 && destinations.front().store == Store::cached)
+    bool const begins_cached = !destinations.empty() && destinations.front().store == Store::cached;
+    if (destinations.size() == 1 && begins_cached)
         return reduce(type, op, sources, destinations.front().data, count);
     assert(sources.size() >= 2);
-    constexpr std::size_t block_bytes = 4096;  // stays in the first cache until it is in all destinations
+    constexpr std::size_t block_bytes = 2048;  // stays in the first cache until it is in all destinations
     constexpr std::size_t ranks_inline = 64;
     auto const kernel = kernel_of(type, op);
     auto const size = count * size_of(type);
@@ -100,10 +101,10 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
     for (std::size_t begin = 0; begin < size; begin += block_bytes) {
         auto const length = std::min(block_bytes, size - begin);
         for (std::size_t i = 0; i < sources.size(); ++i) at[i] = sources[i] + begin;
-        kernel(block, at, sources.size(), length / size_of(type));
-        for (auto const& destination : destinations) {
-            copy(destination.data + begin, block, length, destination.store);
-        }
+        auto* const reduced = begins_cached ? destinations.front().data + begin : block;
+        kernel(reduced, at, sources.size(), length / size_of(type));
+        for (auto const& destination : destinations)
+            copy(destination.data + begin, reduced, length, destination.store);
     }
 }
 

@@ -1,6 +1,8 @@
 #include <det/node_collectives/node_group.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "../../conformance/expectation.hpp"
 #include "../collectives/collective_cases.hpp"
@@ -15,7 +17,30 @@ using transport::check_ranks;
 
 namespace {
 
-constexpr Geometry tiny_chunks{.small_limit_bytes = 64, .chunk_bytes = 64, .chunks_in_flight = 2};
+constexpr Geometry tiny_chunks{
+    .small_limit_bytes = 64, .pair_limit_bytes = 64, .chunk_bytes = 64, .chunks_in_flight = 2};
+constexpr Geometry tiny_chunks_large_for_two{
+    .small_limit_bytes = 64, .pair_limit_bytes = 2112, .chunk_bytes = 64, .chunks_in_flight = 2};
+
+/// By all ways in turn; now and then a rank is late.
+Status reduce_much_of_any_size(DistributedContext& context) {
+    constexpr std::size_t counts[] = {1, 15, 300, 7000, 40'000, 17, 2048, 65'536, 65'537, 999};
+    constexpr int repetitions = 300;
+    auto const own = context.rank().value + 1;
+    auto const all = context.size() * (context.size() + 1) / 2;
+    std::vector<std::int32_t> values;
+    for (int i = 0; i < repetitions; ++i) {
+        values.assign(counts[static_cast<std::size_t>(i) % std::size(counts)] + static_cast<std::size_t>(i),
+                      own * i);
+        if (i % 7 == context.rank().value) std::this_thread::yield();
+        DET_TRY(context.allreduce(std::span(values), ReduceOp::sum));
+        if (i % 11 == 0) DET_TRY(context.barrier());
+        auto const right = std::ranges::count(values, all * i);
+        DET_TRY(expect(right == std::ssize(values),
+                       fmt::format("{} of {} sums, time {}", right, values.size(), i)));
+    }
+    return Ok{};
+}
 
 void run_suite(int ranks, Geometry const& geometry) {
     auto const seed = test_seed();
@@ -35,6 +60,12 @@ BOOST_AUTO_TEST_CASE(two_to_five_ranks_agree_on_everything) {
 
 BOOST_AUTO_TEST_CASE(two_to_five_ranks_agree_when_everything_goes_in_tiny_chunks) {
     for (int const ranks : {2, 3, 5}) run_suite(ranks, tiny_chunks);
+    run_suite(2, tiny_chunks_large_for_two);
+}
+
+BOOST_AUTO_TEST_CASE(sums_one_after_the_other_find_nothing_of_those_before) {
+    for (int const ranks : {2, 3})
+        check_ranks(run_node_threads(ranks, geometry_for(ranks), reduce_much_of_any_size));
 }
 
 BOOST_AUTO_TEST_CASE(a_group_says_which_way_data_goes) {

@@ -98,10 +98,13 @@ Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
                                                   : is_tiny          ? seat_.cell(rank).payload.data()
                                                             : seat_.segment.small(seat_.sequence, rank);
     }
-    collectives::reduce(call.in.type, call.op,
-                        std::span(sources).first(static_cast<std::size_t>(seat_.ranks)),
-                        bytes_of(call.out).data(), call.in.count);
-    if (!is_tiny) seat_.claim_next(in.size());
+    auto const all = std::span(sources).first(static_cast<std::size_t>(seat_.ranks));
+    if (is_tiny) {
+        collectives::reduce(call.in.type, call.op, all, bytes_of(call.out).data(), call.in.count);
+    } else {
+        seat_.reduce_small(call, all);
+        seat_.claim_next(in.size());
+    }
     return Ok{};
 }
 

@@ -1,5 +1,6 @@
 #include "seat.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
@@ -22,11 +23,31 @@ void claim(std::byte* begin, std::size_t size_bytes) {
     for (std::size_t at = 0; at < size_bytes; at += line_bytes) __builtin_prefetch(begin + at, 1, 3);
 }
 
+// Reading a small buffer of the other of two ranks: in such blocks, and so far ahead the lines are asked for.
+constexpr std::size_t block_bytes = 2048;
+constexpr std::size_t claimed_ahead_bytes = 2048;
+
 }  // namespace
 
 void Seat::claim_next(std::size_t size_bytes) const {
     claim(segment.cell(sequence + 1, rank).payload.data(), 1);
-    if (size_bytes > payload_bytes) claim(segment.small(sequence + 1, rank), size_bytes);
+    if (size_bytes > payload_bytes && ranks != 2) claim(segment.small(sequence + 1, rank), size_bytes);
+}
+
+void Seat::reduce_small(collectives::TensorCall const& call,
+                        std::span<std::byte const* const> sources) const {
+    auto* const out = bytes_of(call.out).data();
+    if (ranks != 2) return collectives::reduce(call.in.type, call.op, sources, out, call.out.count);
+    auto* const theirs = segment.small(sequence, 1 - rank);
+    auto const size = bytes_of(call.out).size();
+    claim(theirs, std::min(size, claimed_ahead_bytes));
+    for (std::size_t begin = 0; begin < size; begin += block_bytes) {
+        auto const length = std::min(block_bytes, size - begin);
+        auto const ahead = std::min(begin + claimed_ahead_bytes, size);
+        claim(theirs + ahead, std::min(block_bytes, size - ahead));
+        std::byte const* const blocks[] = {sources[0] + begin, sources[1] + begin};
+        collectives::reduce(call.in.type, call.op, blocks, out + begin, length / size_of(call.in.type));
+    }
 }
 
 void Seat::wake_sleepers() const {

@@ -27,6 +27,10 @@ struct Seat {
     /// have read what they held. Done now they are ours when they are needed.
     void claim_next(std::size_t size_bytes) const;
 
+    /// out = sources[0] op sources[1] op ..., in which the sources of others are their small buffers. Of two
+    /// ranks each takes the lines that it reads for itself, since it will write there next.
+    void reduce_small(collectives::TensorCall const& call, std::span<std::byte const* const> sources) const;
+
     /// After something was written that others wait for. Those who sleep since long are woken: without a
     /// fence, so that one who is just lying down may be missed; it wakes by itself soon.
     void wake() const {

@@ -19,19 +19,23 @@ struct Head {
     Geometry geometry;
 };
 constexpr char magic[8] = {'D', 'E', 'T', 'N', 'O', 'D', 'E', '\n'};
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 constexpr std::size_t page_bytes = 4096;
 
 std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
 
 Status check(Geometry const& geometry) {
     constexpr std::size_t line_bytes = 64;
-    bool const is_whole =
-        geometry.chunk_bytes % line_bytes == 0 && geometry.small_limit_bytes % line_bytes == 0;
+    bool const is_whole = geometry.chunk_bytes % line_bytes == 0 &&
+                          geometry.small_limit_bytes % line_bytes == 0 &&
+                          geometry.pair_limit_bytes % line_bytes == 0;
     if (is_whole && geometry.chunk_bytes > 0 && geometry.chunks_in_flight >= 2) return Ok{};
-    return Error{codes::misuse,
-                 fmt::format("shared memory cannot have chunks of {} bytes, {} in flight, small ones of {}",
-                             geometry.chunk_bytes, geometry.chunks_in_flight, geometry.small_limit_bytes)};
+    return Error{
+        codes::misuse,
+        fmt::format(
+            "shared memory cannot have chunks of {} bytes, {} in flight, small ones of {}, of {} for a pair",
+            geometry.chunk_bytes, geometry.chunks_in_flight, geometry.small_limit_bytes,
+            geometry.pair_limit_bytes)};
 }
 
 Error damaged() {
@@ -79,7 +83,7 @@ std::size_t Segment::lay_out() {
     members_ = place(sizeof(Member), ranks);
     statements_ = place(sizeof(Statement), ranks);
     words_ = place(sizeof(Word), ranks);
-    small_ = place(geometry_.small_limit_bytes, 2 * ranks, page_bytes);
+    small_ = place(small_bytes(), ranks_ == 2 ? ranks : 2 * ranks, page_bytes);
     slots_ = place(geometry_.chunk_bytes, ranks * ranks * geometry_.chunks_in_flight, page_bytes);
     return round_up(end, page_bytes);
 }

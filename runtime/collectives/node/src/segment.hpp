@@ -2,6 +2,7 @@
 #include <det/collectives/call.hpp>
 #include <det/node_collectives/node_group.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <sched.h>
@@ -102,9 +103,13 @@ public:
     Word& word(int rank) const { return at<Word>(words_, static_cast<std::size_t>(rank)); }
     Failure& failure() const { return at<Failure>(failure_, 0); }
     Dormitory& dormitory() const { return at<Dormitory>(dormitory_, 0); }
+    /// Where a rank leaves small data for an operation: two places per rank, as with cells. Two ranks have
+    /// one each and change seats after every operation, so that each writes where it has just read.
     std::byte* small(std::uint64_t sequence, int rank) const {
-        auto const index = (sequence % 2) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
-        return memory_ + small_ + index * geometry_.small_limit_bytes;
+        auto const turn = static_cast<std::size_t>(sequence % 2);
+        auto const own = static_cast<std::size_t>(rank);
+        auto const index = ranks_ == 2 ? (turn + own) % 2 : turn * static_cast<std::size_t>(ranks_) + own;
+        return memory_ + small_ + index * small_bytes();
     }
     /// Where `writer` leaves its chunk of that round for `reader`; what it leaves for all, where the two are
     /// the same.
@@ -116,6 +121,10 @@ public:
 
 private:
     Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
+    /// Of the place of small data.
+    std::size_t small_bytes() const {
+        return std::max(geometry_.small_limit_bytes, ranks_ == 2 ? geometry_.pair_limit_bytes : 0);
+    }
     /// Sets the places; the size of all.
     std::size_t lay_out();
 

@@ -64,11 +64,18 @@ void TensorOperation::offer(Seat& seat, Payload& payload) {
         return;
     }
     if (auto const shared = offer_shared(seat, bytes)) return shared->write(payload);
-    bool const is_small = size_bytes_ <= seat.segment.geometry().small_limit_bytes;
+    bool const is_small = fits_small_buffer(seat);
     if (is_small) collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes.data(), bytes.size());
     Offer{.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
           .out = seat.arena ? Offer::somewhere : Offer::nowhere}
         .write(payload);
+}
+
+bool TensorOperation::fits_small_buffer(Seat const& seat) const {
+    auto const& geometry = seat.segment.geometry();
+    if (size_bytes_ <= geometry.small_limit_bytes) return true;
+    bool const all_need_all = tensors_.kind == Kind::allreduce || tensors_.kind == Kind::allgather_elements;
+    return seat.ranks == 2 && all_need_all && size_bytes_ <= geometry.pair_limit_bytes;
 }
 
 std::optional<Offer> TensorOperation::offer_shared(Seat const& seat, Bytes bytes) const {
@@ -86,7 +93,7 @@ std::optional<Offer> TensorOperation::offer_shared(Seat const& seat, Bytes bytes
 TensorOperation::Way TensorOperation::likely_way(Seat const& seat) const {
     if (size_bytes_ <= payload_bytes) return Way::cells;
     if (offer_shared(seat, contribution(seat))) return Way::shared_memory;
-    return size_bytes_ <= seat.segment.geometry().small_limit_bytes ? Way::small_buffers : Way::exchange;
+    return fits_small_buffer(seat) ? Way::small_buffers : Way::exchange;
 }
 
 TensorOperation::Way TensorOperation::find_way(Seat const& seat) const {
@@ -119,10 +126,16 @@ bool TensorOperation::settle(Seat& seat, Plan& plan) {
     auto const inputs =
         many.empty() ? std::span(few).first(static_cast<std::size_t>(seat.ranks)) : std::span(many);
     for (int rank = 0; rank < seat.ranks; ++rank) {
-        inputs[static_cast<std::size_t>(rank)] =
-            way == Way::cells ? seat.cell(rank).payload.data() : seat.segment.small(seat.sequence, rank);
+        inputs[static_cast<std::size_t>(rank)] = way == Way::cells ? seat.cell(rank).payload.data()
+                                                 : rank == seat.rank
+                                                     ? contribution(seat).data()
+                                                     : seat.segment.small(seat.sequence, rank);
     }
-    take_from(seat, inputs, Store::cached);
+    if (way == Way::small_buffers && tensors_.kind == Kind::allreduce) {
+        seat.reduce_small(tensors_, inputs);
+    } else {
+        take_from(seat, inputs, Store::cached);
+    }
     return false;
 }
 
@@ -187,7 +200,10 @@ void TensorOperation::reduce_slice(Seat const& seat, Plan& plan, Store store) co
     for (int rank = 0; rank < seat.ranks; ++rank) {
         plan.sources[static_cast<std::size_t>(rank)] += skipped;
         if (tensors_.kind == Kind::reduce && rank != tensors_.root.value) continue;
-        destinations.push_back({seat.arena->at(offer_of(seat, rank).out) + skipped, store});
+        // What was reduced in place is in the cache already, and going past it would be slower.
+        auto const offer = offer_of(seat, rank);
+        bool const is_in_place = offer.in == offer.out;
+        destinations.push_back({seat.arena->at(offer.out) + skipped, is_in_place ? Store::cached : store});
     }
     collectives::reduce(tensors_.in.type, tensors_.op, plan.sources, destinations,
                         slice.size() / size_of(tensors_.in.type));

@@ -38,6 +38,7 @@ private:
 
     /// What this rank puts in; nothing where only another one does.
     Bytes contribution(Seat const& seat) const;
+    bool fits_small_buffer(Seat const& seat) const;
     std::optional<Offer> offer_shared(Seat const& seat, Bytes bytes) const;
     bool is_source(int rank) const;
 

@@ -17,8 +17,8 @@ struct Destination {
 
 /// All destinations = sources[0] op sources[1] op ..., from left to right: the order of ranks. A mean is
 /// divided by the number of sources. A NaN is always the same one. A destination is one of the sources, or
-/// overlaps none. Two sources or more. The result depends on the values alone: it has the same bits on every
-/// processor.
+/// overlaps none. One that stays in the cache is best the first. Two sources or more. The result depends on
+/// the values alone: it has the same bits on every processor.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count);
 /// The same for one, through the cache.

@@ -18,6 +18,8 @@ enum class Members { processes, threads };
 struct Geometry {
     /// Up to here all ranks read all of what each of them has put in; above, each rank sees to a part.
     std::size_t small_limit_bytes = 8 * 1024;
+    /// The same for an allreduce or allgather of two ranks: parts would save them nothing.
+    std::size_t pair_limit_bytes = 256 * 1024;
     /// Pieces in which larger data goes through the shared memory; multiples of 64.
     std::size_t chunk_bytes = 128 * 1024;
     /// Pieces of one rank that may be on their way to another; at least 2.
