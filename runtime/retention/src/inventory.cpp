@@ -20,40 +20,81 @@ std::optional<double> number_in(Json const& metrics, std::string const& name) {
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-std::uint64_t total_size(Json const& resources) {
-    std::uint64_t sum = 0;
-    for (auto const& [path, size] : resources.items())
-        sum += size.is_number_unsigned() ? size.get<std::uint64_t>() : 0;
-    return sum;
+/// A store that does not answer is not asked again.
+class PresenceCheck {
+public:
+    explicit PresenceCheck(checkpoint::Store const* store) : store_(store) {}
+
+    Presence of(CheckpointCommitted const& committed) {
+        if (store_ == nullptr) return Presence::unknown;
+        auto const manifest = store_->find(committed.uuid);
+        if (manifest) {
+            auto const there = resources_of(*manifest);
+            for (auto const& [path, size] : committed.resources.items()) {
+                if (!there.contains(path)) return Presence::part;
+            }
+            return Presence::whole;
+        }
+        auto const& code = manifest.error().code;
+        if (code == codes::no_such_checkpoint) return Presence::none;
+        if (code != codes::checkpoint_damaged) store_ = nullptr;
+        return Presence::unknown;
+    }
+
+private:
+    checkpoint::Store const* store_;
+};
+
+using Validations = std::map<std::uint64_t, double>;  // by step; the first counts, as Determined has it
+
+void add_validations(std::vector<Record> const& records, std::string const& metric,
+                     Validations& validations) {
+    for (auto const& record : records) {
+        auto const* metrics = std::get_if<MetricsReported>(&record);
+        if (metrics == nullptr || metrics->group != "validation") continue;
+        if (auto const value = number_in(metrics->metrics, metric))
+            validations.emplace(metrics->steps_completed, *value);
+    }
 }
 
-/// A trial's checkpoints, those that are gone included.
-Result<std::vector<KnownCheckpoint>> read_trial(TrialLayout const& trial, std::uint32_t index,
-                                                std::string const& metric, checkpoint::Store const& store) {
-    std::vector<KnownCheckpoint> checkpoints;
-    std::map<std::uint64_t, double> validations;  // by step; the first counts, as Determined has it
+std::vector<CheckpointCommitted> told_in(std::vector<Record> const& records) {
+    std::vector<CheckpointCommitted> told;
+    for (auto const& record : records) {
+        if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) told.push_back(*committed);
+    }
+    return told;
+}
+
+Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial, std::uint32_t index,
+                                                       std::string const& metric,
+                                                       checkpoint::Store const* store) {
+    std::vector<CommittedCheckpoint> checkpoints;
+    Validations validations;
     DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
-        DET_TRY_ASSIGN(auto const of_run, checkpoint::checkpoints_of_run(journal.records, store));
-        for (auto const& known : of_run)
-            checkpoints.push_back(
-                {known.uuid, index, known.steps_completed, {}, total_size(known.resources)});
-        for (auto const& record : journal.records) {
-            auto const* metrics = std::get_if<MetricsReported>(&record);
-            if (metrics == nullptr || metrics->group != "validation") continue;
-            if (auto const value = number_in(metrics->metrics, metric))
-                validations.emplace(metrics->steps_completed, *value);
-        }
+        auto of_run = store != nullptr ? checkpoint::checkpoints_of_run(journal.records, *store)
+                                       : Result(told_in(journal.records));
+        if (!of_run) return std::move(of_run).error();
+        for (auto& committed : *of_run)
+            checkpoints.push_back({index, run, std::move(committed), {}, Presence::unknown});
+        add_validations(journal.records, metric, validations);
     }
     for (auto& checkpoint : checkpoints) {
-        auto const found = validations.find(checkpoint.steps_completed);
+        auto const found = validations.find(checkpoint.committed.steps_completed);
         if (found != validations.end()) checkpoint.metric = found->second;
     }
     return checkpoints;
 }
 
 }  // namespace
+
+std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
+    std::uint64_t sum = 0;
+    for (auto const& [path, size] : committed.resources.items())
+        sum += size.is_number_unsigned() ? size.get<std::uint64_t>() : 0;
+    return sum;
+}
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
     DET_TRY_ASSIGN(auto const text, read_file(experiment.spec()));
@@ -63,20 +104,32 @@ Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
     return spec;
 }
 
-Result<std::vector<KnownCheckpoint>> take_inventory(ExperimentLayout const& experiment,
-                                                    ExperimentSpec const& spec,
-                                                    checkpoint::Store const& store) {
-    std::vector<KnownCheckpoint> all;
+Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
+                                                        ExperimentSpec const& spec,
+                                                        checkpoint::Store const* store) {
+    std::vector<CommittedCheckpoint> all;
+    PresenceCheck check(store);
     DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
     for (auto const index : trials) {
-        DET_TRY_ASSIGN(auto own, read_trial(experiment.trial(index), index, spec.searcher.metric, store));
+        DET_TRY_ASSIGN(auto own, list_of_trial(experiment.trial(index), index, spec.searcher.metric, store));
         for (auto& checkpoint : own) {
-            auto const found = store.find(checkpoint.uuid);
-            if (!found && found.error().code == codes::no_such_checkpoint) continue;
+            checkpoint.presence = check.of(checkpoint.committed);
             all.push_back(std::move(checkpoint));
         }
     }
     return all;
+}
+
+Result<std::vector<KnownCheckpoint>> take_inventory(ExperimentLayout const& experiment,
+                                                    ExperimentSpec const& spec,
+                                                    checkpoint::Store const& store) {
+    DET_TRY_ASSIGN(auto const all, list_committed(experiment, spec, &store));
+    std::vector<KnownCheckpoint> known;
+    for (auto const& [trial, run, committed, metric, presence] : all) {
+        if (presence == Presence::none) continue;
+        known.push_back({committed.uuid, trial, committed.steps_completed, metric, size_bytes_of(committed)});
+    }
+    return known;
 }
 
 Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {

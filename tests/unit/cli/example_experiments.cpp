@@ -25,6 +25,7 @@ ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::s
     spec.sbatch_options = {"--partition=compute"};
     spec.entrypoint = {"digits", "digits.csv.gz"};
     spec.searcher = {"single", "loss", true, Json::object()};
+    spec.checkpoint_path = root.path() / "checkpoints";
     spec.config = {{"name", name}};
     must(write_file(layout.spec(), render_spec(spec)));
     must(journal::append_event(layout.events(), {"created", minute(0), "researcher@login",

@@ -1,7 +1,11 @@
 // What a trial left: its checkpoints, its metrics, and what its ranks printed.
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/journal/writer.hpp>
 #include <det/protocol/rank_end.hpp>
+#include <det/retention/inventory.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
@@ -32,6 +36,29 @@ BOOST_AUTO_TEST_CASE(checkpoints_are_listed_oldest_first) {
     check_golden("cli/checkpoints.txt", out);
     BOOST_TEST(run("experiment list-checkpoints 1 --json") == 0);
     check_golden("cli/checkpoints.json", out);
+}
+
+BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_those_that_are_there_and_were_validated) {
+    auto const best = [&](int number) {
+        return ask(fmt::format("experiment list-checkpoints 1 --best {}", number));
+    };
+    auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
+    must(make_directories(next.path()));
+    must(must(journal::JournalWriter::create(next.journal()))
+             .append(MetricsReported{{}, "validation", 100, Json{{"loss", 0.75}}}));
+    BOOST_TEST(best(2) == Json::array());
+    std::string const uuid = "00000000-0000-4000-8000-000000000001";
+    auto const spec = must(retention::load_spec(ExperimentLayout(root, {1})));
+    checkpoint::SharedFsStore store(spec.checkpoint_path);
+    must(store.begin(uuid));
+    must(store.commit({uuid, "1.0.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    BOOST_REQUIRE(best(2).size() == 1u);
+    BOOST_TEST(best(2)[0]["uuid"] == uuid);
+    BOOST_TEST(best(2)[0]["state"] == "PARTIALLY_DELETED");
+    BOOST_TEST(best(2)[0]["metric"] == 0.75);
+    BOOST_TEST(best(0) == Json::array());
+    BOOST_TEST(run("experiment list-checkpoints 1 --best 1 --csv") == 0);
+    BOOST_TEST(out.find("\n1.0,0,100,") != std::string::npos, out);
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_without_checkpoints_has_an_empty_list) {

@@ -3,6 +3,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/journal/writer.hpp>
 #include <det/retention/collect_garbage.hpp>
+#include <det/retention/inventory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -80,6 +81,39 @@ BOOST_AUTO_TEST_CASE(the_best_and_the_newest_stay_however_often_it_is_done) {
     check_there({false, true, false, true, true});
     BOOST_TEST(collect({{0, 1, 1}}).removed.empty());
     check_there({false, true, false, true, true});
+}
+
+BOOST_AUTO_TEST_CASE(all_that_was_committed_is_listed_with_what_the_store_has_of_it) {
+    must(store.remove(uuids[0]));
+    must(store.remove_files(uuids[1], {"w"}));
+    must(write_file(store.path_of(uuids[2]) / manifest_name, "not a manifest"));
+    auto const spec = must(load_spec(experiment));
+    std::vector<std::string> listed;
+    std::vector<Presence> found;
+    for (auto const& checkpoint : must(list_committed(experiment, spec, &store))) {
+        listed.push_back(checkpoint.committed.uuid);
+        found.push_back(checkpoint.presence);
+        BOOST_TEST(checkpoint.run == 0u);
+        BOOST_TEST(checkpoint.metric.has_value());
+    }
+    BOOST_TEST(listed == uuids, boost::test_tools::per_element());
+    using enum Presence;
+    BOOST_TEST((found == std::vector{none, part, unknown, whole, whole}));
+    for (auto const& checkpoint : must(list_committed(experiment, spec, nullptr)))
+        BOOST_TEST((checkpoint.presence == unknown));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_nobody_lived_to_tell_of_is_listed) {
+    auto const untold = make_uuid();
+    auto const run = experiment.trial(1).run(1);
+    must(make_directories(run.path()));
+    must(must(journal::JournalWriter::create(run.journal())).append(CheckpointBegun{noon, untold, 9}));
+    must(write_file(must(store.begin(untold)) / "w", "bytes"));
+    must(store.commit({untold, "1.1.0", 9, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
+    auto const listed = must(list_committed(experiment, must(load_spec(experiment)), &store));
+    BOOST_REQUIRE(listed.size() == 6u);
+    BOOST_TEST(listed.back().committed.uuid == untold);
+    BOOST_TEST((listed.back().presence == Presence::whole));
 }
 
 BOOST_AUTO_TEST_CASE(what_would_be_removed_can_be_asked_first) {
