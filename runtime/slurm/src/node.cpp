@@ -54,6 +54,8 @@ bool Node::is_out() const {
                        [&](auto word) { return has_word(state, word); });
 }
 
+bool Node::is_silent() const { return state.ends_with('*'); }
+
 bool Node::is_free() const { return !is_out() && cpus_used == 0 && has_word(state, "idle"); }
 
 std::string node_format() {

@@ -1,6 +1,7 @@
 #include "conclude.hpp"
 
 #include <det/journal/event_log.hpp>
+#include <det/protocol/host_list.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -54,11 +55,23 @@ private:
 
     /// Slurm that requeues a job while one of its nodes does not answer (22.05 at least) gives it no GPUs
     /// with its next nodes, so that no step begins there, and counts their GPUs as used ever after.
+    bool must_be_replaced() const { return was_failed_by_slurm() || has_silent_node(); }
+
+    /// Which Slurm itself may not have noticed yet.
     bool was_failed_by_slurm() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
             return lane.is_judged() && lane.verdict()->follow == Follow::requeue &&
                    (lane.verdict()->cause == Cause::node_failed ||
                     lane.verdict()->cause == Cause::not_launched);
+        });
+    }
+
+    bool has_silent_node() const {
+        auto const nodes = around_.slurm.nodes();
+        auto const hosts = expand_host_list(assignment_.hosts);
+        if (!nodes || !hosts) return false;
+        return std::any_of(nodes->begin(), nodes->end(), [&](auto const& node) {
+            return node.is_silent() && std::find(hosts->begin(), hosts->end(), node.name) != hosts->end();
         });
     }
 
@@ -73,15 +86,14 @@ private:
 
     /// Gives the job back to Slurm's queue. The TERM that follows finds it blocked.
     void give_back(QueueAgain::Then then) {
+        bool const by_another = must_be_replaced();
         auto const successor = queue_again(
-            assignment_, {then, end_.was_completing, bad_hosts(), was_failed_by_slurm(), end_.patience},
-            around_);
+            assignment_, {then, end_.was_completing, bad_hosts(), by_another, end_.patience}, around_);
         if (!successor) return note_refusal(successor.error());
         if (!*successor) return note_queued();
         add_to_verdicts(
-            was_failed_by_slurm()
-                ? fmt::format(" (as job {})", **successor)
-                : fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
+            by_another ? fmt::format(" (as job {})", **successor)
+                       : fmt::format("; Slurm does not queue it again: job {} takes its place", **successor));
         note(claims_.give_back_all());
     }
 

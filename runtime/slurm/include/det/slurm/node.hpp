@@ -21,6 +21,8 @@ struct Node {
     bool is_free() const;
     /// Slurm gives it no jobs: down, drained, in maintenance.
     bool is_out() const;
+    /// slurmctld hears nothing from it.
+    bool is_silent() const;
 
     friend bool operator==(Node const&, Node const&) = default;
 };

@@ -1,0 +1,115 @@
+#pragma once
+// The supervisor with a Slurm that we play, and steps that are real processes.
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/writer.hpp>
+#include <det/protocol/array_job.hpp>
+#include <det/supervisor/supervise.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+
+#include "check_result.hpp"
+#include "fake_clock.hpp"
+#include "fake_slurm.hpp"
+#include "temporary_directory.hpp"
+
+namespace det::supervisor {
+
+/// A root with experiment 7, a running job 123_0 of it, and a program `srun` that does what a test says.
+struct SupervisorFixture {
+    TemporaryDirectory root;
+    ExperimentLayout experiment{RootLayout(root.path()), {7}};
+    FakeSlurm slurm;
+    FakeClock clock;
+    std::vector<std::string> said;
+    std::string path_before = std::getenv("PATH");
+
+    SupervisorFixture() {
+        must(make_directories(experiment.trial(0).path()));
+        must(journal::write_desired(root / "pause", Desired::pause));  // for steps to copy
+        slurm.job = slurm::JobStatus{};
+        slurm.job->ref = {123, 0};
+        slurm.job->state = slurm::JobState::running;
+        slurm.job->batch_host = "n0";
+        slurm.job->end_time = UtcTime{1};
+        ::setenv("PATH", (root.path().string() + ":" + path_before).c_str(), 1);
+    }
+    ~SupervisorFixture() { ::setenv("PATH", path_before.c_str(), 1); }
+
+    /// A step whose chief says that it has saved everything, once it has done that.
+    void acknowledging_step(std::string const& script) {
+        must(make_directories(root / "ack"));
+        auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
+        must(chief.append(PreemptionAcknowledged{UtcTime{1}}));
+        step_is("trap '' USR2\n" + script + "\ncp '" + (root / "ack/journal").string() +
+                "' \"$DET_RUN_PATH/journal\"");
+    }
+    void step_is(std::string const& script) { must(write_file(root / "srun", "#!/bin/sh\n" + script, 0755)); }
+
+    Assignment assignment() const {
+        Assignment a{experiment, {}, 0, {123, 0}, {0, "n0"}, "n[0-1]", 8, 64000, "loopback", "compute"};
+        a.spec.id = {7};
+        a.spec.root = root.path();
+        a.spec.shape = {2, 4, SlotType::cuda};
+        a.spec.launch = Launch::rank;
+        a.spec.max_restarts = 2;
+        a.spec.searcher.name = "single";
+        a.spec.checkpoint_path = root / "checkpoints";
+        a.spec.entrypoint = {"sh", "-c", "./train 'a b'"};
+        a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
+        return a;
+    }
+    /// Another job may take the place of its own, which was created with it.
+    Assignment replaceable_assignment() const {
+        must(make_directories(experiment.events()));
+        must(journal::append_event(experiment.events(),
+                                   {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1}})}));
+        auto a = assignment();
+        a.spec.owner = "me";
+        a.spec.sbatch_options = {"--partition=compute"};
+        return a;
+    }
+    /// Two trials at a time share the job.
+    Assignment packed_assignment(std::uint32_t trials) const {
+        auto a = assignment();
+        a.spec.searcher = {"random", "loss", true, Json{{"max_trials", trials}}};
+        a.spec.trial_count = trials;
+        a.spec.lanes = 2;
+        return a;
+    }
+    std::filesystem::path output() const { return root / "output"; }
+    int supervise() { return supervise(assignment()); }
+    int supervise(Assignment const& what) {
+        return must(
+            supervise_trials(what, {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
+                                    [this](std::string const& line) {
+                                        said.push_back(line);
+                                        BOOST_TEST_MESSAGE(line);
+                                    },
+                                    output()}));
+    }
+    RunEnded end_of(std::uint32_t run) const {
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        return last_of<RunEnded>(life.records).value();
+    }
+    /// Slurm has taken the job back after that run.
+    bool was_queued_after(std::uint32_t run) const {
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        return last_of<QueuedAgain>(life.records).has_value();
+    }
+    template <class Kind>
+    static std::optional<Kind> last_of(std::vector<Record> const& records) {
+        std::optional<Kind> last;
+        for (auto const& record : records) {
+            if (auto const* found = std::get_if<Kind>(&record)) last = *found;
+        }
+        return last;
+    }
+    std::string run_path(int run) const {
+        return experiment.trial(0).run(static_cast<std::uint32_t>(run)).path();
+    }
+};
+
+}  // namespace det::supervisor

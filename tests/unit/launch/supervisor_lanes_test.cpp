@@ -1,0 +1,64 @@
+// Trials that share a job.
+#include <boost/test/unit_test.hpp>
+
+#include "supervisor_fixture.hpp"
+
+using namespace det;
+using namespace det::supervisor;
+
+BOOST_FIXTURE_TEST_SUITE(supervisor_lanes_test, SupervisorFixture)
+
+BOOST_AUTO_TEST_CASE(lanes_run_all_trials_of_their_share_and_those_that_nobody_else_took) {
+    step_is("exit 0");
+    auto a = packed_assignment(5);
+    a.first_trial = 2;
+    must(make_directories(experiment.trial(4).path()));
+    must(write_file(experiment.trial(4).claimed(), "123_2\n"));
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 5; ++trial) {
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()) == (trial != 4), trial);
+        BOOST_TEST(must(read_file(experiment.trial(trial).claimed())) ==
+                   (trial == 4 ? "123_2\n" : "123_0\n"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_what_was_reopened_and_nothing_else) {
+    step_is("exit 0");
+    auto a = packed_assignment(3);
+    BOOST_TEST(supervise(a) == 0);
+    a.spec.revisions = {{1, {{1, 1}}}};
+    a.experiment = experiment.at(1);
+    must(make_directories(a.experiment.own_path()));
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 3; ++trial)
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()) == (trial == 1), trial);
+    BOOST_TEST(must(read_file(a.experiment.trial(1).claimed())) == "123_0\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_lane_that_is_paused_leaves_its_trial_and_the_others_go_on) {
+    acknowledging_step(R"([ "$DET_TRIAL_ID" = 7000001 ] || exit 0
+        cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/trials/1/desired"; kill -USR2 $PPID
+        while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done)");
+    auto a = packed_assignment(4);
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(!path_exists(experiment.trial(1).claimed()));
+    BOOST_TEST(path_exists(experiment.trial(3).run(0).life()));
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-held 123_0") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_its_next_incarnation_has_their_trials) {
+    acknowledging_step(R"([ "$DET_TRIAL_RUN_ID" = 0 ] || exit 0
+        touch "$DET_EXPERIMENT_PATH/begun-$DET_TRIAL_ID"
+        until [ -e "$DET_EXPERIMENT_PATH/begun-7000000" ] && [ -e "$DET_EXPERIMENT_PATH/begun-7000001" ]; do sleep 0.01; done
+        if [ "$DET_TRIAL_ID" = 7000001 ]; then while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done; fi)");
+    auto a = packed_assignment(2);
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 1);
+    a.incarnation.restart_count = 1;
+    slurm.job->restarts = 1;
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 2; ++trial)
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()), trial);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,210 @@
+// Where a run begins, and the step that it is.
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/supervisor/resume_point.hpp>
+#include <det/supervisor/run_environment.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "golden.hpp"
+#include "supervisor_fixture.hpp"
+
+using namespace det;
+using namespace det::supervisor;
+
+BOOST_FIXTURE_TEST_SUITE(supervisor_steps_test, SupervisorFixture)
+
+BOOST_AUTO_TEST_CASE(after_a_run_that_was_lost_with_its_node_steps_have_other_numbers) {
+    step_is(R"(echo "$*" >>"$DET_ROOT/steps"; exit 0)");
+    auto const lost = experiment.trial(0).run(0);
+    must(make_directories(lost.path()));
+    auto life = must(journal::JournalWriter::create(lost.life()));
+    must(life.append(RunStarted{UtcTime{1}, "123_0", 0, "n0", "n[0-1]", 0, "", 0}));
+    auto a = assignment();
+    a.incarnation.restart_count = slurm.job->restarts = 1;
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    BOOST_TEST(supervise(a) == 0);
+    ::unsetenv("DET_ROOT");
+    auto const lines = split_lines(must(read_file(root / "steps")));
+    BOOST_REQUIRE(lines.size() == 17u);
+    BOOST_TEST(lines.back().find("--job-name=7.0.1") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    std::vector<std::string> uuids;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto const& uuid = uuids.emplace_back(make_uuid());
+        must(store.begin(uuid));
+        must(store.commit({uuid, "7.0", 100 * (number + 1), {}, 1, Json::object()},
+                          [] { return Status(Ok{}); }));
+        must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
+    }
+    auto const newest = must(find_resume_point(experiment.trial(0), {0, 3}, store));
+    BOOST_TEST(newest.checkpoint == uuids[2]);
+    BOOST_TEST(newest.steps_completed == 300u);
+    // The chief was killed between two lines: the one that names a checkpoint, and its word that it is there.
+    auto const untold = make_uuid(), never = make_uuid();
+    auto const last = experiment.trial(0).run(3);
+    must(make_directories(last.path()));
+    auto chief = must(journal::JournalWriter::create(last.journal()));
+    must(chief.append(CheckpointBegun{UtcTime{1}, untold, 400}));
+    must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
+    must(store.begin(untold));
+    must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    auto const found = must(find_resume_point(experiment.trial(0), {0, 4}, store));
+    BOOST_TEST(found.checkpoint == untold);
+    BOOST_TEST(found.steps_completed == 400u);
+    // One that was deleted since is passed over.
+    must(remove_tree(store.path_of(uuids[2])));
+    BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
+}
+
+BOOST_AUTO_TEST_CASE(failures_from_before_a_continuation_are_forgotten_and_checkpoints_are_not) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const uuid = make_uuid();
+    must(store.begin(uuid));
+    must(store.commit({uuid, "7.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.life()));
+        must(life.append(RunStarted{}));
+        must(life.append(RunEnded{{}, Cause::failed, Follow::stop, 1, "", "n1"}));
+        if (number > 0) continue;
+        auto chief = must(journal::JournalWriter::create(run.journal()));
+        must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
+    }
+    auto const counted = must(find_resume_point(experiment.trial(0), {2, 3}, store));
+    BOOST_TEST(counted.restarts == 1u);
+    BOOST_TEST(counted.failures_without_progress == 1u);
+    BOOST_TEST(counted.checkpoint == uuid);
+    auto const continued = must(find_resume_point(experiment.trial(0), {3, 3}, store));
+    BOOST_TEST(continued.restarts == 0u);
+    BOOST_TEST(continued.bad_hosts.empty());
+    BOOST_TEST(continued.steps_completed == 100u);
+    BOOST_TEST(must(has_ended(experiment.trial(0), 2)));
+    BOOST_TEST(!must(has_ended(experiment.trial(0), 3)));
+}
+
+BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
+    Environment const job({{"PATH", "/bin"},
+                           {"SLURM_JOB_ID", "125"},
+                           {"MINE", "old"},
+                           {"SLURM_NTASKS", "2"},
+                           {"DET_WRAPPED", "1.0.0"}});
+    RunPlan const run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
+    auto const environment = make_run_environment(assignment(), run, job);
+    std::string shown;
+    for (auto const& variable : environment.to_list()) {
+        auto text = variable;
+        for (auto at = text.find(root.path()); at != std::string::npos; at = text.find(root.path())) {
+            text.replace(at, root.path().string().size(), "/ROOT");
+        }
+        std::string const build = DET_BINARY_DIR "/";
+        if (auto const at = text.find(build); at != std::string::npos)
+            text.replace(at, build.size(), "BUILD/");
+        shown += text + "\n";
+    }
+    check_golden("run_environment.txt", shown);
+}
+
+BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
+    auto a = assignment();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    BOOST_TEST(make_step_request(a, run, "/opt/w").command ==
+                   (std::vector<std::string>{"/opt/w", "SLURM_PROCID", "sh", "-c", "./train 'a b'"}),
+               boost::test_tools::per_element());
+    a.spec.launch = Launch::node;
+    BOOST_TEST(make_step_request(a, run, "/opt/w").command.at(1) == "--node");
+    BOOST_TEST(!make_step_request(a, run, "/opt/w").share);
+    BOOST_TEST(make_step_request(a, run, "/opt/w").hosts.empty());
+    // Where trials share a node each has its share of it, and of nodes to spare some are named.
+    a.spec.lanes = 4;
+    a.spec.spare_nodes = 1;
+    auto const lane = make_step_request(a, run, "/opt/w");
+    BOOST_TEST(lane.cpus_per_node == 2);
+    BOOST_TEST(lane.share.value().memory_mib == 16000);
+    BOOST_TEST(lane.hosts == "n[0-1]");
+}
+
+BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_is_the_runs) {
+    must(make_directories(root / "work"));
+    auto a = assignment();
+    a.spec.entrypoint = {"sh", "-c", "echo \"$FROM_HOOK $0\" >out", "a b"};
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n0", 0, 0};
+    auto const has_hook = [&](bool there) {
+        a.spec.context = ContextSpec{"x", 1, there};
+        auto const command = make_step_request(a, run, "/opt/w").command;
+        return std::find(command.begin(), command.end(), "startup-hook") != command.end();
+    };
+    BOOST_TEST(!has_hook(false));
+    BOOST_TEST(has_hook(true));
+    auto command = make_step_request(a, run, "/opt/w").command;
+    command.erase(command.begin(), command.begin() + 2);  // the wrapper
+    auto environment = Environment::of_this_process();
+    environment.set("DET_RUN_DIR", root.path());
+    SystemProcessRunner runner;
+    auto const go = [&](std::string const& hook) {
+        must(write_file(root / "work/startup-hook.sh", hook));
+        std::vector<std::string> argv{"env", "--chdir", root / "work"};
+        argv.insert(argv.end(), command.begin(), command.end());
+        return must(runner.run({argv, environment})).exit_code;
+    };
+    BOOST_TEST(go("export FROM_HOOK=yes\n(sleep 0)\n") == 0);
+    BOOST_TEST(must(read_file(root / "work/out")) == "yes a b\n");
+    must(remove_tree(root / "work/out"));
+    BOOST_TEST(go("false\necho never\n") == 1);
+    BOOST_TEST(!path_exists(root / "work/out"));
+}
+
+BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {
+    must(write_file(experiment.spec(), render_spec(assignment().spec)));
+    auto const error = must_fail(load_assignment(experiment.path(), 0, Environment()));
+    BOOST_TEST((error.code == codes::not_in_slurm));
+    BOOST_TEST((must_fail(load_assignment(root / "absent", 0, Environment())).code == codes::no_such_file));
+    BOOST_TEST(
+        (must_fail(load_assignment(experiment.path(), 1, Environment())).code == codes::no_such_trial));
+}
+
+BOOST_AUTO_TEST_CASE(the_assignment_is_what_slurm_says_of_a_batch_job) {
+    must(write_file(experiment.spec(), render_spec(assignment().spec)));
+    Environment const job({{"SLURM_JOB_ID", "130"},
+                           {"SLURM_ARRAY_JOB_ID", "123"},
+                           {"SLURM_ARRAY_TASK_ID", "0"},
+                           {"SLURM_JOB_NODELIST", "n[0-1]"},
+                           {"SLURM_JOB_CPUS_PER_NODE", "8,6"},
+                           {"SLURMD_NODENAME", "n0"},
+                           {"SLURM_RESTART_COUNT", "3"},
+                           {"SLURM_CLUSTER_NAME", "loopback"}});
+    auto const a = must(load_assignment(experiment.path(), 0, job));
+    BOOST_TEST(slurm::to_string(a.job) == "123_0");
+    BOOST_TEST(a.incarnation.restart_count == 3u);
+    BOOST_TEST(a.cpus_per_node == 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_container_is_begun_below_the_wrapper_and_by_srun_where_pyxis_makes_it) {
+    auto a = assignment();
+    a.spec.launch = Launch::node;
+    a.spec.container = ContainerSpec{};
+    a.spec.container->runtime = ContainerRuntime::podman;
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    auto const podman = make_step_request(a, run, "/opt/bin/det-wrap-rank");
+    BOOST_TEST(join(podman.command, " ") ==
+               "/opt/bin/det-wrap-rank --node /opt/bin/det-launch contain sh -c ./train 'a b'");
+    a.spec.container->runtime = ContainerRuntime::pyxis;
+    a.spec.container->image = "ubuntu";
+    auto const line = join(slurm::render_srun(make_step_request(a, run, "/opt/bin/det-wrap-rank")), " ");
+    BOOST_TEST(line.find(" --container-image=ubuntu --container-mounts=/tmp:/tmp,/opt/bin:/opt/bin:ro,") !=
+                   std::string::npos,
+               line);
+    BOOST_TEST(line.find("contain sh") == std::string::npos, line);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
