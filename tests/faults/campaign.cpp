@@ -10,6 +10,8 @@
 #include <iostream>
 #include <random>
 
+#include "number_options.hpp"
+
 namespace {
 
 using namespace det;
@@ -118,10 +120,11 @@ private:
     long calls_ = 0;
 };
 
-Status play(std::filesystem::path const& directory, long rounds, std::uint32_t seed, long& failed) {
+Status play(std::filesystem::path const& directory, std::uint32_t rounds, std::uint32_t seed,
+            std::uint32_t& failed) {
     Campaign campaign(directory, seed);
     DET_TRY(campaign.prepare());
-    for (long round = 1; round <= rounds; ++round) {
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
         DET_TRY_ASSIGN(auto const failure, campaign.play_round());
         if (failure.empty()) continue;
         ++failed;
@@ -133,23 +136,15 @@ Status play(std::filesystem::path const& directory, long rounds, std::uint32_t s
 }  // namespace
 
 int main(int argc, char** argv) {
-    long rounds = 100;
-    auto seed = static_cast<std::uint32_t>(std::random_device{}());
-    for (int i = 1; i < argc; i += 2) {
-        std::string_view const option = argv[i];
-        auto const number =
-            i + 1 < argc ? parse_integer<std::uint32_t>(argv[i + 1]) : std::optional<std::uint32_t>();
-        if (!number || (option != "--rounds" && option != "--seed")) {
-            std::cerr << "faults-campaign [--rounds N] [--seed N]\n";
-            return 2;
-        }
-        if (option == "--seed") seed = *number;
-        if (option == "--rounds") rounds = *number;
+    std::uint32_t rounds = 100, seed = std::random_device{}();
+    if (!faults::read_numbers(argc, argv, {{"--rounds", &rounds}, {"--seed", &seed}})) {
+        std::cerr << "faults-campaign [--rounds N] [--seed N]\n";
+        return 2;
     }
     auto name = (std::filesystem::temp_directory_path() / "det-faults-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) return 1;
     std::cout << "faults: " << rounds << " rounds with --seed " << seed << std::endl;
-    long failed = 0;
+    std::uint32_t failed = 0;
     auto const played = play(name, rounds, seed, failed);
     static_cast<void>(remove_tree(name));
     if (!played) {

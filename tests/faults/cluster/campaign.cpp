@@ -1,15 +1,13 @@
 // faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]: trainings on a real Slurm that meet random
 // faults, several side by side. Each round has a seed of its own, one more than the round before: --rounds 1
 // --seed plays it again.
-#include <det/foundation/text.hpp>
-
 #include <atomic>
 #include <fmt/format.h>
 #include <iostream>
 #include <mutex>
-#include <optional>
 #include <thread>
 
+#include "../number_options.hpp"
 #include "round.hpp"
 
 namespace {
@@ -25,26 +23,6 @@ struct Options {
     std::uint32_t seed = std::random_device{}();
     std::uint32_t lanes = 4;
 };
-
-std::optional<Options> parse_options(int argc, char** argv) {
-    Options options;
-    for (int i = 1; i < argc; i += 2) {
-        std::string_view const name = argv[i];
-        auto const number =
-            i + 1 < argc ? parse_integer<std::uint32_t>(argv[i + 1]) : std::optional<std::uint32_t>();
-        if (!number || *number == 0) return std::nullopt;
-        if (name == "--rounds")
-            options.rounds = *number;
-        else if (name == "--seed")
-            options.seed = *number;
-        else if (name == "--lanes")
-            options.lanes = *number;
-        else
-            return std::nullopt;
-    }
-    options.lanes = std::min(options.lanes, options.rounds);
-    return options;
-}
 
 class Campaign {
 public:
@@ -88,7 +66,7 @@ private:
         auto const played = round.play();
         if (story != nullptr) *story = round.story();
         DET_TRY(played);
-        DET_TRY_ASSIGN(auto const fault, find_fault(training, weights_, round.ends_canceled()));
+        DET_TRY_ASSIGN(auto const fault, find_fault(training, weights_));
         if (fault.empty()) return Ok{};
         return Error{codes::internal, fault};
     }
@@ -124,8 +102,10 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    auto const options = parse_options(argc, argv);
-    if (!options) {
+    Options options;
+    if (!read_numbers(
+            argc, argv,
+            {{"--rounds", &options.rounds}, {"--seed", &options.seed}, {"--lanes", &options.lanes}})) {
         std::cerr << "faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]\n";
         return 2;
     }
@@ -133,14 +113,15 @@ int main(int argc, char** argv) {
         std::cout << "SKIPPED: " << obstacle << std::endl;
         return skipped;
     }
-    std::cout << fmt::format("faults: {} rounds on a cluster with --seed {}", options->rounds, options->seed)
+    std::cout << fmt::format("faults: {} rounds on a cluster with --seed {}", options.rounds, options.seed)
               << std::endl;
-    Campaign campaign(*options);
+    options.lanes = std::min(options.lanes, options.rounds);
+    Campaign campaign(options);
     if (auto const started = campaign.start(); !started) {
         std::cerr << "faults: error: training fails in peace: " << started.error().message << '\n';
         return 1;
     }
     auto const failed = campaign.play_all();
-    std::cout << options->rounds - failed << " passed, " << failed << " failed\n";
+    std::cout << options.rounds - failed << " passed, " << failed << " failed\n";
     return failed == 0 ? 0 : 1;
 }

@@ -146,7 +146,7 @@ constexpr Fault table[] = {
     {"scancel --signal", Aftermath::goes_on, signal},
     {"pause", Aftermath::goes_on, pause},
     {"turn the clock", Aftermath::goes_on, jump},
-    {"scancel", Aftermath::is_over, cancel},
+    {"scancel", Aftermath::is_canceled, cancel},
 };
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace det::faults {
 
 /// What becomes of the run that a fault strikes.
 enum class Aftermath {
-    goes_on,    // the same run, or another one: both will do
-    fails,      // another run takes its place, and the trainer is blamed
-    is_queued,  // the job goes back to the queue
-    is_over,    // the experiment is cancelled
+    goes_on,      // the same run, or another one: both will do
+    fails,        // another run takes its place, and the trainer is blamed
+    is_queued,    // the job goes back to the queue
+    is_canceled,  // the experiment is over, until it is continued
 };
 
 struct Fault {

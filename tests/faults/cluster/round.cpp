@@ -40,7 +40,7 @@ void Round::plan_faults() {
     auto const faults = all_faults();
     auto const count = 1 + pick(faults_max);
     std::size_t failures = 0;
-    while (plans_.size() < count && !ends_canceled()) {
+    while (plans_.size() < count) {
         auto const& fault = faults[pick(faults.size())];
         auto const moment = choose_moment(failures);
         failures = fault.aftermath == Aftermath::fails ? failures + 1 : 0;
@@ -53,10 +53,6 @@ void Round::plan_faults() {
 Moment Round::choose_moment(std::size_t failures_before) {
     auto const moment = static_cast<Moment>(pick(static_cast<std::size_t>(Moment::saved)));
     return failures_before >= failures_allowed ? Moment::saved : moment;
-}
-
-bool Round::ends_canceled() const {
-    return !plans_.empty() && plans_.back().fault->aftermath == Aftermath::is_over;
 }
 
 std::string Round::story() const {
@@ -120,18 +116,23 @@ Result<bool> Round::has_come(Plan const& plan) {
     return std::ranges::any_of(now, [&](auto const& uuid) { return !unfinished_.contains(uuid); });
 }
 
-Result<bool> Round::has_ended() const {
+Result<bool> Round::has_ended() {
     DET_TRY_ASSIGN(auto const runs, training_.runs());
-    return !runs.empty() && runs.back().ended && runs.back().ended->follow == Follow::stop;
+    if (runs.size() <= continued_runs_ || !runs.back().ended) return false;
+    if (runs.back().ended->follow != Follow::stop) return false;
+    DET_TRY_ASSIGN(auto const state, training_.state());
+    if (state == "CANCELED") {
+        DET_TRY(training_.command("continue"));
+        run_ = continued_runs_ = runs.size();
+    }
+    return state == "COMPLETED" || state == "ERROR";
 }
 
 /// As a user does who sees it.
 Status Round::go_on_where_interrupted() {
     if (!training_.supervisors().empty()) return Ok{};
     DET_TRY_ASSIGN(auto const state, training_.state());
-    if (state != "INTERRUPTED") return Ok{};
-    DET_TRY(training_.site().shell(fmt::format("det experiment activate {}", training_.id().value)));
-    return Ok{};
+    return state == "INTERRUPTED" ? training_.command("activate") : Ok{};
 }
 
 }  // namespace det::faults

@@ -18,7 +18,6 @@ public:
     Status play();
     /// What it meets, in words.
     std::string story() const;
-    bool ends_canceled() const;
 
 private:
     struct Plan {
@@ -34,19 +33,21 @@ private:
     /// False where the training ends before that, and an Error where neither happens for minutes.
     Result<bool> wait_for(std::string_view what, std::function<Result<bool>()> const& condition);
     Result<bool> has_come(Plan const& plan);
-    Result<bool> has_ended() const;
+    /// For good: one that was cancelled is continued.
+    Result<bool> has_ended();
     Status go_on_where_interrupted();
 
     Training& training_;
     std::mt19937 random_;
     std::vector<Plan> plans_;
     std::size_t run_ = 0;               // which may be struck next, or a later one
+    std::size_t continued_runs_ = 0;    // that there were when it was continued
     std::set<std::string> unfinished_;  // checkpoints that nobody works at
     std::size_t met_ = 0;
 };
 
 /// Why what a training left behind is not as it should be; empty: it is. weights: those of a training in
 /// peace.
-Result<std::string> find_fault(Training const& training, std::string const& weights, bool is_canceled);
+Result<std::string> find_fault(Training const& training, std::string const& weights);
 
 }  // namespace det::faults

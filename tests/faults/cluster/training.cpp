@@ -110,6 +110,11 @@ Result<std::string> Training::state() const {
     return answer.at("state").get<std::string>();
 }
 
+Status Training::command(std::string_view verb) const {
+    DET_TRY(site_.shell(fmt::format("det experiment {} {}", verb, id_.value)));
+    return Ok{};
+}
+
 std::vector<Process> Training::processes(std::string const& program) const {
     auto found = find_processes(name_ + " ");
     std::erase_if(found, [&](auto const& process) { return process.program != program; });

@@ -41,6 +41,8 @@ public:
     Result<std::vector<Record>> reports(std::uint32_t run) const;
     Result<std::string> state() const;
 
+    /// As its user does: "activate".
+    Status command(std::string_view verb) const;
     /// Its processes with that name.
     std::vector<Process> processes(std::string const& program) const;
     std::vector<Process> supervisors() const;
