@@ -216,10 +216,13 @@ BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_linuxproc_every_proce
 #ifdef DET_MPI_HOSTS
 BOOST_AUTO_TEST_CASE(open_mpi_runs_across_nodes_by_pmix) {
     LoopbackCluster const cluster;
-    auto const output = cluster.login(
-        "researcher", {"timeout", "20", "srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2",
-                       "--ntasks-per-node=2", (cluster.state() / "software" / DET_MPI_HOSTS).string()});
+    // UCX says on stdout where the other node was the quicker one to leave.
+    auto const output =
+        cluster.login("researcher", {"env", "UCX_LOG_LEVEL=fatal", "timeout", "20", "srun", "--mpi=pmix",
+                                     "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2",
+                                     (cluster.state() / "software" / DET_MPI_HOSTS).string()});
     auto const lines = sorted_lines(output.out);
+    BOOST_TEST_INFO(output.out << output.err);
     BOOST_TEST(
         lines == (std::vector<std::string>{"rank 0 of 4 on n0 counts 4", "rank 1 of 4 on n0 counts 4",
                                            "rank 2 of 4 on n1 counts 4", "rank 3 of 4 on n1 counts 4"}),
