@@ -8,6 +8,17 @@ using capi::guarded, capi::require;
 
 namespace {
 
+/// What a C function writes.
+core::Checkpoint::Write writing(det_write write, void* user) {
+    return [=](std::filesystem::path const& directory) -> Status {
+        if (write == nullptr) return Error{codes::misuse, "write is NULL"};
+        auto const status = write(directory.c_str(), user);
+        if (status == DET_OK) return Ok{};
+        return Error{codes::file_system,
+                     fmt::format("what was to write a checkpoint's files returned {}", status)};
+    };
+}
+
 det_strings* list_of_one(std::string text) { return new det_strings{{std::move(text)}}; }
 
 }  // namespace
@@ -85,6 +96,30 @@ det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed,
         DET_TRY_ASSIGN(auto const made,
                        context->core->checkpoint().upload(steps_completed, std::move(upload)));
         capi::write_uuid(uuid, made);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_completed, char const* metadata,
+                                        det_write write, void* user, char uuid[DET_UUID_SIZE]) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid"));
+        DET_TRY_ASSIGN(auto const made,
+                       context->core->checkpoint().store_sharded(steps_completed, capi::metadata_of(metadata),
+                                                                 writing(write, user)));
+        capi::write_uuid(uuid, made);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed, char const* metadata,
+                                     det_write write, void* user, int32_t* is_stored) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", is_stored, "is_stored"));
+        DET_TRY_ASSIGN(bool const stores,
+                       context->core->checkpoint().store_last(steps_completed, capi::metadata_of(metadata),
+                                                              writing(write, user)));
+        *is_stored = stores ? 1 : 0;
         return Ok{};
     });
 }

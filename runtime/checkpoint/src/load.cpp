@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "damage.hpp"
+#include "device_load.hpp"
 #include "each_in_parallel.hpp"
 #include "error_message.hpp"
 #include "read_plan.hpp"
@@ -22,14 +23,14 @@ Result<std::vector<ShardReader>> open_shards(std::filesystem::path const& root, 
     return shards;
 }
 
-Status read_all(std::filesystem::path const& root, ReadPlan const& plan) {
+Status read_all(std::filesystem::path const& root, ReadPlan const& plan, std::span<std::byte> lent) {
     DET_TRY_ASSIGN(auto const shards, open_shards(root, plan));
     std::uint64_t block_size = 0;
     for (auto const& shard : shards) block_size = std::max(block_size, shard.block_size_bytes());
     std::mutex turn;
     return each_in_parallel(
-        reader_thread_count, plan.reads.size(), block_size,
-        [&](std::size_t index, HostMemory const& memory) -> Status {
+        reader_thread_count, plan.reads.size(), {block_size, lent},
+        [&](std::size_t index, std::byte* memory) -> Status {
             auto const& read = plan.reads[index];
             DET_TRY_ASSIGN(auto const bytes, shards[read.shard].read_block(read.block, memory, turn));
             for (auto const& piece : read.pieces)
@@ -38,8 +39,23 @@ Status read_all(std::filesystem::path const& root, ReadPlan const& plan) {
         });
 }
 
+/// What lies in memory of a device, by way of the host's; all else where it lies.
+Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest const& manifest,
+                           State const& state, LoadOptions const& options) {
+    auto const read = [&](State const& part) -> Status {
+        DET_TRY_ASSIGN(auto const plan, plan_reads(manifest, part));
+        return read_all(root, plan, options.spare_memory);
+    };
+    State on_host, on_devices;
+    for (auto const& tensor : state)
+        (options.devices->holds(tensor.data) ? on_devices : on_host).push_back(tensor);
+    DET_TRY(read(on_host));
+    return load_to_devices(on_devices, options, read);
+}
+
 /// What this rank needs of it.
-Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state) {
+Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state,
+                                    LoadOptions const& options) {
     DET_TRY(check_state(state));
     DET_TRY_ASSIGN(auto manifest, store.find(uuid));
     DET_TRY_ASSIGN(auto const plan, plan_reads(manifest, state));
@@ -47,7 +63,8 @@ Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid,
         return std::ranges::find(plan.shards, path, &CheckpointFile::path) != plan.shards.end();
     };
     DET_TRY_ASSIGN(auto const root, store.fetch(manifest, is_needed));
-    auto const read = read_all(root, plan);
+    auto const read = options.devices != nullptr ? read_to_devices_too(root, manifest, state, options)
+                                                 : read_all(root, plan, options.spare_memory);
     if (!read && read.error().code == codes::checkpoint_damaged) return damaged(uuid, read.error().message);
     if (!read) return read.error();
     return manifest;
@@ -79,11 +96,11 @@ Result<std::vector<std::string>> share_list(Peers& peers, std::vector<std::strin
 }  // namespace
 
 Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
-                                   State const& state, OnDamage on_damage) {
+                                   State const& state, OnDamage on_damage, LoadOptions const& options) {
     DET_TRY_ASSIGN(auto const candidates, share_list(peers, newest_first));
     Loaded loaded;
     for (auto const& uuid : candidates) {
-        auto manifest = load_own(store, uuid, state);
+        auto manifest = load_own(store, uuid, state, options);
         auto agreed = agree(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
         if (agreed) {
             loaded.manifest = *std::move(manifest);

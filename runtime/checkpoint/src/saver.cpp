@@ -8,6 +8,7 @@
 #include "commit_files.hpp"
 #include "error_message.hpp"
 #include "metadata_file.hpp"
+#include "pinned_memory.hpp"
 #include "save_agreement.hpp"
 #include "save_in_flight.hpp"
 #include "snapshot.hpp"
@@ -46,7 +47,7 @@ public:
         last_ = {};
         Status all = Ok{};
         for (auto& memory : memory_) {
-            if (all) all = make_room(memory, *agreed.plan);
+            if (all) all = make_room(memory, *agreed.plan, state);
         }
         return agree_on(all);
     }
@@ -101,6 +102,12 @@ public:
 
     std::size_t in_flight() const { return in_flight_.size(); }
 
+    std::span<std::byte> spare_memory() const {
+        if (begun_count_ > 0 || memory_.empty()) return {};
+        auto const& memory = memory_.front().memory();
+        return {memory.data(), memory.size_bytes()};
+    }
+
 private:
     static constexpr auto everything = std::numeric_limits<std::int64_t>::max();
 
@@ -108,12 +115,10 @@ private:
         return plan.shards[static_cast<std::size_t>(peers_.rank())];
     }
 
-    Status make_room(HostMemory& memory, WritePlan const& plan) const {
-        auto const size = own_shard(plan).size_bytes;
-        if (memory.size_bytes() >= size) return Ok{};
-        memory = HostMemory();  // first: there may be no room for both
-        DET_TRY_ASSIGN(memory, HostMemory::allocate(size));
-        return Ok{};
+    Status make_room(PinnedMemory& memory, WritePlan const& plan, State const& state) const {
+        auto const& shard = own_shard(plan);
+        auto* const devices = is_on_devices(shard, state, options_.devices) ? options_.devices : nullptr;
+        return memory.make_room(shard.size_bytes, devices);
     }
 
     /// An error of one rank is an error of all.
@@ -125,20 +130,26 @@ private:
         return Ok{};
     }
 
+    Status copy(WritePlan const& plan, State const& state, PinnedMemory& memory) const {
+        DET_TRY(make_room(memory, plan, state));
+        return take_snapshot(own_shard(plan), state, options_.copy_threads, memory.memory(),
+                             options_.devices);
+    }
+
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
-    void begin_writing(SaveInFlight& save, State const& state, HostMemory& memory) {
+    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.holdings.empty()) return;
-        if (auto room = make_room(memory, *save.plan); !room) {
-            save.error = std::move(room).error();
+        auto const copied = copy(*save.plan, state, room);
+        if (!copied) {
+            save.error = copied.error();
             return;
         }
-        take_snapshot(shard, state, options_.copy_threads, memory);
         save.write = std::make_shared<ShardWrite>(
             [this, uuid = save.uuid] { return store_.open(uuid); },
             [this, uuid = save.uuid, file = shard.file] { return store_.put(uuid, {file}); }, shard.file,
-            memory.data(), shard.size_bytes, options_.block_size_bytes);
+            room.memory().data(), shard.size_bytes, options_.block_size_bytes);
         if (before.write) {
             save.write->compare_with(
                 {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
@@ -211,7 +222,7 @@ private:
     Store& store_;
     SaverOptions const options_;
     SaveAgreement agreement_;
-    std::vector<HostMemory> memory_;
+    std::vector<PinnedMemory> memory_;
     struct Last {
         std::shared_ptr<ShardWrite> write = nullptr;
         std::string uuid = {};
@@ -238,5 +249,6 @@ Result<Saver::Begun> Saver::save(About const& about, State const& state) {
 Result<std::vector<Saver::Outcome>> Saver::poll() { return engine_->poll(); }
 Result<std::vector<Saver::Outcome>> Saver::finish() { return engine_->finish(); }
 std::size_t Saver::in_flight() const { return engine_->in_flight(); }
+std::span<std::byte> Saver::spare_memory() const { return engine_->spare_memory(); }
 
 }  // namespace det::checkpoint

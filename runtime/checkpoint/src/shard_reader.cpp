@@ -26,16 +26,16 @@ Result<ShardReader> ShardReader::open(std::filesystem::path const& root, Checkpo
     return ShardReader(*std::move(file), expected);
 }
 
-Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, HostMemory const& memory,
+Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, std::byte* memory,
                                                            std::mutex& turn) const {
     auto const offset = block * expected_->block_size_bytes;
     auto const size = std::min(expected_->block_size_bytes, expected_->size_bytes - offset);
     auto const count = [&] {
         std::lock_guard const lock(turn);
-        return file_.read(memory.data(), size, offset);
+        return file_.read(memory, size, offset);
     }();
     if (!count) return differs(count.error().message);
-    std::span<std::byte const> const bytes(memory.data(), size);
+    std::span<std::byte const> const bytes(memory, size);
     if (*count < size || crc32c(bytes) != expected_->block_crc32c[block]) {
         return differs(fmt::format("bytes {} to {} of '{}' don't match their checksum", offset,
                                    offset + size - 1, expected_->path));
@@ -46,8 +46,8 @@ Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, Ho
 Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected) {
     DET_TRY_ASSIGN(auto const shard, ShardReader::open(root, expected));
     std::mutex turn;
-    return each_in_parallel(reader_thread_count, shard.block_count(), shard.block_size_bytes(),
-                            [&](std::size_t block, HostMemory const& memory) -> Status {
+    return each_in_parallel(reader_thread_count, shard.block_count(), {shard.block_size_bytes()},
+                            [&](std::size_t block, std::byte* memory) -> Status {
                                 DET_TRY(shard.read_block(block, memory, turn));
                                 return Ok{};
                             });

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "block_file.hpp"
-#include "host_memory.hpp"
 
 namespace det::checkpoint {
 
@@ -21,7 +20,7 @@ public:
     /// The bytes of that block, in `memory`, which has room for block_size_bytes() in whole pages.
     /// `turn` is held while the disk is asked: one read after the other is what most disks do best, and
     /// other threads look at what they have read meanwhile.
-    Result<std::span<std::byte const>> read_block(std::size_t block, HostMemory const& memory,
+    Result<std::span<std::byte const>> read_block(std::size_t block, std::byte* memory,
                                                   std::mutex& turn) const;
 
 private:

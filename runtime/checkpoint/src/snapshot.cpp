@@ -18,30 +18,54 @@ struct Chunk {
     std::uint64_t size_bytes;
 };
 
-std::vector<Chunk> cut(ShardPlan const& shard, State const& state, HostMemory const& memory) {
-    std::vector<Chunk> chunks;
+/// What is to be copied, by whom.
+struct Copies {
+    std::vector<Chunk> by_host;
+    std::vector<DeviceCopy> by_device;
+};
+
+Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const& memory,
+                   DeviceMemory const* devices) {
+    Copies copies;
     for (std::size_t i = 0; i < shard.holdings.size(); ++i) {
         auto const& tensor = state[shard.holdings[i]];
         auto const size = tensor.size_bytes();
-        for (std::uint64_t at = 0; at < size; at += chunk_size_bytes) {
-            chunks.push_back({memory.data() + shard.offsets[i] + at, tensor.data + at,
-                              std::min(chunk_size_bytes, size - at)});
+        auto* const to = memory.data() + shard.offsets[i];
+        if (devices != nullptr && size != 0 && devices->holds(tensor.data)) {
+            copies.by_device.push_back({to, tensor.data, size});
+            continue;
         }
+        for (std::uint64_t at = 0; at < size; at += chunk_size_bytes)
+            copies.by_host.push_back({to + at, tensor.data + at, std::min(chunk_size_bytes, size - at)});
     }
-    return chunks;
+    return copies;
 }
 
-}  // namespace
-
-void take_snapshot(ShardPlan const& shard, State const& state, int threads, HostMemory const& memory) {
-    std::memcpy(memory.data(), shard.header.data(), shard.header.size());
-    auto const chunks = cut(shard, state, memory);
+void copy_on_host(std::vector<Chunk> const& chunks, int threads) {
     std::atomic<std::size_t> next = 0;
     auto const useful = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks.size());
     run_side_by_side(static_cast<int>(useful), [&] {
         for (auto i = next++; i < chunks.size(); i = next++)
             stream_copy(chunks[i].to, chunks[i].from, chunks[i].size_bytes);
     });
+}
+
+}  // namespace
+
+bool is_on_devices(ShardPlan const& shard, State const& state, DeviceMemory const* devices) {
+    return devices != nullptr && std::ranges::any_of(shard.holdings, [&](std::size_t holding) {
+               return devices->holds(state[holding].data);
+           });
+}
+
+Status take_snapshot(ShardPlan const& shard, State const& state, int threads, HostMemory const& memory,
+                     DeviceMemory* devices) {
+    std::memcpy(memory.data(), shard.header.data(), shard.header.size());
+    auto const copies = plan_copies(shard, state, memory, devices);
+    std::unique_ptr<CopiesUnderWay> under_way;
+    if (!copies.by_device.empty()) under_way = devices->start(CopyTo::host, copies.by_device);
+    copy_on_host(copies.by_host, threads);
+    return under_way ? under_way->wait() : Status(Ok{});
 }
 
 }  // namespace det::checkpoint

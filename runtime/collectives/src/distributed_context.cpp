@@ -191,6 +191,8 @@ SharedWords* DistributedContext::words_of_node() {
 
 transport::Transport* DistributedContext::messages() { return ranks_ ? ranks_->messages() : nullptr; }
 
+DeviceCopies* DistributedContext::device_copies() { return ranks_ ? ranks_->device_copies() : nullptr; }
+
 void DistributedContext::abandon() noexcept {
     if (ranks_) ranks_->abandon();
     if (local_) local_->abandon();

@@ -9,6 +9,7 @@
 #include <map>
 #include <sched.h>
 
+#include "collective_devices.hpp"
 #include "collective_peers.hpp"
 #include "past_checkpoints.hpp"
 #include "session.hpp"
@@ -43,8 +44,9 @@ int copy_threads(Session const& session) {
     return std::clamp(CPU_COUNT(&allowed) / session.distributed.local_size(), 1, enough);
 }
 
-checkpoint::SaverOptions saver_options(Session const& session) {
+checkpoint::SaverOptions saver_options(Session const& session, checkpoint::DeviceMemory* devices) {
     checkpoint::SaverOptions options;
+    options.devices = devices;
     options.copy_threads = copy_threads(session);
     options.may_commit = [&session] { return still_ours(session); };
     return options;
@@ -54,9 +56,17 @@ checkpoint::SaverOptions saver_options(Session const& session) {
 
 struct Checkpoint::Tensors {
     explicit Tensors(Session& session)
-        : peers(session.distributed), saver(peers, *session.store, saver_options(session)) {}
+        : peers(session.distributed),
+          devices(find_devices(session.distributed)),
+          saver(peers, *session.store, saver_options(session, devices.get())) {}
+
+    static std::unique_ptr<CollectiveDevices> find_devices(collectives::DistributedContext& distributed) {
+        auto* const found = distributed.device_copies();
+        return found != nullptr ? std::make_unique<CollectiveDevices>(*found) : nullptr;
+    }
 
     CollectivePeers peers;
+    std::unique_ptr<CollectiveDevices> devices;  // null: there are none
     checkpoint::Saver saver;
     std::map<std::string, std::chrono::steady_clock::time_point> begun;  // saves that have not ended, by UUID
 };
@@ -233,7 +243,9 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
             if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
         }
     }
-    return checkpoint::load(tensors().peers, *session_.store, std::move(newest_first), state, on_damage);
+    return checkpoint::load(
+        tensors().peers, *session_.store, std::move(newest_first), state, on_damage,
+        {.devices = tensors().devices.get(), .spare_memory = tensors().saver.spare_memory()});
 }
 
 std::optional<std::string> Checkpoint::latest() const {

@@ -6,6 +6,7 @@
 #include "../device_collectives/fake_devices.hpp"
 #include "capi_support.hpp"
 #include "cases.h"
+#include "fake_device_memory.hpp"
 #include "objects.hpp"
 #include "rank_processes.hpp"
 
@@ -30,6 +31,29 @@ struct Fixture : NodeRunFixture {
             }
             return status_of(body());
         }));
+    }
+    /// As ranks that are threads, whose devices are fake.
+    void run_with_devices(device_collectives::FakeDevices& devices, int ranks,
+                          std::function<char const*(det_context&, int rank)> const& body) {
+        std::vector<Status> results(static_cast<std::size_t>(ranks), Status(Ok{}));
+        std::vector<std::jthread> threads;
+        for (int rank = 0; rank < ranks; ++rank) {
+            threads.emplace_back([&, rank] {
+                results[static_cast<std::size_t>(rank)] = [&]() -> Status {
+                    DET_TRY_ASSIGN(auto core,
+                                   core::Context::init(
+                                       {.environment = environment_of(rank, ranks),
+                                        .devices = core::Devices::nccl,
+                                        .device_backend = std::make_shared<device_collectives::FakeBackend>(
+                                            devices, rank)}));
+                    det_context context;
+                    context.core = std::make_shared<core::Context>(std::move(core));
+                    return status_of(body(context, rank));
+                }();
+            });
+        }
+        threads.clear();
+        for (auto const& result : results) must(result);
     }
     /// As a program that was started by hand.
     void run_alone(Case body) {
@@ -60,31 +84,35 @@ BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_alone(cas
 BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_memory_of_devices) {
     constexpr int ranks = 2;
     device_collectives::FakeDevices devices(ranks);
-    std::vector<Status> results(ranks, Status(Ok{}));
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank) {
-        threads.emplace_back([&, rank] {
-            results[static_cast<std::size_t>(rank)] = [&]() -> Status {
-                DET_TRY_ASSIGN(
-                    auto core,
-                    core::Context::init({.environment = environment_of(rank, ranks),
-                                         .devices = core::Devices::nccl,
-                                         .device_backend = std::make_shared<device_collectives::FakeBackend>(
-                                             devices, rank)}));
-                det_context context;
-                context.core = std::make_shared<core::Context>(std::move(core));
-                return status_of(case_device_memory(&context));
-            }();
-        });
-    }
-    for (auto& thread : threads) thread.join();
-    for (auto const& result : results) must(result);
+    run_with_devices(devices, ranks, [](det_context& context, int) { return case_device_memory(&context); });
     for (int rank = 0; rank < ranks; ++rank) {
         auto const streams = devices.streams_of(rank);
         BOOST_REQUIRE(streams.size() == 3u);
         BOOST_TEST(streams[0] == nullptr);
         BOOST_TEST((streams[1] != nullptr && streams[1] == streams[2]));
     }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_in_memory_of_devices) {
+    set_latest_checkpoint({});
+    constexpr int ranks = 2;
+    FakeDeviceMemory memory(1 << 20);
+    device_collectives::FakeDevices devices(ranks);
+    devices.is_device_memory = [&](void const* at) { return memory.holds(at); };
+    devices.copy_memory = [&](void* to, void const* from, std::size_t size) { memory.copy(to, from, size); };
+    std::vector<device> own;
+    for (int rank = 0; rank < ranks; ++rank) {
+        own.push_back({memory.take(1000 * sizeof(float)),
+                       [](device const* self, void* to, void const* from, std::size_t size) {
+                           static_cast<FakeDeviceMemory const*>(self->own)->copy(to, from, size);
+                       },
+                       &memory});
+    }
+    run_with_devices(devices, ranks, [&](det_context& context, int rank) {
+        return case_tensors_on_devices(&context, &own[static_cast<std::size_t>(rank)]);
+    });
+    BOOST_TEST(devices.copies_done == 2 * ranks);
+    BOOST_TEST(devices.pinned_now == 0);
 }
 
 BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) { run_alone(case_null_arguments); }
@@ -130,6 +158,29 @@ BOOST_AUTO_TEST_CASE(a_directory_becomes_a_checkpoint_by_its_commit) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_upload_their_files_together) { run_as_ranks(2, case_uploaded_files); }
+
+BOOST_AUTO_TEST_CASE(ranks_fill_one_checkpoint_together) {
+    run_as_ranks(2, case_stored_by_all);
+    BOOST_REQUIRE(records().size() == 1u);
+    auto const stored = std::get<CheckpointCommitted>(records()[0]);
+    BOOST_TEST(stored.metadata == (Json{{"from", 1}, {"steps_completed", 9}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_chief_stores_a_last_checkpoint_where_there_is_time) {
+    run_as_ranks(2, case_last_store);
+    BOOST_TEST(records().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(where_there_is_no_time_all_ranks_hear_that_nothing_was_stored) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = directory / "checkpoints";
+    spec.preemption_timeout_s = 0;
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    raise_notice();
+    run_as_ranks(2, case_no_time_for_a_last_store);
+    BOOST_TEST(records().size() == 1u);
+}
 
 BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_together) {
     set_latest_checkpoint({});

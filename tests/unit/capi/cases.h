@@ -12,6 +12,14 @@ extern "C" {
 /* As one of several ranks that are threads, whose memory all counts as that of devices. */
 const char* case_device_memory(det_context* context);
 
+/* As one of two ranks that are threads, with memory of a device that only copy() reads and writes. */
+struct device {
+    void* memory;
+    void (*copy)(const struct device* device, void* to, const void* from, size_t size_bytes);
+    void* own;
+};
+const char* case_tensors_on_devices(det_context* context, const struct device* device);
+
 const char* case_tensors(void);
 const char* case_started_operations(void);
 const char* case_byte_strings(void);
@@ -33,6 +41,9 @@ const char* case_acknowledged_later(void);
 
 const char* case_stored_directory(void);
 const char* case_uploaded_files(void);
+const char* case_stored_by_all(void);
+const char* case_last_store(void);
+const char* case_no_time_for_a_last_store(void);
 const char* case_tensors_are_saved_and_loaded(void);
 const char* case_states_that_are_refused(void);
 const char* case_newest_checkpoint(void);

@@ -92,6 +92,77 @@ const char* case_uploaded_files(void) {
     return NULL;
 }
 
+static det_status write_one(const char* directory, void* user) {
+    return write_text(directory, (const char*)user, "text") ? DET_OK : DET_COULD_NOT;
+}
+static det_status write_nothing(const char* directory, void* user) {
+    (void)directory;
+    ++*(int*)user;
+    return DET_ABSENT;
+}
+
+const char* case_stored_by_all(void) {
+    static char names[2][8] = {"first", "second"};
+    det_context* context = NULL;
+    det_strings* path = NULL;
+    char uuid[DET_UUID_SIZE] = "";
+    int32_t rank;
+    int calls = 0;
+    CHECK_OK(det_context_open(NULL, &context));
+    rank = det_distributed_rank(context);
+    CHECK(det_checkpoint_store_sharded(context, 9, NULL, rank == 1 ? NULL : write_one, names[rank], uuid) ==
+          DET_COULD_NOT);
+    CHECK(failed_with("misuse", "write is NULL") && uuid[0] == '\0');
+    CHECK(det_checkpoint_store_sharded(context, 9, NULL, rank == 1 ? write_nothing : write_one,
+                                       rank == 1 ? (void*)&calls : (void*)names[rank],
+                                       uuid) == DET_COULD_NOT);
+    CHECK(failed_with("file-system", "returned 4") && calls == rank);
+    CHECK_OK(det_checkpoint_store_sharded(context, 9, rank == 1 ? "{\"from\": 1}" : NULL, write_one,
+                                          names[rank], uuid));
+    CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "first", "text"));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "second", "text"));
+    det_strings_destroy(path);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_last_store(void) {
+    det_context* context = NULL;
+    int32_t is_stored = 0;
+    int calls = 0;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK_OK(det_checkpoint_store_last(context, 5, NULL, write_one, "weights", &is_stored));
+    CHECK(is_stored == 1);
+    CHECK(det_checkpoint_store_last(context, 5, NULL, write_one, "weights", NULL) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "is_stored is NULL"));
+    if (det_distributed_rank(context) == 0) {
+        CHECK(det_checkpoint_store_last(context, 6, NULL, write_nothing, &calls, &is_stored) ==
+              DET_COULD_NOT);
+        CHECK(failed_with("file-system", "returned 4") && calls == 1);
+    } else {
+        CHECK_OK(det_checkpoint_store_last(context, 6, NULL, NULL, NULL, &is_stored));
+    }
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_no_time_for_a_last_store(void) {
+    det_context* context = NULL;
+    int32_t is_stored = 0;
+    int calls = 0;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK_OK(det_checkpoint_store_last(context, 4, NULL, write_one, "weights", &is_stored));
+    CHECK(is_stored == 1); /* how long one takes was not known */
+    CHECK_OK(det_checkpoint_store_last(context, 5, NULL, write_nothing, &calls, &is_stored));
+    CHECK(is_stored == 0 && calls == 0);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
 const char* case_tensors_are_saved_and_loaded(void) {
     enum { OWN = 1000 };
     det_context* context = NULL;
@@ -151,6 +222,52 @@ const char* case_tensors_are_saved_and_loaded(void) {
     det_state_destroy(state);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_tensors_on_devices(det_context* context, const struct device* device) {
+    enum { OWN = 1000 };
+    det_state* state = NULL;
+    det_loaded loaded = DET_LOADED_INIT;
+    det_tensor weights = DET_TENSOR_INIT, step = DET_TENSOR_INIT;
+    float values[OWN];
+    int64_t steps = 5;
+    uint64_t shape[1], begin[1];
+    const uint64_t own[1] = {OWN};
+    const int32_t rank = det_distributed_rank(context);
+    int32_t i;
+    static int streams[2];
+    CHECK_OK(det_distributed_use_stream(context, &streams[rank]));
+    shape[0] = (uint64_t)det_distributed_size(context) * OWN;
+    begin[0] = (uint64_t)rank * OWN;
+    weights.name = "weights";
+    weights.data = device->memory;
+    weights.dtype = DET_F32;
+    weights.dimensions = 1;
+    weights.shape = shape;
+    weights.begin = begin;
+    weights.part_shape = own;
+    step.name = "step";
+    step.data = &steps;
+    step.dtype = DET_I64;
+    CHECK_OK(det_state_create(&state));
+    CHECK_OK(det_state_add(state, &weights));
+    CHECK_OK(det_state_add(state, &step));
+    CHECK_OK(det_checkpoint_prepare(context, state));
+
+    for (i = 0; i < OWN; ++i) values[i] = (float)(10 * i + rank);
+    device->copy(device, device->memory, values, sizeof values);
+    CHECK_OK(det_checkpoint_save(context, 5, NULL, state, NULL));
+    memset(values, 0, sizeof values);
+    device->copy(device, device->memory, values, sizeof values); /* it was copied */
+    steps = 0;
+    CHECK_OK(det_checkpoint_finish(context, NULL));
+    CHECK_OK(det_checkpoint_load(context, state, DET_FAIL, &loaded));
+    CHECK(loaded.steps_completed == 5 && steps == 5);
+    device->copy(device, values, device->memory, sizeof values);
+    for (i = 0; i < OWN; ++i) CHECK(values[i] == (float)(10 * i + rank));
+    det_state_destroy(state);
+    CHECK_OK(det_context_close(context));
     return NULL;
 }
 

@@ -97,6 +97,29 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_what_any_other_number_has_saved) 
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_was_made_ready_for_saves_is_read_into_until_one_needs_it) {
+    auto const uuid = saved(2, 7);
+    NoPeers alone;
+    Saver saver(alone, store, small_blocks());
+    Model expected(0, 1), model(0, 1);
+    expected.fill(7);
+    BOOST_TEST(saver.spare_memory().empty());
+    must(saver.prepare(model.state()));
+    auto const all = saver.spare_memory();
+    // Three blocks at a time are read: there is room for all of them, for one, for none.
+    for (std::size_t const size : {all.size(), std::size_t{8192}, std::size_t{4096}}) {
+        std::ranges::fill(all, std::byte{0});
+        model.fill(0);
+        must(load(alone, store, {uuid}, model.state(), OnDamage::fail, {.spare_memory = all.first(size)}));
+        BOOST_TEST((model == expected), size);
+        bool const was_used = std::ranges::any_of(all, [](auto byte) { return byte != std::byte{0}; });
+        BOOST_TEST(was_used == (size >= 8192), size);
+    }
+    must(saver.save(about(7), model.state()));
+    BOOST_TEST(saver.spare_memory().empty());
+    must(saver.finish());
+}
+
 BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoints) {
     constexpr int ranks = 2;
     std::vector<std::string> uuids;

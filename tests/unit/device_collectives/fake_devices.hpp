@@ -3,6 +3,7 @@
 #include <det/device_collectives/device_backend.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <list>
@@ -19,7 +20,12 @@ public:
     explicit FakeDevices(int ranks) : seats_(static_cast<std::size_t>(ranks)) {}
 
     std::function<bool(void const*)> is_device_memory = [](void const*) { return true; };
+    std::function<void(void*, void const*, std::size_t)> copy_memory = [](auto* to, auto* from, auto size) {
+        std::memcpy(to, from, size);
+    };
     int polls_until_ready = 3;  // after each request
+    std::atomic<int> copies_until_broken = 1'000'000;
+    std::atomic<int> copies_done = 0, pinned_now = 0;
 
     void hold() {
         set([this] { is_held_ = true; });
@@ -210,15 +216,27 @@ private:
     int ids_made_ = 0;
 };
 
+/// Copies are done behind the batches, by whoever asks whether they are.
 class FakeEvent final : public DeviceEvent {
 public:
-    FakeEvent(FakeDevices& devices, std::size_t batches) : devices_(devices), batches_(batches) {}
-    Result<bool> has_passed() override { return devices_.is_done(batches_); }
+    using Copies = std::vector<collectives::DeviceCopy>;
+
+    FakeEvent(FakeDevices& devices, std::size_t batches, Copies copies)
+        : devices_(devices), batches_(batches), copies_(std::move(copies)) {}
+    Result<bool> has_passed() override {
+        if (!devices_.is_done(batches_)) return false;
+        for (auto const& copy : std::exchange(copies_, {})) {
+            devices_.copy_memory(copy.to, copy.from, copy.size_bytes);
+            ++devices_.copies_done;
+        }
+        return true;
+    }
     void* handle() const override { return const_cast<FakeEvent*>(this); }
 
 private:
     FakeDevices& devices_;
     std::size_t batches_;
+    Copies copies_;
 };
 
 /// Stays until the devices end: what was put on the stream is done late.
@@ -265,14 +283,24 @@ public:
         return Result<std::unique_ptr<DeviceScratch>>(
             std::make_unique<FakeScratch>(devices_.allocate(size_bytes)));
     }
+    Result<collectives::Pinned> pin(std::span<std::byte>) override {
+        ++devices_.pinned_now;
+        return collectives::Pinned(&devices_, [](FakeDevices* devices) { --devices->pinned_now; });
+    }
+    Status copy(collectives::CopyTo, collectives::DeviceCopy const& copy, Stream) override {
+        if (--devices_.copies_until_broken < 0) return Error{codes::transport, "cannot copy: it broke"};
+        copies_.push_back(copy);
+        return Ok{};
+    }
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
-        return Result<std::unique_ptr<DeviceEvent>>(
-            std::make_unique<FakeEvent>(devices_, devices_.batches_before_event(rank_, stream)));
+        return Result<std::unique_ptr<DeviceEvent>>(std::make_unique<FakeEvent>(
+            devices_, devices_.batches_before_event(rank_, stream), std::exchange(copies_, {})));
     }
 
 private:
     FakeDevices& devices_;
     int rank_;
+    FakeEvent::Copies copies_;  // put on the stream since the last event
 };
 
 }  // namespace det::device_collectives

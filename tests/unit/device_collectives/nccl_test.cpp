@@ -1,13 +1,35 @@
 // The libraries as they lie on the machine that builds, which need not have a device.
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/core/context.hpp>
 #include <det/nccl/nccl_backend.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "collective_devices.hpp"
 #include "names.hpp"
+#include "temporary_directory.hpp"
 
 using namespace det;
 using namespace det::nccl;
+
+namespace {
+
+constexpr bool has_nccl = !std::string_view(DET_NCCL_LIBRARY).ends_with("NOTFOUND");
+constexpr bool has_link_library = !std::string_view(DET_CUDA_LINK_LIBRARY).ends_with("NOTFOUND");
+
+using Floats = std::vector<float>;
+
+/// Through the driver, as a program would do it.
+void copy(device_collectives::DeviceBackend& devices, collectives::CopyTo to,
+          collectives::DeviceCopy const& copy) {
+    must(devices.copy(to, copy, nullptr));
+    auto const event = must(devices.record(nullptr));
+    int polls = 0;
+    while (!must(event->has_passed())) BOOST_REQUIRE(++polls < 100);
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(nccl_test)
 
@@ -42,13 +64,59 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_what_we_call_is_an_error_that_says_wha
 
 // What the toolkit has to link against in place of the driver: all of its functions are there, and none
 // works.
-BOOST_AUTO_TEST_CASE(
-    all_that_we_call_is_found_in_the_libraries,
-    *boost::unit_test::enable_if<!std::string_view(DET_NCCL_LIBRARY).ends_with("NOTFOUND") &&
-                                 !std::string_view(DET_CUDA_DRIVER_STUB).ends_with("NOTFOUND")>()) {
-    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_DRIVER_STUB}));
+BOOST_AUTO_TEST_CASE(all_that_we_call_is_found_in_the_libraries,
+                     *boost::unit_test::enable_if<has_nccl && has_link_library>()) {
+    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_LINK_LIBRARY}));
     int here = 0;
     BOOST_TEST(!devices->is_device_memory(&here));
+    std::vector<std::byte> host(16);
+    BOOST_TEST(must_fail(devices->pin(host)).message == "cannot find the current device: CUDA failed");
+    BOOST_TEST(
+        must_fail(devices->copy(collectives::CopyTo::host, {host.data(), &here, 4}, nullptr)).message ==
+        "cannot copy memory of the device to the host: CUDA failed");
+}
+
+// And a driver of the tests' own, which does what it is asked for.
+BOOST_AUTO_TEST_CASE(memory_of_the_host_is_pinned_once_and_given_back,
+                     *boost::unit_test::enable_if<has_nccl>()) {
+    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
+    std::vector<std::byte> host(16);
+    auto pinned = must(devices->pin(host));
+    BOOST_TEST(must_fail(devices->pin(host)).message == "cannot pin memory of the host: invalid argument");
+    pinned.reset();
+    pinned = must(devices->pin(host));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test::enable_if<has_nccl>()) {
+    TemporaryDirectory directory;
+    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
+    Floats const values{1, 2, 3, 4, 5}, others(values.size(), 9);
+    auto const size = values.size() * sizeof(float);
+    auto const there = must(devices->allocate(size, nullptr));
+    BOOST_TEST(devices->is_device_memory(there->data()));
+    copy(*devices, collectives::CopyTo::device, {there->data(), values.data(), size});
+
+    core::ContextOptions options;
+    options.environment = {};
+    options.checkpoint_path = directory / "checkpoints";
+    options.devices = core::Devices::nccl;
+    options.device_backend = devices;
+    auto context = must(core::Context::init(options));
+    checkpoint::State const state{
+        checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {values.size()}, there->data())};
+    must(context.checkpoint().prepare(state));
+    auto const uuid = must(context.checkpoint().save(1, Json::object(), state)).uuid;
+    copy(*devices, collectives::CopyTo::device, {there->data(), others.data(), size});
+    must(context.checkpoint().finish());
+
+    core::CollectiveDevices memory(*context.distributed().device_copies());
+    checkpoint::NoPeers alone;
+    checkpoint::SharedFsStore const store(options.checkpoint_path);
+    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail, {&memory}));
+    Floats back(values.size());
+    copy(*devices, collectives::CopyTo::host, {back.data(), there->data(), size});
+    BOOST_TEST(back == values, boost::test_tools::per_element());
+    must(context.close());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

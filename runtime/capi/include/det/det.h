@@ -77,7 +77,7 @@ enum {
     DET_WORKERS_ASK_MASTER = 2 /* each rank when it likes, for what is on its own node; answers differ */
 };
 
-/* What buffers of collectives may be. */
+/* What buffers of collectives and tensors of checkpoints may be. */
 typedef int32_t det_devices;
 enum {
     DET_DEVICES_NONE = 0, /* memory of this process */
@@ -169,8 +169,9 @@ DET_API det_status det_distributed_all_to_all(det_context* context, const void* 
 DET_API det_status det_distributed_broadcast(det_context* context, void* data, size_t count, det_dtype dtype,
                                              int32_t from);
 /* On devices (det_context_options.devices): buffers of a call lie all in device memory or all in the host's.
- * Work in device memory is put on the stream, a cudaStream_t, that was named last; NULL, as at the beginning:
- * the default one. Ranks may use different ones. Not collective. "misuse" where the context has no devices. */
+ * Work in device memory, copies for checkpoints too, is put on the stream, a cudaStream_t, that was named
+ * last; NULL, as at the beginning: the default one. Ranks may use different ones. Not collective. "misuse"
+ * where the context has no devices. */
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
 /* Nobody returns before everybody has come. */
 DET_API det_status det_distributed_barrier(det_context* context);
@@ -302,8 +303,27 @@ DET_API void det_store_destroy(det_store* store);
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
 
+/* Fills a directory with files. What is not DET_OK is why it could not; then there is no checkpoint. */
+typedef det_status (*det_write)(const char* directory, void* user);
+
+/* Collective: all ranks fill a directory, which is one for all where the storage is a file system, and their
+ * own elsewhere. The rules are those of upload. Returns when everything is on disk; what went wrong on one
+ * rank is an error on all. */
+DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_completed,
+                                                const char* metadata, det_write write, void* user,
+                                                char uuid[DET_UUID_SIZE]);
+/* Collective, after should_preempt: the chief fills a directory, if there is time for it as save_last counts
+ * it. is_stored: 0, on all ranks, where there is not: the trial will go on from the checkpoint before. write
+ * and metadata of other ranks are not looked at; an error in writing is the chief's alone. */
+DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed,
+                                             const char* metadata, det_write write, void* user,
+                                             int32_t* is_stored);
+
 /* Tensors, and this rank's parts of them in memory: dense, row by row. Parts of a name on several ranks make
- * a whole; ranks that hold the same part hold the same values. */
+ * a whole; ranks that hold the same part hold the same values.
+ * Where the context has devices (det_context_options.devices) the memory may be the device's, of some tensors
+ * or of all. It is copied behind the work on the stream that det_distributed_use_stream named last: what
+ * other streams do with it the program waits for itself. */
 typedef struct det_state det_state;
 
 typedef struct det_tensor {
@@ -351,10 +371,11 @@ typedef struct det_saved {
     { sizeof(det_saved), "", 0, 0 }
 
 /* Collective, all four. save returns when the state has been copied and may change again: it is written while
- * training goes on, and becomes a checkpoint later. prepare makes memory ready, so that the first save is as
- * quick as all. poll goes on with what can go on, without waiting for a disk: for every step. finish waits
- * until every save has ended. They tell which saves have ended since they were asked last; where outcomes is
- * NULL, one that failed is the call's error. saved may be NULL. */
+ * training goes on, and becomes a checkpoint later. prepare makes memory ready (and pins it, where tensors
+ * lie on a device), so that the first save is as quick as all. poll goes on with what can go on, without
+ * waiting for a disk: for every step. finish waits until every save has ended. They tell which saves have
+ * ended since they were asked last; where outcomes is NULL, one that failed is the call's error. saved may be
+ * NULL. */
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
                                        const det_state* state, det_saved* saved);

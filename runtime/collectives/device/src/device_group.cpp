@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device_wait.hpp"
+#include "host_copies.hpp"
 #include "works.hpp"
 
 namespace det::device_collectives {
@@ -62,8 +63,10 @@ public:
     bool has_devices() const override { return true; }
     Status use_stream(void* stream) override {
         stream_ = stream;
+        copies_.use_stream(stream);
         return Ok{};
     }
+    collectives::DeviceCopies* device_copies() override { return &copies_; }
     std::string way_of(TensorCall const& call) const override {
         return place_of(call) == Place::host ? host_->way_of(call)
                                              : std::string("the library of the devices");
@@ -209,6 +212,7 @@ private:
     DeviceOptions options_;
     std::unique_ptr<DeviceCommunicator> communicator_;  // none: not connected yet, or no more
     std::optional<Error> failure_;
+    HostCopies copies_{*host_, devices_, options_.waits};
     Stream stream_ = nullptr;
     std::uint64_t sequence_ = 0;  // as `host` counts
 };

@@ -78,6 +78,13 @@ Status load_cuda(std::filesystem::path const& path, CudaFunctions& found) {
         .find(found.allocate, "cuMemAllocAsync")
         .find(found.free, "cuMemFreeAsync")
         .find(found.copy, "cuMemcpyAsync")
+        .find(found.copy_to_host, "cuMemcpyDtoHAsync_v2")
+        .find(found.copy_to_device, "cuMemcpyHtoDAsync_v2")
+        .find(found.pin, "cuMemHostRegister_v2")
+        .find(found.unpin, "cuMemHostUnregister")
+        .find(found.current_context, "cuCtxGetCurrent")
+        .find(found.push_context, "cuCtxPushCurrent_v2")
+        .find(found.pop_context, "cuCtxPopCurrent_v2")
         .result();
 }
 

@@ -40,6 +40,13 @@ struct CudaFunctions {
     decltype(&::cuMemAllocAsync) allocate;
     decltype(&::cuMemFreeAsync) free;
     decltype(&::cuMemcpyAsync) copy;
+    decltype(&::cuMemcpyDtoHAsync) copy_to_host;
+    decltype(&::cuMemcpyHtoDAsync) copy_to_device;
+    decltype(&::cuMemHostRegister) pin;
+    decltype(&::cuMemHostUnregister) unpin;
+    decltype(&::cuCtxGetCurrent) current_context;
+    decltype(&::cuCtxPushCurrent) push_context;
+    decltype(&::cuCtxPopCurrent) pop_context;
 };
 
 struct Functions {

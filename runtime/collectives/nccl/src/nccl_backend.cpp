@@ -77,6 +77,53 @@ private:
     CUdeviceptr memory_ = 0;
 };
 
+/// Memory of the host that is registered with the driver. Whoever gives it back may be a thread without a
+/// device.
+class NcclPinned {
+public:
+    static Result<collectives::Pinned> pin(std::shared_ptr<Functions const> functions,
+                                           std::span<std::byte> host) {
+        std::shared_ptr<NcclPinned> pinned(new NcclPinned(std::move(functions)));
+        auto const& cuda = pinned->functions_->cuda;
+        auto const asked = cuda.current_context(&pinned->context_);
+        if (asked != CUDA_SUCCESS) return cuda_error(cuda, "find the current device", asked);
+        auto const made = cuda.pin(host.data(), host.size(), CU_MEMHOSTREGISTER_PORTABLE);
+        if (made != CUDA_SUCCESS) return cuda_error(cuda, "pin memory of the host", made);
+        pinned->memory_ = host.data();
+        return collectives::Pinned(std::move(pinned));
+    }
+    NcclPinned(NcclPinned const&) = delete;
+    NcclPinned& operator=(NcclPinned const&) = delete;
+    ~NcclPinned() {
+        auto const& cuda = functions_->cuda;
+        if (memory_ == nullptr || cuda.push_context(context_) != CUDA_SUCCESS) return;
+        static_cast<void>(cuda.unpin(memory_));
+        CUcontext popped = nullptr;
+        static_cast<void>(cuda.pop_context(&popped));
+    }
+
+private:
+    explicit NcclPinned(std::shared_ptr<Functions const> functions) : functions_(std::move(functions)) {}
+
+    std::shared_ptr<Functions const> functions_;
+    CUcontext context_ = nullptr;
+    std::byte* memory_ = nullptr;
+};
+
+Status copy_to_host(CudaFunctions const& cuda, collectives::DeviceCopy const& copy, CUstream stream) {
+    auto const put =
+        cuda.copy_to_host(copy.to, reinterpret_cast<CUdeviceptr>(copy.from), copy.size_bytes, stream);
+    if (put == CUDA_SUCCESS) return Ok{};
+    return cuda_error(cuda, "copy memory of the device to the host", put);
+}
+
+Status copy_to_device(CudaFunctions const& cuda, collectives::DeviceCopy const& copy, CUstream stream) {
+    auto const put =
+        cuda.copy_to_device(reinterpret_cast<CUdeviceptr>(copy.to), copy.from, copy.size_bytes, stream);
+    if (put == CUDA_SUCCESS) return Ok{};
+    return cuda_error(cuda, "copy memory of the host to the device", put);
+}
+
 class NcclBackend final : public DeviceBackend {
 public:
     explicit NcclBackend(Functions const& functions)
@@ -113,6 +160,15 @@ public:
 
     Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) override {
         return NcclScratch::allocate(functions_, size_bytes, static_cast<CUstream>(stream));
+    }
+
+    Result<collectives::Pinned> pin(std::span<std::byte> host) override {
+        return NcclPinned::pin(functions_, host);
+    }
+
+    Status copy(collectives::CopyTo to, collectives::DeviceCopy const& copy, Stream stream) override {
+        auto* const put = to == collectives::CopyTo::host ? copy_to_host : copy_to_device;
+        return put(functions_->cuda, copy, static_cast<CUstream>(stream));
     }
 
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {

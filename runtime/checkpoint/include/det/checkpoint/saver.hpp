@@ -1,4 +1,5 @@
 #pragma once
+#include <det/checkpoint/device_memory.hpp>
 #include <det/checkpoint/peers.hpp>
 #include <det/checkpoint/store.hpp>
 #include <det/checkpoint/tensor.hpp>
@@ -6,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace det::checkpoint {
 
@@ -22,6 +24,9 @@ struct SaverOptions {
     /// No rank writes longer at one checkpoint.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
+    /// Where tensors may lie too; the copies that saves have in memory are pinned for it. Not owned. Null:
+    /// all tensors lie in memory of the process.
+    DeviceMemory* devices = nullptr;
 };
 
 /// Saves state while training goes on. save() copies what this rank is to write into memory that is ready for
@@ -72,6 +77,8 @@ public:
 
     /// Saves that have begun and not ended.
     std::size_t in_flight() const;
+    /// What prepare() made ready, as long as no save has needed it: for load(). Empty: nothing.
+    std::span<std::byte> spare_memory() const;
 
 private:
     class Engine;

@@ -38,7 +38,8 @@ struct Tensor {
     Dtype dtype = Dtype::f32;
     Extents shape;  // of the whole
     Box part;
-    std::byte* data = nullptr;  // saving reads it, loading writes it
+    /// Saving reads it, loading writes it. In memory of the process, or of a device: DeviceMemory.
+    std::byte* data = nullptr;
 
     static Tensor whole(std::string name, Dtype dtype, Extents shape, void* data);
     static Tensor slice(std::string name, Dtype dtype, Extents shape, Box part, void* data);

@@ -11,6 +11,7 @@
 
 namespace det::collectives {
 
+class DeviceCopies;
 class RankGroup;
 class SharedWords;
 struct TensorCall;
@@ -106,19 +107,21 @@ public:
     /// How such a call would be done here, in a few words for people: "shared memory, slots; UCX, ring". Not
     /// known: nothing.
     std::string way_of(TensorCall const& call) const;
-    /// The cudaStream_t on which all that follows in device memory is put; null, as at the beginning: the
-    /// default one. Ranks may use different ones. codes::misuse where the ranks have no devices.
+    /// The cudaStream_t on which all that follows in device memory, checkpoints too, is put; null, as at the
+    /// beginning: the default one. Ranks may use different ones. codes::misuse where the ranks have no
+    /// devices.
     Status use_stream(void* stream);
 
     /// Memory on which collectives need no copies where that can be had: for gradients and other large data.
     /// Not collective: ranks may ask at different times for different sizes.
     Result<Buffer> allocate(std::size_t size_bytes);
 
-    // For those who have something to tell other ranks beside operations. Null where there is nothing of the
-    // kind; they live as long as this context.
+    // For those who have something to do or to tell other ranks beside operations. Null where there is
+    // nothing of the kind; they live as long as this context.
 
     SharedWords* words_of_node();
     transport::Transport* messages();
+    DeviceCopies* device_copies();
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before
     /// the context is destroyed, and end the process soon: that is what tells them.

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/collectives/buffer.hpp>
 #include <det/collectives/call.hpp>
+#include <det/collectives/device_copies.hpp>
 #include <det/collectives/handle.hpp>
 #include <det/collectives/tuning.hpp>
 #include <det/transport/transport.hpp>
@@ -93,6 +94,8 @@ public:
     virtual bool has_devices() const { return false; }
     /// For all that follows on devices.
     virtual Status use_stream(void* stream);
+    /// Null where there are no devices.
+    virtual DeviceCopies* device_copies() { return nullptr; }
 
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}

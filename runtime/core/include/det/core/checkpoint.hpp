@@ -66,6 +66,10 @@ public:
     using Outcomes = std::vector<checkpoint::Saver::Outcome>;
 
     // Tensors, saved by all ranks together while training goes on. Collective: all ranks make the same calls.
+    //
+    // Where the context has devices (ContextOptions::devices) tensors may lie in memory of this rank's one.
+    // They are copied behind the work on the stream that DistributedContext::use_stream named last: what
+    // other streams do with them the program waits for itself.
 
     /// Returns when the state has been copied and may change again. It becomes a checkpoint later: `ended` of
     /// this and later calls says of which.
@@ -78,8 +82,8 @@ public:
     /// Slurm's, the end of the job as SLURM_JOB_END_TIME has it.
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
-    /// Makes memory ready for saves of such a state: otherwise the first ones take longer than those that
-    /// follow.
+    /// Makes memory ready for saves of such a state, and pins it where tensors lie on a device: otherwise the
+    /// first ones take longer than those that follow.
     Status prepare(checkpoint::State const& state);
     /// Commits what all ranks have written by now. Waits for no disk: for every step.
     Result<Outcomes> poll();

@@ -17,7 +17,8 @@ class DeviceBackend;
 
 namespace det::core {
 
-/// What buffers of collectives may be: memory of this process, or of its CUDA device too, by NCCL.
+/// What buffers of collectives and tensors of checkpoints may be: memory of this process, or of its CUDA
+/// device too, by NCCL.
 enum class Devices { none, nccl };
 
 struct ContextOptions {

@@ -1,0 +1,23 @@
+#pragma once
+#include <det/checkpoint/device_memory.hpp>
+
+#include "host_memory.hpp"
+
+namespace det::checkpoint {
+
+/// Memory that a device may copy to and from. Where it can't be pinned it is used as it is: the driver copies
+/// by way of memory of its own then, and slower.
+class PinnedMemory {
+public:
+    /// At least so many bytes, what is there already where that is enough. `devices`: pinned for these; null:
+    /// as it is.
+    Status make_room(std::size_t size_bytes, DeviceMemory* devices);
+    HostMemory const& memory() const { return memory_; }
+
+private:
+    HostMemory memory_;
+    Pinned pinned_;  // after the memory: it is given back first
+    bool was_tried_ = false;
+};
+
+}  // namespace det::checkpoint

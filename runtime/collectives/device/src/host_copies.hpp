@@ -1,0 +1,32 @@
+#pragma once
+#include <det/collectives/rank_group.hpp>
+#include <det/device_collectives/device_backend.hpp>
+#include <det/transport/patience.hpp>
+
+namespace det::device_collectives {
+
+/// Between the memory of this rank's device and the host's. The rules and the group are those of its
+/// operations, and outlive it.
+class HostCopies final : public collectives::DeviceCopies {
+public:
+    HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,
+               transport::WaitRules const& waits)
+        : host_(host), devices_(std::move(devices)), waits_(waits) {}
+
+    void use_stream(Stream stream) { stream_ = stream; }
+
+    bool is_device_memory(void const* memory) const override { return devices_->is_device_memory(memory); }
+    Result<collectives::Pinned> pin(std::span<std::byte> host) override { return devices_->pin(host); }
+    collectives::Handle start(collectives::CopyTo to,
+                              std::span<collectives::DeviceCopy const> copies) override;
+
+private:
+    Status wait_for_stream();
+
+    collectives::RankGroup& host_;
+    std::shared_ptr<DeviceBackend> devices_;
+    transport::WaitRules const& waits_;
+    Stream stream_ = nullptr;
+};
+
+}  // namespace det::device_collectives

@@ -1,0 +1,292 @@
+// Saving and loading tensors in the memory of devices, with ranks that are threads.
+#include <det/checkpoint/load.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/shared_fs_store.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+
+#include "check_result.hpp"
+#include "device_load.hpp"
+#include "fake_device_memory.hpp"
+#include "temporary_directory.hpp"
+#include "thread_peers.hpp"
+
+using namespace det;
+using namespace det::checkpoint;
+
+namespace {
+
+/// It does nothing before it is waited for.
+class FakeDevice final : public DeviceMemory {
+public:
+    FakeDeviceMemory memory{std::size_t{1} << 20};
+    bool can_pin = true, is_broken = false;
+    std::vector<std::size_t> copies_together;  // of each start
+    int pins = 0, pinned_now = 0;
+
+    bool holds(void const* at) const override { return memory.holds(at); }
+    Result<Pinned> pin(std::span<std::byte>) override {
+        ++pins;
+        if (!can_pin) return Error{codes::transport, "cannot pin memory"};
+        ++pinned_now;
+        return Pinned(this, [this](void*) { --pinned_now; });
+    }
+    std::unique_ptr<CopiesUnderWay> start(CopyTo, std::span<DeviceCopy const> copies) override {
+        copies_together.push_back(copies.size());
+        return std::make_unique<Copies>(*this, copies);
+    }
+
+private:
+    class Copies final : public CopiesUnderWay {
+    public:
+        Copies(FakeDevice& device, std::span<DeviceCopy const> copies)
+            : device_(device), copies_(copies.begin(), copies.end()) {}
+        Status wait() override {
+            if (device_.is_broken) return Error{codes::transport, "the device fell off the bus"};
+            for (auto const& copy : copies_) device_.memory.copy(copy.to, copy.from, copy.size_bytes);
+            return Ok{};
+        }
+
+    private:
+        FakeDevice& device_;
+        std::vector<DeviceCopy> copies_;
+    };
+};
+
+/// A matrix, of which each rank has some rows, and a bias on the rank's device, a scalar in host memory.
+struct Model {
+    static constexpr std::uint64_t rows = 61, columns = 301, biases = 500;
+    FakeDevice device;
+    std::int64_t step = 0;
+    Box part;
+    std::byte* matrix;
+    std::byte* bias;
+
+    Model(int rank, int size) {
+        auto const at = [&](int r) {
+            return rows * static_cast<std::uint64_t>(r) / static_cast<std::uint64_t>(size);
+        };
+        part = {{at(rank), 0}, {at(rank + 1) - at(rank), columns}};
+        matrix = device.memory.take(part.shape[0] * columns * sizeof(float));
+        bias = device.memory.take(biases * sizeof(double));
+        fill(-1);
+    }
+    std::vector<float> matrix_of(std::int64_t seed) const {
+        std::vector<float> values(part.shape[0] * columns);
+        std::iota(values.begin(), values.end(),
+                  static_cast<float>(seed) + static_cast<float>(part.begin[0] * columns));
+        return values;
+    }
+    static std::vector<double> bias_of(std::int64_t seed) {
+        std::vector<double> values(biases);
+        std::iota(values.begin(), values.end(), static_cast<double>(seed));
+        return values;
+    }
+    void fill(std::int64_t seed) {
+        auto const values = matrix_of(seed);
+        auto const more = bias_of(seed);
+        device.memory.copy(matrix, values.data(), values.size() * sizeof(float));
+        device.memory.copy(bias, more.data(), more.size() * sizeof(double));
+        step = seed;
+    }
+    bool is_filled(std::int64_t seed) const {
+        std::vector<float> values(part.shape[0] * columns);
+        std::vector<double> more(biases);
+        device.memory.copy(values.data(), matrix, values.size() * sizeof(float));
+        device.memory.copy(more.data(), bias, more.size() * sizeof(double));
+        return values == matrix_of(seed) && more == bias_of(seed) && step == seed;
+    }
+    State state() {
+        return {Tensor::slice("matrix", Dtype::f32, {rows, columns}, part, matrix),
+                Tensor::whole("step", Dtype::i64, {}, &step),
+                Tensor::whole("bias", Dtype::f64, {biases}, bias)};
+    }
+    SaverOptions saver_options() {
+        SaverOptions options;
+        options.block_size_bytes = 8192;
+        options.devices = &device;
+        return options;
+    }
+};
+
+Saver::About about(std::uint64_t steps) { return {"7.0.0", steps, UtcTime{1}, Json::object()}; }
+
+/// Blocks of 8 KiB by way of as little memory: many parts.
+LoadOptions by_small_parts(FakeDevice& device) { return {&device, 8192}; }
+
+struct Fixture {
+    TemporaryDirectory directory;
+    SharedFsStore store{directory / "checkpoints"};
+
+    /// One checkpoint of `size` ranks.
+    std::string saved(int size, std::int64_t seed) {
+        std::string uuid;
+        as_ranks(size, [&](ThreadPeers& peers) {
+            Model model(peers.rank(), size);
+            Saver saver(peers, store, model.saver_options());
+            model.fill(seed);
+            must(saver.save(about(static_cast<std::uint64_t>(seed)), model.state()));
+            model.fill(-1);  // it was copied
+            auto const ended = must(saver.finish());
+            if (peers.is_chief()) uuid = ended.at(0).uuid;
+        });
+        return uuid;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(device_tensors_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_what_any_other_number_saved_from_them) {
+    for (int const writers : {1, 3}) {
+        auto const uuid = saved(writers, 7);
+        must(store.verify(uuid));
+        for (int const readers : {1, 2, 3}) {
+            std::atomic<int> equal = 0;
+            as_ranks(readers, [&](ThreadPeers& peers) {
+                Model model(peers.rank(), readers);
+                must(load(peers, store, {uuid}, model.state(), OnDamage::fail, {&model.device}));
+                bool const at_once = model.is_filled(7);
+                model.fill(-1);
+                must(load(peers, store, {uuid}, model.state(), OnDamage::fail, by_small_parts(model.device)));
+                equal += at_once && model.is_filled(7) && model.device.pinned_now == 0 ? 1 : 0;
+            });
+            BOOST_TEST(equal == readers, writers << " wrote, " << readers << " read");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_saved_from_a_device_is_loaded_to_the_host_and_to_columns_of_another) {
+    auto const uuid = saved(2, 5);
+    NoPeers alone;
+    std::vector<double> bias(Model::biases);
+    must(load(alone, store, {uuid}, {Tensor::whole("bias", Dtype::f64, {Model::biases}, bias.data())},
+              OnDamage::fail));
+    BOOST_TEST((bias == Model::bias_of(5)));
+
+    FakeDevice device;
+    std::vector<float> columns(Model::rows * 2);
+    auto* const there = device.memory.take(columns.size() * sizeof(float));
+    State const state{Tensor::slice("matrix", Dtype::f32, {Model::rows, Model::columns},
+                                    {{0, 17}, {Model::rows, 2}}, there)};
+    must(load(alone, store, {uuid}, state, OnDamage::fail, {&device}));
+    device.memory.copy(columns.data(), there, columns.size() * sizeof(float));
+    BOOST_TEST(columns.back() == static_cast<float>(5 + (Model::rows - 1) * Model::columns + 18));
+    BOOST_TEST(columns[2] == static_cast<float>(5 + Model::columns + 17));
+    BOOST_TEST(device.copies_together == std::vector<std::size_t>{1}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(all_copies_of_a_save_are_under_way_together) {
+    NoPeers alone;
+    Model model(0, 1);
+    Saver saver(alone, store, model.saver_options());
+    must(saver.save(about(1), model.state()));
+    must(saver.finish());
+    BOOST_TEST(model.device.copies_together == std::vector<std::size_t>{2}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_pinned_once_and_given_back_when_the_saver_ends) {
+    NoPeers alone;
+    Model model(0, 1);
+    {
+        Saver saver(alone, store, model.saver_options());
+        must(saver.prepare(model.state()));
+        BOOST_TEST(model.device.pinned_now == 2);  // in_flight_max
+        for (std::uint64_t step : {1, 2, 3}) must(saver.save(about(step), model.state()));
+        must(saver.finish());
+        BOOST_TEST(model.device.pins == 2);
+    }
+    BOOST_TEST(model.device.pinned_now == 0);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_pinned_for_a_state_in_host_memory) {
+    NoPeers alone;
+    Model model(0, 1);
+    Saver saver(alone, store, model.saver_options());
+    State const state{Tensor::whole("step", Dtype::i64, {}, &model.step)};
+    must(saver.prepare(state));
+    must(saver.save(about(1), state));
+    must(saver.finish());
+    BOOST_TEST(model.device.pins == 0);
+    BOOST_TEST(model.device.copies_together.empty());
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_cannot_be_pinned_is_used_as_it_is) {
+    NoPeers alone;
+    Model model(0, 1);
+    model.device.can_pin = false;
+    Saver saver(alone, store, model.saver_options());
+    must(saver.prepare(model.state()));
+    model.fill(3);
+    auto const uuid = must(saver.save(about(3), model.state())).uuid;
+    must(saver.finish());
+    BOOST_TEST(model.device.pins == 2);  // it is not tried at each save
+    model.fill(-1);
+    must(load(alone, store, {uuid}, model.state(), OnDamage::fail, {&model.device}));
+    BOOST_TEST(model.is_filled(3));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_of_that_save_on_all_ranks) {
+    std::atomic<int> failed = 0, well = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 2);
+        Saver saver(peers, store, model.saver_options());
+        model.device.is_broken = peers.rank() == 1;
+        must(saver.save(about(1), model.state()));
+        for (auto const& outcome : must(saver.finish()))
+            failed += outcome.error && outcome.error->message == "the device fell off the bus" ? 1 : 0;
+        model.device.is_broken = false;
+        must(saver.save(about(2), model.state()));
+        for (auto const& outcome : must(saver.finish())) well += outcome.error ? 0 : 1;
+    });
+    BOOST_TEST(failed == 2);
+    BOOST_TEST(well == 2);
+    BOOST_TEST(must(store.list()).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_loaded_to_is_an_error_on_all_ranks) {
+    auto const uuid = saved(2, 1);
+    std::atomic<int> failed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 2);
+        model.device.is_broken = peers.rank() == 1;
+        auto const loaded = load(peers, store, {uuid}, model.state(), OnDamage::take_older, {&model.device});
+        failed += !loaded && loaded.error().message == "the device fell off the bus" ? 1 : 0;
+    });
+    BOOST_TEST(failed == 2);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_pieces_that_lie_in_one) {
+    auto* const memory = reinterpret_cast<std::byte*>(4096);  // never touched
+    State const state{
+        Tensor::whole("a", Dtype::u8, {10}, memory),
+        Tensor::slice("b", Dtype::u8, {4, 1, 50}, {{3, 0, 10}, {1, 1, 30}}, memory + 100),
+        Tensor::whole("none", Dtype::u8, {0, 5}, memory),
+        Tensor::slice("c", Dtype::u8, {9, 7}, {{2, 1}, {5, 6}}, memory + 200),
+        Tensor::whole("scalar", Dtype::f64, {}, memory + 300),
+    };
+    struct Row {
+        std::string name;
+        Box part;
+        std::ptrdiff_t offset;
+        bool operator==(Row const&) const = default;
+    };
+    std::vector<std::vector<Row>> found;
+    for (auto const& batch : cut_into_batches(state, 20)) {
+        found.emplace_back();
+        for (auto const& piece : batch) found.back().push_back({piece.name, piece.part, piece.data - memory});
+    }
+    std::vector<std::vector<Row>> const expected{
+        {{"a", {{0}, {10}}, 0}},
+        {{"b", {{3, 0, 10}, {1, 1, 20}}, 100}},
+        {{"b", {{3, 0, 30}, {1, 1, 10}}, 120}},
+        {{"c", {{2, 1}, {3, 6}}, 200}},
+        {{"c", {{5, 1}, {2, 6}}, 218}, {"scalar", {{}, {}}, 300}},
+    };
+    BOOST_TEST((found == expected));
+    BOOST_TEST(cut_into_batches({state[4]}, 4).size() == 1u);  // an element is not cut
+}
+
+BOOST_AUTO_TEST_SUITE_END()
