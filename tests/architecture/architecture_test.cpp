@@ -49,8 +49,9 @@ std::vector<OnlyThere> const rules{
      mains + Folders{"runtime/launch/wrap_rank/src/child.cpp", "runtime/slurm/src/step_process.cpp",
                      "runtime/slurm/src/libslurm_process.cpp"}},
     {"makes threads",
-     R"(std::j?thread\b|pthread_create)",
-     {"runtime/transport/", "runtime/collectives/", "runtime/checkpoint/src/",
+     R"(std::j?thread\b|pthread_create|start_thread\()",
+     {"runtime/foundation/include/det/foundation/thread.hpp", "runtime/foundation/src/thread.cpp",
+      "runtime/transport/", "runtime/collectives/", "runtime/checkpoint/src/",
       "runtime/launch/wrap_rank/src/relay.cpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };

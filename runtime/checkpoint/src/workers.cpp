@@ -1,35 +1,17 @@
 #include "workers.hpp"
 
-#include <pthread.h>
-#include <signal.h>
+#include <det/foundation/thread.hpp>
 
 namespace det::checkpoint {
 namespace {
 
-/// Signals are for the threads of the program that asked for them.
-class SignalsBlocked {
-public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(SignalsBlocked const&) = delete;
-    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
-
-private:
-    sigset_t before_{};
-};
+constexpr char thread_name[] = "det-checkpoint";
 
 }  // namespace
 
 Workers::Workers(int count) {
-    SignalsBlocked const blocked;  // threads inherit the mask
-    for (int i = 0; i < count; ++i) {
-        threads_.emplace_back([this](std::stop_token const& stop) { work(stop); });
-        ::pthread_setname_np(threads_.back().native_handle(), "det-checkpoint");
-    }
+    for (int i = 0; i < count; ++i)
+        threads_.push_back(start_thread(thread_name, [this](auto const& stop) { work(stop); }));
 }
 
 Workers::~Workers() {
@@ -59,10 +41,8 @@ void Workers::work(std::stop_token const& stop) {
 
 void run_side_by_side(int threads, std::function<void()> const& body) {
     std::vector<std::jthread> others;
-    {
-        SignalsBlocked const blocked;
-        for (int i = 1; i < threads; ++i) others.emplace_back(body);
-    }
+    for (int i = 1; i < threads; ++i)
+        others.push_back(start_thread(thread_name, [&body](auto const&) { body(); }));
     body();
 }
 

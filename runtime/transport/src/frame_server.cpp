@@ -1,9 +1,10 @@
 #include "frame_server.hpp"
 
+#include <det/foundation/thread.hpp>
+
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <vector>
@@ -43,8 +44,8 @@ FrameServer::FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, Cl
       frame_limit_bytes_(frame_limit_bytes),
       handler_(std::move(handler)),
       post_([this](Rank to, std::string const& frame) { post(to, frame); }) {
-    thread_ = std::thread([this] { serve(); });
-    ::pthread_setname_np(thread_.native_handle(), ("det-" + club_.purpose).substr(0, 15).c_str());
+    auto const name = ("det-" + club_.purpose).substr(0, 15);
+    thread_ = start_thread(name.c_str(), [this](auto const&) { serve(); });
 }
 
 FrameServer::~FrameServer() {

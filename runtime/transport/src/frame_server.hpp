@@ -75,7 +75,7 @@ private:
     std::map<int, Connection> connections_;  // by file descriptor
     std::map<int, Connection*> members_;     // by rank
     std::atomic<bool> is_ending_ = false;
-    std::thread thread_;  // last: the rest is there when it begins
+    std::jthread thread_;  // last: the rest is there when it begins
 };
 
 }  // namespace det::transport

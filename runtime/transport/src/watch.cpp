@@ -1,3 +1,4 @@
+#include <det/foundation/thread.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/transport/watch.hpp>
 
@@ -5,7 +6,6 @@
 #include <fmt/format.h>
 #include <mutex>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -29,9 +29,7 @@ public:
           wake_(std::move(wake)),
           nodes_(std::move(nodes)),
           options_(std::move(options)),
-          thread_([this] { keep_watch(); }) {
-        ::pthread_setname_np(thread_.native_handle(), "det-watch");
-    }
+          thread_(start_thread("det-watch", [this](auto const&) { keep_watch(); })) {}
 
     ~RankWatch() override {
         say_goodbye();
@@ -125,7 +123,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::condition_variable news_;
     Lost lost_;
-    std::thread thread_;  // last: the rest is there when it begins
+    std::jthread thread_;  // last: the rest is there when it begins
 };
 
 /// What the chief says to the others about its watch.

@@ -1,5 +1,7 @@
 #include "hash_thread.hpp"
 
+#include <det/foundation/thread.hpp>
+
 #include <system_error>
 #include <utility>
 
@@ -48,7 +50,7 @@ std::string HashThread::finish(std::string_view rest) {
 /// Where the user may have no more threads it goes without.
 void HashThread::start() {
     try {
-        thread_ = std::thread([this] { run(); });
+        thread_ = start_thread("det-hash", [this](auto const&) { run(); });
     } catch (std::system_error const&) {
     }
 }

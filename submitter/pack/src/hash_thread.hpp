@@ -10,8 +10,8 @@
 
 namespace det::pack {
 
-/// Hashes blocks in the order in which they are given, on a thread of its own. It has a number of buffers and no
-/// more: who is faster waits.
+/// Hashes blocks in the order in which they are given, on a thread of its own. It has a number of buffers and
+/// no more: who is faster waits.
 class HashThread {
 public:
     static constexpr std::size_t block_bytes = std::size_t{512} << 10;
@@ -34,7 +34,7 @@ private:
     void run();
 
     Sha256 hash_;  // the thread's while there is one
-    std::thread thread_;
+    std::jthread thread_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::vector<char>> full_, empty_;

@@ -1,33 +1,11 @@
 #include "heartbeat.hpp"
 
-#include <pthread.h>
-#include <signal.h>
+#include <det/foundation/thread.hpp>
 
 namespace det::node_collectives {
-namespace {
-
-/// No signal of the program is ever handled on a thread that it does not know of.
-class AllSignalsBlocked {
-public:
-    AllSignalsBlocked() {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    AllSignalsBlocked(AllSignalsBlocked const&) = delete;
-    AllSignalsBlocked& operator=(AllSignalsBlocked const&) = delete;
-
-private:
-    sigset_t before_;
-};
-
-}  // namespace
 
 Heartbeat::Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval) {
-    AllSignalsBlocked const blocked;  // a thread begins with the mask of its maker
-    thread_ = std::thread([this, &count, interval] { beat(count, interval); });
-    ::pthread_setname_np(thread_.native_handle(), "det-heartbeat");
+    thread_ = start_thread("det-heartbeat", [this, &count, interval](auto const&) { beat(count, interval); });
 }
 
 Heartbeat::~Heartbeat() {

@@ -22,7 +22,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ending_;
     bool is_ending_ = false;
-    std::thread thread_;
+    std::jthread thread_;
 };
 
 }  // namespace det::node_collectives

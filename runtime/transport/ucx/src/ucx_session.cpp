@@ -1,8 +1,10 @@
 #include "ucx_session.hpp"
 
+#include <det/foundation/thread.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <fmt/format.h>
-#include <future>
 #include <system_error>
 
 #include "ucx_devices.hpp"
@@ -102,9 +104,13 @@ UcxSession::~UcxSession() {
 /// Nobody closes a connection on which another still awaits something, be it UCX's answer to a flush.
 void UcxSession::leave_in_common() {
     try {
-        auto fence = std::async(std::launch::async, [this] { return bootstrap_->fence(); });
+        std::atomic<bool> is_over = false;
+        auto const fence = start_thread("det-ucx-fence", [&](auto const&) {
+            (void)bootstrap_->fence();
+            is_over = true;
+        });
         Backoff backoff(cores_);
-        while (fence.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+        while (!is_over) {
             if (!progress()) backoff.pause();
         }
     } catch (std::system_error const&) {  // no thread to be had

@@ -1,8 +1,9 @@
 #include "ucx_settler.hpp"
 
+#include <det/foundation/thread.hpp>
+
 #include <algorithm>
 #include <chrono>
-#include <pthread.h>
 
 namespace det::transport {
 namespace {
@@ -21,9 +22,7 @@ bool are_over(std::vector<UcxFlush> const& flushes) {
 UcxSettler::UcxSettler(ucp_worker_h worker, std::vector<UcxFlush> flushes)
     : worker_(worker),
       flushes_(std::move(flushes)),
-      thread_([this](std::stop_token const& told_to_end) { run(told_to_end); }) {
-    ::pthread_setname_np(thread_.native_handle(), "det-ucx-settler");
-}
+      thread_(start_thread("det-ucx-settler", [this](auto const& told_to_end) { run(told_to_end); })) {}
 
 void UcxSettler::run(std::stop_token const& told_to_end) {
     auto nap = first_nap;

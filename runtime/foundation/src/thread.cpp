@@ -1,0 +1,33 @@
+#include <det/foundation/thread.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace det {
+namespace {
+
+class AllSignalsBlocked {
+public:
+    AllSignalsBlocked() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    AllSignalsBlocked(AllSignalsBlocked const&) = delete;
+    AllSignalsBlocked& operator=(AllSignalsBlocked const&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+std::jthread start_thread(char const* name, std::function<void(std::stop_token const&)> body) {
+    AllSignalsBlocked const blocked;  // a thread begins with the mask of its maker
+    std::jthread thread([body = std::move(body)](std::stop_token const& stop) { body(stop); });
+    ::pthread_setname_np(thread.native_handle(), name);
+    return thread;
+}
+
+}  // namespace det
