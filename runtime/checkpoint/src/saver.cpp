@@ -130,20 +130,13 @@ private:
         return Ok{};
     }
 
-    Status copy(WritePlan const& plan, State const& state, PinnedMemory& memory) const {
-        DET_TRY(make_room(memory, plan, state));
-        return take_snapshot(own_shard(plan), state, options_.copy_threads, memory.memory(),
-                             options_.devices);
-    }
-
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
     void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.holdings.empty()) return;
-        auto const copied = copy(*save.plan, state, room);
-        if (!copied) {
-            save.error = copied.error();
+        if (auto const roomy = make_room(room, *save.plan, state); !roomy) {
+            save.error = roomy.error();
             return;
         }
         save.write = std::make_shared<ShardWrite>(
@@ -157,7 +150,12 @@ private:
                  }});
         }
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
-        save.write->start(workers_);
+        if (options_.write_while_copying) save.write->start(workers_);
+        auto const copied = take_snapshot(
+            shard, state, room.memory(),
+            {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_there(size); }});
+        if (!copied) save.write->on_missing(copied.error());
+        if (!options_.write_while_copying) save.write->start(workers_);
     }
 
     /// How many saves, counted from the first, are so far: for this rank, for the chief.
@@ -235,6 +233,14 @@ private:
     std::int64_t ended_count_ = 0;
     Workers workers_;  // last: its threads use the others
 };
+
+SaverOptions options_for_cores(int cores_per_rank) {
+    constexpr int fill_the_memory_bus = 4;
+    SaverOptions options;
+    options.copy_threads = std::clamp(cores_per_rank, 1, fill_the_memory_bus);
+    options.write_while_copying = cores_per_rank > 1;
+    return options;
+}
 
 Saver::Saver(Peers& peers, Store& store, SaverOptions options)
     : engine_(std::make_unique<Engine>(peers, store, std::move(options))) {}

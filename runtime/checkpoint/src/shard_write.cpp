@@ -24,14 +24,39 @@ void ShardWrite::start(Workers& workers) {
     workers.hand([self = shared_from_this(), &workers] { self->open(workers); });
 }
 
-void ShardWrite::give_up() { failed_ = true; }
+void ShardWrite::on_there(std::uint64_t size_bytes) {
+    {
+        std::lock_guard const lock(mutex_);
+        there_bytes_ = size_bytes;
+    }
+    news_.notify_all();
+}
+
+void ShardWrite::on_missing(Error error) {
+    fail(std::move(error));
+    news_.notify_all();
+}
+
+bool ShardWrite::wait_until_there(std::uint64_t size_bytes) {
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [&] { return failed_ || there_bytes_ >= size_bytes; });
+    return !failed_;
+}
+
+void ShardWrite::give_up() {
+    {
+        std::lock_guard const lock(mutex_);
+        failed_ = true;
+    }
+    news_.notify_all();
+}
 
 void ShardWrite::forget_before() {
     {
         std::lock_guard const lock(mutex_);
         before_.reset();
     }
-    done_news_.notify_all();
+    news_.notify_all();
 }
 
 bool ShardWrite::is_as_before() const {
@@ -43,7 +68,7 @@ bool ShardWrite::is_as_before() const {
 }
 
 Result<bool> ShardWrite::share_with_before() {
-    if (!before_ || failed_ || !is_as_before()) return false;
+    if (!before_ || !wait_until_there(file_.size_bytes) || !is_as_before()) return false;
     DET_TRY(open_directory_());
     DET_TRY_ASSIGN(bool const is_shared, before_->share());
     if (!is_shared) return false;
@@ -56,7 +81,7 @@ void ShardWrite::open(Workers& workers) {
     auto const shared = share_with_before();
     forget_before();
     if (!shared) fail(shared.error());
-    if (!shared || *shared) return end();
+    if (!shared || *shared || failed_) return end();
     if (auto created = create(); !created) {
         fail(std::move(created).error());
         return end();
@@ -85,6 +110,7 @@ void ShardWrite::write_blocks() {
 Status ShardWrite::write_block(std::size_t block) {
     auto const offset = block * file_.block_size_bytes;
     auto const size = std::min(file_.block_size_bytes, file_.size_bytes - offset);
+    if (!wait_until_there(offset + size)) return Ok{};
     file_.block_crc32c[block] = crc32c(std::span(bytes_ + offset, size));
     return out_->write(bytes_ + offset, size, offset);
 }
@@ -111,8 +137,8 @@ Status ShardWrite::give_name() {
 }
 
 void ShardWrite::fail(Error error) {
-    failed_ = true;
     std::lock_guard const lock(mutex_);
+    failed_ = true;
     if (!error_) error_ = std::move(error);
 }
 
@@ -123,7 +149,7 @@ void ShardWrite::end() {
         if (failed_ && !error_) error_ = Error{codes::interrupted, "the checkpoint was given up"};
         is_done_ = true;
     }
-    done_news_.notify_all();
+    news_.notify_all();
 }
 
 bool ShardWrite::is_done() const {
@@ -134,7 +160,7 @@ bool ShardWrite::is_done() const {
 template <class Condition>
 Status ShardWrite::wait_for(std::chrono::milliseconds limit, Condition const& condition) {
     std::unique_lock lock(mutex_);
-    if (done_news_.wait_for(lock, limit, condition)) return Ok{};
+    if (news_.wait_for(lock, limit, condition)) return Ok{};
     return Error{codes::timed_out,
                  fmt::format("'{}' was not written within {} s", file_.path, limit.count() / 1000)};
 }

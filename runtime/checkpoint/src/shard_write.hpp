@@ -17,12 +17,12 @@
 
 namespace det::checkpoint {
 
-/// A file on its way from memory to the disk. Its blocks are checksummed and written by several threads;
-/// it gets its name when all of it is on the disk.
+/// A file on its way from memory to the disk. Its blocks are checksummed and written by several threads as
+/// they come; it gets its name when all of it is on the disk.
 class ShardWrite : public std::enable_shared_from_this<ShardWrite> {
 public:
-    /// `bytes` stays valid and unchanged until is_done(), and is readable up to the end of its last page.
-    /// `open` gives the directory, `put` comes when the file is there.
+    /// `bytes` stays valid until is_done(), what is there of it unchanged; it is readable up to the end of
+    /// its last page. `open` gives the directory, `put` comes when the file is there.
     ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
                std::string name, std::byte const* bytes, std::uint64_t size_bytes,
                std::uint64_t block_size_bytes);
@@ -38,6 +38,10 @@ public:
     void compare_with(Before before) { before_ = std::move(before); }
 
     void start(Workers& workers);
+    /// So many bytes are there, from the first on: their blocks can be written.
+    void on_there(std::uint64_t size_bytes);
+    /// The rest of the bytes will not come.
+    void on_missing(Error error);
     /// Takes no further block: what is not written stays unwritten.
     void give_up();
 
@@ -51,6 +55,8 @@ public:
 
 private:
     void open(Workers& workers);
+    /// False: they will not come.
+    bool wait_until_there(std::uint64_t size_bytes);
     template <class Condition>
     Status wait_for(std::chrono::milliseconds limit, Condition const& condition);
     Result<bool> share_with_before();
@@ -75,7 +81,8 @@ private:
     std::atomic<bool> failed_ = false;
 
     mutable std::mutex mutex_;
-    std::condition_variable done_news_;
+    std::condition_variable news_;
+    std::uint64_t there_bytes_ = 0;
     std::optional<Before> before_;  // until it was compared
     std::optional<Error> error_;
     bool is_done_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "stream_copy.hpp"
 #include "workers.hpp"
@@ -10,7 +11,7 @@
 namespace det::checkpoint {
 namespace {
 
-constexpr std::uint64_t chunk_size_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t chunk_size_bytes = std::uint64_t{4} << 20;
 
 struct Chunk {
     std::byte* to;
@@ -41,12 +42,36 @@ Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const&
     return copies;
 }
 
-void copy_on_host(std::vector<Chunk> const& chunks, int threads) {
+/// How far the image is there, when chunks are copied in turn by several threads.
+class Front {
+public:
+    Front(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_there)
+        : chunks_(chunks), on_there_(std::move(on_there)), is_copied_(chunks.size()) {}
+
+    void on_copied(std::size_t chunk) {
+        std::lock_guard const lock(mutex_);
+        is_copied_[chunk] = true;
+        auto const before = first_missing_;
+        while (first_missing_ < chunks_.size() && is_copied_[first_missing_]) ++first_missing_;
+        if (first_missing_ != before) on_there_(chunks_[first_missing_ - 1]);
+    }
+
+private:
+    std::vector<Chunk> const& chunks_;
+    std::function<void(Chunk const&)> on_there_;
+    std::mutex mutex_;
+    std::vector<bool> is_copied_;
+    std::size_t first_missing_ = 0;
+};
+
+void copy_on_host(std::vector<Chunk> const& chunks, int threads, Front& front) {
     std::atomic<std::size_t> next = 0;
     auto const useful = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks.size());
     run_side_by_side(static_cast<int>(useful), [&] {
-        for (auto i = next++; i < chunks.size(); i = next++)
+        for (auto i = next++; i < chunks.size(); i = next++) {
             stream_copy(chunks[i].to, chunks[i].from, chunks[i].size_bytes);
+            front.on_copied(i);
+        }
     });
 }
 
@@ -58,14 +83,21 @@ bool is_on_devices(ShardPlan const& shard, State const& state, DeviceMemory cons
            });
 }
 
-Status take_snapshot(ShardPlan const& shard, State const& state, int threads, HostMemory const& memory,
-                     DeviceMemory* devices) {
+Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory const& memory,
+                     SnapshotOptions const& options) {
     std::memcpy(memory.data(), shard.header.data(), shard.header.size());
-    auto const copies = plan_copies(shard, state, memory, devices);
+    auto const copies = plan_copies(shard, state, memory, options.devices);
     std::unique_ptr<CopiesUnderWay> under_way;
-    if (!copies.by_device.empty()) under_way = devices->start(CopyTo::host, copies.by_device);
-    copy_on_host(copies.by_host, threads);
-    return under_way ? under_way->wait() : Status(Ok{});
+    if (!copies.by_device.empty()) under_way = options.devices->start(CopyTo::host, copies.by_device);
+    Front front(copies.by_host, [&](Chunk const& chunk) {
+        // What devices copy lies between what is copied here.
+        if (!under_way)
+            options.on_there(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
+    });
+    copy_on_host(copies.by_host, options.threads, front);
+    if (under_way) DET_TRY(under_way->wait());
+    options.on_there(shard.size_bytes);
+    return Ok{};
 }
 
 }  // namespace det::checkpoint

@@ -4,7 +4,6 @@
 #include <det/foundation/uuid.hpp>
 #include <det/preemption/last_work.hpp>
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <sched.h>
@@ -35,19 +34,16 @@ std::string run_name(Session const& session) {
     return session.in_experiment() ? session.info->cluster.allocation_id : "";
 }
 
-/// Cores that a rank has for a copy, up to what fills the memory bus of a node.
-int copy_threads(Session const& session) {
-    constexpr int enough = 4;
+int cores_per_rank(Session const& session) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return std::clamp(CPU_COUNT(&allowed) / session.distributed.local_size(), 1, enough);
+    return CPU_COUNT(&allowed) / session.distributed.local_size();
 }
 
 checkpoint::SaverOptions saver_options(Session const& session, checkpoint::DeviceMemory* devices) {
-    checkpoint::SaverOptions options;
+    auto options = checkpoint::options_for_cores(cores_per_rank(session));
     options.devices = devices;
-    options.copy_threads = copy_threads(session);
     options.may_commit = [&session] { return still_ours(session); };
     return options;
 }

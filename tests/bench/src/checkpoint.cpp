@@ -50,6 +50,11 @@ void print_row(std::string const& name, std::vector<Pair> const& pairs, std::str
     std::cout << render(bench::summarise(name, pairs, unit, better)) << std::endl;
 }
 
+/// As det::core has them for so many ranks of this node.
+SaverOptions options_of_each(int ranks) {
+    return options_for_cores(static_cast<int>(std::thread::hardware_concurrency()) / ranks);
+}
+
 template <class T>
 T must(Result<T> result) {
     if (result) return *std::move(result);
@@ -91,7 +96,7 @@ public:
         as_ranks(2, [&](ThreadPeers& peers) {
             RankState own(size_bytes_, peers.rank(), 2);
             std::vector<std::byte> warm(own.bytes);
-            Saver saver(peers, store_);
+            Saver saver(peers, store_, options_of_each(2));
             must(saver.prepare(own.state));
             auto const ours = [&] {
                 auto const held = together(peers, [&] { uuid_of(must(saver.save({}, own.state))); });
@@ -250,7 +255,7 @@ void bench_torch(std::filesystem::path const& directory, std::size_t size_bytes)
     SharedFsStore store(directory);
     NoPeers alone;
     RankState own(size_bytes, 0, 1);
-    Saver saver(alone, store);
+    Saver saver(alone, store, options_of_each(1));
     must(saver.prepare(own.state));
     TorchPeer torch(directory, size_bytes);
     std::vector<double> totals;

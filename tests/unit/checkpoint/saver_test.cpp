@@ -47,7 +47,7 @@ struct Model {
 };
 
 SaverOptions small_blocks() {
-    SaverOptions options;
+    auto options = options_for_cores(2);
     options.block_size_bytes = 8192;
     return options;
 }

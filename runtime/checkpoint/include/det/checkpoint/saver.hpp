@@ -16,6 +16,9 @@ struct SaverOptions {
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
     int copy_threads = 1;  // more than one helps where a core can't fill the memory bus
+    /// Blocks are written as soon as they are copied. For ranks with several cores: of a single one it would
+    /// take from the copy, which holds up the training.
+    bool write_while_copying = false;
     /// What has a checksum of its own and is written in one call: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
     /// A shard that is byte for byte as in the save before is not written again: both checkpoints have the
@@ -28,6 +31,9 @@ struct SaverOptions {
     /// all tensors lie in memory of the process.
     DeviceMemory* devices = nullptr;
 };
+
+/// What of the options follows from the cores that a rank has for itself.
+SaverOptions options_for_cores(int cores_per_rank);
 
 /// Saves state while training goes on. save() copies what this rank is to write into memory that is ready for
 /// it, and returns; threads write it, and when all ranks have written, the chief's commit it.
