@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<std::int32_t>;
 
-constexpr std::size_t part_counts[] = {0, 1, 2, 17, 300, 1025};
+constexpr std::size_t part_counts[] = {0, 1, 2, 17, 30, 31, 300, 1025};
 
 /// Element i of what `rank` puts in.
 std::int32_t element(int rank, std::size_t i) { return static_cast<std::int32_t>(i * 31 + 1) * (rank + 3); }

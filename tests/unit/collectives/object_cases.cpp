@@ -58,7 +58,7 @@ Status values_of_unequal_size_come_together_on_the_chief(DistributedContext& con
 
 Status a_value_of_any_rank_reaches_all(DistributedContext& context, std::uint32_t seed) {
     for (int from = 0; from < context.size(); ++from) {
-        for (std::size_t const size : {0u, 1u, 63u, 64u, 65u, 1000u, 5000u}) {
+        for (std::size_t const size : {0u, 1u, 63u, 64u, 65u, 112u, 113u, 1000u, 5000u}) {
             auto const expected = draw(seed, {from}, size);
             auto const own =
                 context.rank().value == from ? expected : "what the others pass is not looked at";

@@ -39,8 +39,7 @@ Refusal refusal_by(ErrorCode const& code) {
 Error error_of(Refusal refusal, std::string message) {
     if (refusal == Refusal::misuse)
         return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
-    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message),
-            loss_hint};
+    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message), loss_hint};
 }
 
 std::string describe_refusal(Seat const& seat, Error const& refusal) {
@@ -55,8 +54,15 @@ void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& ref
     refusal_ = &refusal;
     differs_ = refusal.has_value();
     stamp_ = stamp_of(call, refusal.has_value());
-    // One right after the other: those who poll the line would take it away between them.
     auto& cell = seat.cell(seat.rank);
+    has_two_lines_ = payload.size() > first_payload_bytes;
+    if (has_two_lines_) {
+        auto const rest = payload.subspan(first_payload_bytes);
+        std::memcpy(cell.payload.data() + first_payload_bytes, rest.data(), rest.size());
+        std::atomic_signal_fence(std::memory_order_release);
+        payload = payload.first(first_payload_bytes);
+    }
+    // One right after the other: those who poll the line would take it away between them.
     if (!payload.empty()) std::memcpy(cell.payload.data(), payload.data(), payload.size());
     cell.stamp.store(stamp_, std::memory_order_release);
     seat.wake();

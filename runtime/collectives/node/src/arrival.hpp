@@ -21,6 +21,8 @@ public:
     bool spin(Seat const& seat) {
         constexpr int polls_max = 300;
         for (int polls = 0; polls < polls_max; ++polls) {
+            // Both lines are on their way at once.
+            if (has_two_lines_) __builtin_prefetch(&seat.cell(next_).payload.back());
             while (seat.cell(next_).stamp.load(std::memory_order_acquire) == stamp_) {
                 if (++next_ == seat.ranks) return true;
             }
@@ -43,6 +45,7 @@ private:
     collectives::Call const* call_ = nullptr;
     std::optional<Error> const* refusal_ = nullptr;
     std::uint64_t stamp_ = 0;
+    bool has_two_lines_ = false;
     Stage stage_ = Stage::meeting;
     int next_ = 0;
     bool differs_ = false;

@@ -103,8 +103,8 @@ Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
         collectives::reduce(call.in.type, call.op, all, bytes_of(call.out).data(), call.in.count);
     } else {
         seat_.reduce_small(call, all);
-        seat_.claim_next(in.size());
     }
+    seat_.claim_next(in.size());
     return Ok{};
 }
 
@@ -195,7 +195,7 @@ void NodeGroup::finish_started() {
 }
 
 std::string NodeGroup::way_of(collectives::TensorCall const& call) const {
-    constexpr std::string_view names[] = {"in one line", "one copy", "no copy", "pipeline"};  // by Way
+    constexpr std::string_view names[] = {"with the arrival", "one copy", "no copy", "pipeline"};  // by Way
     auto const way = TensorOperation(call, Ok{}).likely_way(seat_);
     return fmt::format("shared memory, {}", names[static_cast<std::size_t>(way)]);
 }

@@ -25,16 +25,19 @@ bool ObjectOperation::is_source(int rank) const {
 
 bool ObjectOperation::is_target(int rank) const { return call().kind != Kind::gather || rank == call().root; }
 
-void ObjectOperation::offer(Seat& seat, Payload& payload) {
-    if (!is_source(seat.rank)) return;
+std::size_t ObjectOperation::offer(Seat& seat, Payload& payload) {
+    if (!is_source(seat.rank)) return 0;
     Size const size = own_.size();
     std::memcpy(payload.data(), &size, sizeof size);
     auto const* const bytes = reinterpret_cast<std::byte const*>(own_.data());
     if (size <= tiny_limit_bytes) {
         std::copy_n(bytes, size, payload.data() + sizeof size);
-    } else if (size <= seat.segment.geometry().small_limit_bytes) {
+        return sizeof size + size;
+    }
+    if (size <= seat.segment.geometry().small_limit_bytes) {
         collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes, size);
     }
+    return sizeof size;
 }
 
 bool ObjectOperation::take_small(Seat const& seat, int rank, std::size_t size) {

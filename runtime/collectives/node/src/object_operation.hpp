@@ -14,7 +14,7 @@ public:
     std::vector<std::string> take_values(Seat const& seat);
 
 private:
-    void offer(Seat& seat, Payload& payload) override;
+    std::size_t offer(Seat& seat, Payload& payload) override;
     bool settle(Seat& seat, Plan& plan) override;
 
     bool is_source(int rank) const;

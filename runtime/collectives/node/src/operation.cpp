@@ -6,9 +6,9 @@ void Operation::begin(Seat& seat) {
     has_begun_ = true;
     said_ = seat.voice->said_as(call_);
     said_.sequence = ++seat.sequence - 1;
-    Payload payload{};
-    if (!refusal_) offer(seat, payload);
-    arrival_.post(seat, said_, refusal_, payload);
+    Payload payload;
+    auto const size = refusal_ ? 0 : offer(seat, payload);
+    arrival_.post(seat, said_, refusal_, Bytes(payload).first(size));
 }
 
 bool Operation::advance(Seat& seat) {

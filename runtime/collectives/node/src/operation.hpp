@@ -35,8 +35,9 @@ protected:
         if (!refused) refusal_ = refused.error();
     }
 
-    /// Leaves what the others need, where all find it once this rank has arrived.
-    virtual void offer(Seat&, Payload&) {}
+    /// Leaves what the others need, where all find it once this rank has arrived. How much of the payload it
+    /// has taken.
+    virtual std::size_t offer(Seat&, Payload&) { return 0; }
     /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
     /// the plan was made; otherwise the operation is over.
     virtual bool settle(Seat&, Plan&) { return false; }

@@ -19,7 +19,6 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 __attribute__((target("prfchw")))
 #endif
 void claim(std::byte* begin, std::size_t size_bytes) {
-    constexpr std::size_t line_bytes = 64;
     for (std::size_t at = 0; at < size_bytes; at += line_bytes) __builtin_prefetch(begin + at, 1, 3);
 }
 
@@ -30,7 +29,8 @@ constexpr std::size_t claimed_ahead_bytes = 2048;
 }  // namespace
 
 void Seat::claim_next(std::size_t size_bytes) const {
-    claim(segment.cell(sequence + 1, rank).payload.data(), 1);
+    auto* const next = reinterpret_cast<std::byte*>(&segment.cell(sequence + 1, rank));
+    claim(next, stamp_bytes + (size_bytes <= payload_bytes ? size_bytes : 0));
     if (size_bytes > payload_bytes && ranks != 2) claim(segment.small(sequence + 1, rank), size_bytes);
 }
 

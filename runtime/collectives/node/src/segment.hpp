@@ -12,15 +12,19 @@ namespace det::node_collectives {
 /// Two lines, because processors fetch them in pairs: what one rank writes and others poll shares them with
 /// nothing.
 inline constexpr std::size_t apart_bytes = 128;
-inline constexpr std::size_t payload_bytes = 56;
+inline constexpr std::size_t line_bytes = 64;
+inline constexpr std::size_t stamp_bytes = sizeof(std::uint64_t);
+inline constexpr std::size_t payload_bytes = apart_bytes - stamp_bytes;
+inline constexpr std::size_t first_payload_bytes = line_bytes - stamp_bytes;  // in the line of the stamp
 inline constexpr std::size_t text_limit_bytes = 768;
 
 using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
-/// How a rank arrives at an operation: in one line, which number it is and what was called (see stamp_of),
-/// and the data where it is tiny. Two per rank, for operations of even and odd number: whoever writes one has
-/// seen all others arrive at the operation between, so they have read what it held before.
+/// How a rank arrives at an operation: which number it is and what was called (see stamp_of), and the data
+/// where it is tiny; in one line where that is enough. Two per rank, for operations of even and odd number:
+/// whoever writes one has seen all others arrive at the operation between, so they have read what it held
+/// before.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> stamp;
     Payload payload;

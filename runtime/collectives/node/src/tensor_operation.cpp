@@ -29,7 +29,6 @@ T part_of(T whole, int part, int parts) {
 /// As part_of, for what does not divide: whole lines as far as there are some.
 template <class T>
 T slice_of(T whole, int slice, int slices) {
-    constexpr std::size_t line_bytes = 64;
     auto const count = static_cast<std::size_t>(slices);
     auto const step = ((whole.size() + count - 1) / count + line_bytes - 1) / line_bytes * line_bytes;
     auto const begin = std::min(static_cast<std::size_t>(slice) * step, whole.size());
@@ -38,9 +37,10 @@ T slice_of(T whole, int slice, int slices) {
 
 }  // namespace
 
-void Offer::write(Payload& payload) const {
+std::size_t Offer::write(Payload& payload) const {
     static_assert(sizeof *this <= payload_bytes);
     std::memcpy(payload.data(), this, sizeof *this);
+    return sizeof *this;
 }
 
 TensorOperation::TensorOperation(collectives::TensorCall const& call, Status const& refused)
@@ -57,18 +57,18 @@ bool TensorOperation::is_source(int rank) const {
     return tensors_.kind != Kind::broadcast || rank == tensors_.root.value;
 }
 
-void TensorOperation::offer(Seat& seat, Payload& payload) {
+std::size_t TensorOperation::offer(Seat& seat, Payload& payload) {
     auto const bytes = contribution(seat);
     if (size_bytes_ <= payload_bytes) {
         std::copy(bytes.begin(), bytes.end(), payload.begin());
-        return;
+        return bytes.size();
     }
     if (auto const shared = offer_shared(seat, bytes)) return shared->write(payload);
     bool const is_small = fits_small_buffer(seat);
     if (is_small) collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes.data(), bytes.size());
-    Offer{.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
-          .out = seat.arena ? Offer::somewhere : Offer::nowhere}
-        .write(payload);
+    Offer const ours{.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
+                     .out = seat.arena ? Offer::somewhere : Offer::nowhere};
+    return ours.write(payload);
 }
 
 bool TensorOperation::fits_small_buffer(Seat const& seat) const {

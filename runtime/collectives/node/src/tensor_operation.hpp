@@ -13,7 +13,7 @@ struct Offer {
     std::uint64_t in = nowhere;
     std::uint64_t out = nowhere;
 
-    void write(Payload& payload) const;
+    std::size_t write(Payload& payload) const;
 };
 
 /// From here on looking into each other's memory is faster than leaving a copy.
@@ -30,7 +30,7 @@ public:
     Way likely_way(Seat const& seat) const;
 
 private:
-    void offer(Seat& seat, Payload& payload) override;
+    std::size_t offer(Seat& seat, Payload& payload) override;
     bool settle(Seat& seat, Plan& plan) override;
 
     /// The same on all ranks, since it follows from what all have offered.

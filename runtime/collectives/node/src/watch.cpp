@@ -26,8 +26,7 @@ void Watch::begin() {
 Status Watch::state() const {
     if (!is_over()) return Ok{};
     auto const& failure = segment_.failure();
-    return Error{failure.is_timeout != 0 ? codes::timed_out : codes::transport, failure.text,
-                 loss_hint};
+    return Error{failure.is_timeout != 0 ? codes::timed_out : codes::transport, failure.text, loss_hint};
 }
 
 Status Watch::check() const {
