@@ -6,7 +6,6 @@
 #include "damage.hpp"
 #include "device_load.hpp"
 #include "each_in_parallel.hpp"
-#include "error_message.hpp"
 #include "read_plan.hpp"
 #include "shard_reader.hpp"
 
@@ -68,17 +67,6 @@ Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid,
     if (!read && read.error().code == codes::checkpoint_damaged) return damaged(uuid, read.error().message);
     if (!read) return read.error();
     return manifest;
-}
-
-/// The same on all ranks: Ok, or the error of the lowest that has one.
-Status agree(Peers& peers, Status const& own) {
-    DET_TRY_ASSIGN(auto const all, peers.allgather(own ? "" : render_error(own.error())));
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        if (all[rank].empty()) continue;
-        auto error = parse_error(all[rank]);
-        return peers.size() == 1 ? error : std::move(error).noting(fmt::format("rank {} says so", rank));
-    }
-    return Ok{};
 }
 
 bool may_pass_over(Error const& error) {

@@ -49,7 +49,7 @@ public:
         for (auto& memory : memory_) {
             if (all) all = make_room(memory, *agreed.plan, state);
         }
-        return agree_on(all);
+        return agree(peers_, all);
     }
 
     Result<Begun> save(About const& about, State const& state) {
@@ -119,15 +119,6 @@ private:
         auto const& shard = own_shard(plan);
         auto* const devices = is_on_devices(shard, state, options_.devices) ? options_.devices : nullptr;
         return memory.make_room(shard.size_bytes, devices);
-    }
-
-    /// An error of one rank is an error of all.
-    Status agree_on(Status const& own) {
-        DET_TRY_ASSIGN(auto const all, peers_.allgather(own ? "" : render_error(own.error())));
-        for (auto const& text : all) {
-            if (!text.empty()) return parse_error(text);
-        }
-        return Ok{};
     }
 
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.

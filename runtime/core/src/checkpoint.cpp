@@ -100,7 +100,10 @@ Status Checkpoint::discard(Draft const& draft) { return session_.store->remove(d
 Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write) {
     DET_TRY_ASSIGN(auto const draft, begin(steps_completed, std::move(metadata)));
-    DET_TRY(write(draft.directory));
+    if (auto written = write(draft.directory); !written) {
+        (void)discard(draft);  // what was wrong first counts
+        return std::move(written).error();
+    }
     DET_TRY(commit(draft));
     return draft.uuid;
 }
@@ -108,9 +111,15 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
 Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                     Write const& write) {
     DET_TRY_ASSIGN(bool const stores, has_time_to_save());
-    if (stores && session_.distributed.is_chief())
+    if (!stores) return false;
+    auto const own = [&]() -> Status {
+        if (!session_.distributed.is_chief()) return Ok{};
         DET_TRY(store(steps_completed, std::move(metadata), write));
-    return stores;
+        return Ok{};
+    }();
+    CollectivePeers peers(session_.distributed);
+    DET_TRY(checkpoint::agree(peers, own));
+    return true;
 }
 
 Result<std::string> Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_completed,

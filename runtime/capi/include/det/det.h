@@ -314,7 +314,7 @@ DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t s
                                                 char uuid[DET_UUID_SIZE]);
 /* Collective, after should_preempt: the chief fills a directory, if there is time for it as save_last counts
  * it. is_stored: 0, on all ranks, where there is not: the trial will go on from the checkpoint before. write
- * and metadata of other ranks are not looked at; an error in writing is the chief's alone. */
+ * and metadata of other ranks are not looked at; what goes wrong on the chief is an error on all. */
 DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed,
                                              const char* metadata, det_write write, void* user,
                                              int32_t* is_stored);

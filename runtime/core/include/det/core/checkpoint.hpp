@@ -50,7 +50,8 @@ public:
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Collective, after should_preempt(): the chief stores if there is time for it, as save_last() counts
-    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before.
+    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before. What goes
+    /// wrong is an error on all.
     Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Collective: all ranks fill a directory, which is one for all where the storage is a file system, and
