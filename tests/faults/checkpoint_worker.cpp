@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
     SharedFsStore store(argv[1]);
     std::atomic<bool> failed = false;
     as_ranks(2, [&](ThreadPeers& peers) {
-        SaverOptions options;
+        auto options = options_for_cores(2);
         options.block_size_bytes = 16'384;
         Saver saver(peers, store, options);
         WorkerState own(peers.rank(), std::atoll(argv[2]));

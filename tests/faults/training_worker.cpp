@@ -47,7 +47,7 @@ Status run_rank(ThreadPeers& peers, Store& store, std::vector<std::string> const
     DET_TRY_ASSIGN(auto const resumed, load(peers, store, newest_first, own.state, OnDamage::fail));
     auto step = resumed ? resumed->manifest.steps_completed : 0;
     if (peers.is_chief()) std::cout << "resumed " << step << std::endl;
-    SaverOptions options;
+    auto options = options_for_cores(2);
     options.block_size_bytes = 16'384;
     options.share_unchanged = true;
     Saver saver(peers, store, options);
