@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(memory_is_pinned_once_and_given_back_when_the_saver_ends) {
         Saver saver(alone, store, model.saver_options());
         must(saver.prepare(model.state()));
         BOOST_TEST(model.device.pinned_now == 2);  // in_flight_max
-        for (std::uint64_t step : {1, 2, 3}) must(saver.save(about(step), model.state()));
+        for (std::uint64_t const step : {1u, 2u, 3u}) must(saver.save(about(step), model.state()));
         must(saver.finish());
         BOOST_TEST(model.device.pins == 2);
     }

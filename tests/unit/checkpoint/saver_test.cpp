@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoi
         Saver saver(peers, store, options);
         Model model(peers.rank(), ranks);
         model.fill(1);
-        for (std::uint64_t step : {1, 2, 3, 4}) {
+        for (std::uint64_t const step : {1u, 2u, 3u, 4u}) {
             // The second rank has the matrix's last rows.
             if (step == 3 || peers.rank() == 0) model.fill(static_cast<std::int64_t>(step));
             model.step = 0;

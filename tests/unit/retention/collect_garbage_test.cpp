@@ -27,7 +27,7 @@ struct Fixture {
 
     Fixture() {
         create(1, "");
-        for (std::uint32_t trial : {0, 1}) {
+        for (std::uint32_t const trial : {0u, 1u}) {
             auto const run = experiment.trial(trial).run(0);
             must(make_directories(run.path()));
             auto journal = must(journal::JournalWriter::create(run.journal()));
