@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "relax.hpp"
 #include "seat.hpp"
 
 namespace det::node_collectives {
@@ -20,6 +21,9 @@ public:
     /// The same for those who have a core to wait on: whether all came soon, and called the same.
     bool spin(Seat const& seat) {
         constexpr int polls_max = 300;
+        // Who polls before a rank that comes at the same time has written takes the line away from it, and
+        // waits for two hand-overs more.
+        relax();
         for (int polls = 0; polls < polls_max; ++polls) {
             // Both lines are on their way at once.
             if (has_two_lines_) __builtin_prefetch(&seat.cell(next_).payload.back());

@@ -74,6 +74,7 @@ Status NodeGroup::meet(collectives::Call call, Bytes payload) {
     std::optional<Error> const no_refusal;
     Arrival arrival;
     arrival.post(seat_, call, no_refusal, payload);
+    seat_.claim_next(payload.size());
     if (cores_ == Cores::own && arrival.spin(seat_)) return Ok{};
     Wait wait(seat_, watch_, cores_);
     while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, call));
@@ -103,8 +104,8 @@ Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
         collectives::reduce(call.in.type, call.op, all, bytes_of(call.out).data(), call.in.count);
     } else {
         seat_.reduce_small(call, all);
+        seat_.claim_next(in.size());
     }
-    seat_.claim_next(in.size());
     return Ok{};
 }
 

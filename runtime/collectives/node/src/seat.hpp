@@ -23,8 +23,8 @@ struct Seat {
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }
 
-    /// Asks for the lines in which this rank will leave its part of the next operation, of this size: others
-    /// have read what they held. Done now they are ours when they are needed.
+    /// Asks for the lines in which this rank will leave its part of the next operation, of this size, which
+    /// others don't look at any more: so they are ours when they are needed.
     void claim_next(std::size_t size_bytes) const;
 
     /// out = sources[0] op sources[1] op ..., in which the sources of others are their small buffers. Of two

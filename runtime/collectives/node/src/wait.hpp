@@ -1,9 +1,7 @@
 #pragma once
 #include <sched.h>
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
 
+#include "relax.hpp"
 #include "seat.hpp"
 #include "watch.hpp"
 
@@ -36,11 +34,6 @@ public:
 private:
     static constexpr int spins = 2'000;
 
-    static void relax() {
-#ifdef __SSE2__
-        _mm_pause();
-#endif
-    }
     /// Whether it is time to see what the others do.
     bool pause_longer();
 
