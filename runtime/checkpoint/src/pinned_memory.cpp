@@ -11,7 +11,11 @@ Status PinnedMemory::make_room(std::size_t size_bytes, DeviceMemory* devices) {
     }
     if (devices == nullptr || was_tried_ || memory_.size_bytes() == 0) return Ok{};
     was_tried_ = true;
-    if (auto pinned = devices->pin({memory_.data(), memory_.size_bytes()})) pinned_ = *std::move(pinned);
+    auto pinned = devices->pin({memory_.data(), memory_.size_bytes()});
+    if (pinned)
+        pinned_ = *std::move(pinned);
+    else
+        refusal_ = std::move(pinned).error();
     return Ok{};
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 #include <det/checkpoint/device_memory.hpp>
 
+#include <optional>
+#include <utility>
+
 #include "host_memory.hpp"
 
 namespace det::checkpoint {
@@ -13,11 +16,14 @@ public:
     /// as it is.
     Status make_room(std::size_t size_bytes, DeviceMemory* devices);
     HostMemory const& memory() const { return memory_; }
+    /// Why it could not be pinned: once.
+    std::optional<Error> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
 private:
     HostMemory memory_;
     Pinned pinned_;  // after the memory: it is given back first
     bool was_tried_ = false;
+    std::optional<Error> refusal_;
 };
 
 }  // namespace det::checkpoint

@@ -115,10 +115,19 @@ private:
         return plan.shards[static_cast<std::size_t>(peers_.rank())];
     }
 
-    Status make_room(PinnedMemory& memory, WritePlan const& plan, State const& state) const {
+    Status make_room(PinnedMemory& memory, WritePlan const& plan, State const& state) {
         auto const& shard = own_shard(plan);
         auto* const devices = is_on_devices(shard, state, options_.devices) ? options_.devices : nullptr;
-        return memory.make_room(shard.size_bytes, devices);
+        DET_TRY(memory.make_room(shard.size_bytes, devices));
+        if (auto const refusal = memory.take_refusal(); refusal && !std::exchange(has_warned_, true))
+            warn(*refusal);
+        return Ok{};
+    }
+
+    void warn(Error const& refusal) const {
+        if (!options_.on_warning) return;
+        options_.on_warning("tensors on devices are copied slowly, by way of the driver's memory: " +
+                            refusal.message);
     }
 
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
@@ -218,6 +227,7 @@ private:
     };
     Last last_;  // save, if its bytes are to be compared with the next: they stay so long
     std::deque<SaveInFlight> in_flight_;  // the oldest first
+    bool has_warned_ = false;
     // Of all saves since the beginning:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;

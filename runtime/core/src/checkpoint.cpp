@@ -44,6 +44,7 @@ int cores_per_rank(Session const& session) {
 checkpoint::SaverOptions saver_options(Session const& session, checkpoint::DeviceMemory* devices) {
     auto options = checkpoint::options_for_cores(cores_per_rank(session));
     options.devices = devices;
+    options.on_warning = session.warn;
     options.may_commit = [&session] { return still_ours(session); };
     return options;
 }

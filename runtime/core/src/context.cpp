@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "connect.hpp"
+#include "patience.hpp"
 #include "session.hpp"
 
 namespace det::core {
@@ -72,7 +73,7 @@ Result<Context> Context::init(ContextOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     return Context(std::make_unique<Parts>(
         Session{clock, std::move(info), std::move(distributed), std::move(store), std::move(journal),
-                std::move(notice), find_job_end(options.environment, clock)},
+                std::move(notice), find_job_end(options.environment, clock), warner_of(options)},
         options.preempt_mode));
 }
 

@@ -14,6 +14,9 @@ struct Patience {
 /// codes::misuse where the environment says something that is no number of seconds.
 Result<Patience> find_patience(ContextOptions const& options);
 
+/// Whom the caller has named, or else standard error.
+std::function<void(std::string const& warning)> warner_of(ContextOptions const& options);
+
 /// A line of ours on the standard error of a rank.
 void write_line(std::string const& line);
 

@@ -7,6 +7,7 @@
 #include <det/preemption/notice_page.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -21,6 +22,7 @@ struct Session {
     std::optional<journal::JournalWriter> journal;                      // the chief's, in an experiment
     std::optional<preemption::NoticePage> notice;                       // in a run
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // where Slurm says it
+    std::function<void(std::string const& warning)> warn = {};
 
     bool in_experiment() const { return info && info->trial; }
     /// When the ranks will be killed, as far as that is known now.

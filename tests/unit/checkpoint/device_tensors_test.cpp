@@ -217,12 +217,19 @@ BOOST_AUTO_TEST_CASE(memory_that_cannot_be_pinned_is_used_as_it_is) {
     NoPeers alone;
     Model model(0, 1);
     model.device.can_pin = false;
-    Saver saver(alone, store, model.saver_options());
+    std::vector<std::string> warnings;
+    auto options = model.saver_options();
+    options.on_warning = [&](std::string const& warning) { warnings.push_back(warning); };
+    Saver saver(alone, store, options);
     must(saver.prepare(model.state()));
     model.fill(3);
     auto const uuid = must(saver.save(about(3), model.state())).uuid;
     must(saver.finish());
     BOOST_TEST(model.device.pins == 2);  // it is not tried at each save
+    BOOST_TEST(
+        warnings == std::vector<std::string>{"tensors on devices are copied slowly, by way of the driver's "
+                                             "memory: cannot pin memory"},
+        boost::test_tools::per_element());
     model.fill(-1);
     must(load(alone, store, {uuid}, model.state(), OnDamage::fail, {&model.device}));
     BOOST_TEST(model.is_filled(3));

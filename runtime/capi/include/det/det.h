@@ -88,8 +88,8 @@ typedef struct det_context_options {
     size_t size;
     /* Where checkpoints go outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
-    /* Told, inside a call, when this rank has waited for another for a minute, and for which. NULL: stderr
-     * is. */
+    /* Told, inside a call, when this rank has waited for another for a minute, and for which; and where
+     * copies of device tensors are slower than they could be. NULL: stderr is. */
     void (*on_warning)(const char* warning, void* user);
     void* user;
     det_preempt_mode preempt_mode;

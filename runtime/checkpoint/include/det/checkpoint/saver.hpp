@@ -5,6 +5,7 @@
 #include <det/checkpoint/tensor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,8 @@ struct SaverOptions {
     /// Where tensors may lie too; the copies that saves have in memory are pinned for it. Not owned. Null:
     /// all tensors lie in memory of the process.
     DeviceMemory* devices = nullptr;
+    /// Is told, once, where that memory could not be pinned: copies are slower then.
+    std::function<void(std::string const& warning)> on_warning = {};
 };
 
 /// What of the options follows from the cores that a rank has for itself.

@@ -27,7 +27,8 @@ struct ContextOptions {
     std::filesystem::path checkpoint_path = "checkpoints";
     /// Not owned; must outlive the context. Null: the system's.
     Clock* clock = nullptr;
-    /// Is told when a rank has waited for another for a minute, and for which: once in each operation.
+    /// Is told when a rank has waited for another for a minute, and for which: once in each operation. And
+    /// where copies of device tensors are slower than they could be. Empty: standard error is.
     std::function<void(std::string const& warning)> on_warning = {};
     /// The same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
