@@ -44,6 +44,16 @@ ucs_status_t advance(UcxSession& session, ucs_status_ptr_t& request) {
     return status;
 }
 
+/// Whether it is over. A peer that was lost is what went wrong, before anything that UCX says of the request.
+template <class Cannot>
+Result<bool> move_on(UcxSession& session, Rank peer, ucs_status_ptr_t& request, Cannot const& cannot) {
+    auto const status = advance(session, request);
+    if (status == UCS_OK) return true;
+    DET_TRY(session.check_alive(peer));
+    if (status != UCS_INPROGRESS) return cannot(status);
+    return false;
+}
+
 }  // namespace
 
 UcxSend::~UcxSend() {
@@ -75,11 +85,7 @@ Status UcxSend::start() {
 }
 
 Result<bool> UcxSend::test() {
-    auto const status = advance(*session_, request_);
-    if (status == UCS_OK) return true;
-    DET_TRY(session_->check_alive(route_.peer));
-    if (status != UCS_INPROGRESS) return cannot(status);
-    return false;
+    return move_on(*session_, route_.peer, request_, [&](auto status) { return cannot(status); });
 }
 
 Result<std::size_t> UcxSend::wait() {
@@ -145,11 +151,7 @@ Result<bool> UcxReceive::test() {
         DET_TRY(session_->check_alive(route_.peer));
         return false;
     }
-    auto const status = advance(*session_, request_);
-    if (status == UCS_OK) return true;
-    DET_TRY(session_->check_alive(route_.peer));
-    if (status != UCS_INPROGRESS) return cannot(status);
-    return false;
+    return move_on(*session_, route_.peer, request_, [&](auto status) { return cannot(status); });
 }
 
 Result<std::size_t> UcxReceive::wait() {
