@@ -1,16 +1,12 @@
 // Saving and loading tensors in the memory of devices, with ranks that are threads.
 #include <det/checkpoint/load.hpp>
-#include <det/checkpoint/saver.hpp>
-#include <det/checkpoint/shared_fs_store.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
-#include "check_result.hpp"
 #include "device_load.hpp"
 #include "fake_device_memory.hpp"
-#include "temporary_directory.hpp"
-#include "thread_peers.hpp"
+#include "saved_model.hpp"
 
 using namespace det;
 using namespace det::checkpoint;
@@ -64,10 +60,7 @@ struct Model {
     std::byte* bias;
 
     Model(int rank, int size) {
-        auto const at = [&](int r) {
-            return rows * static_cast<std::uint64_t>(r) / static_cast<std::uint64_t>(size);
-        };
-        part = {{at(rank), 0}, {at(rank + 1) - at(rank), columns}};
+        part = rows_of(rank, size, rows, columns);
         matrix = device.memory.take(part.shape[0] * columns * sizeof(float));
         bias = device.memory.take(biases * sizeof(double));
         fill(-1);
@@ -110,30 +103,10 @@ struct Model {
     }
 };
 
-Saver::About about(std::uint64_t steps) { return {"7.0.0", steps, UtcTime{1}, Json::object()}; }
-
 /// Blocks of 8 KiB by way of as little memory: many parts.
 LoadOptions by_small_parts(FakeDevice& device) { return {&device, 8192}; }
 
-struct Fixture {
-    TemporaryDirectory directory;
-    SharedFsStore store{directory / "checkpoints"};
-
-    /// One checkpoint of `size` ranks.
-    std::string saved(int size, std::int64_t seed) {
-        std::string uuid;
-        as_ranks(size, [&](ThreadPeers& peers) {
-            Model model(peers.rank(), size);
-            Saver saver(peers, store, model.saver_options());
-            model.fill(seed);
-            must(saver.save(about(static_cast<std::uint64_t>(seed)), model.state()));
-            model.fill(-1);  // it was copied
-            auto const ended = must(saver.finish());
-            if (peers.is_chief()) uuid = ended.at(0).uuid;
-        });
-        return uuid;
-    }
-};
+using Fixture = StoreFixture<Model>;
 
 }  // namespace
 

@@ -1,21 +1,23 @@
 // Saving and loading, with ranks that are threads.
 #include <det/checkpoint/load.hpp>
-#include <det/checkpoint/saver.hpp>
-#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <numeric>
 
-#include "check_result.hpp"
-#include "temporary_directory.hpp"
-#include "thread_peers.hpp"
+#include "saved_model.hpp"
 
 using namespace det;
 using namespace det::checkpoint;
 
 namespace {
+
+SaverOptions small_blocks() {
+    auto options = options_for_cores(2);
+    options.block_size_bytes = 8192;
+    return options;
+}
 
 /// A matrix of which each rank has some rows, a vector that all have, and a scalar.
 struct Model {
@@ -26,10 +28,7 @@ struct Model {
     Box part;
 
     Model(int rank, int size) {
-        auto const at = [&](int r) {
-            return rows * static_cast<std::uint64_t>(r) / static_cast<std::uint64_t>(size);
-        };
-        part = {{at(rank), 0}, {at(rank + 1) - at(rank), columns}};
+        part = rows_of(rank, size, rows, columns);
         matrix.resize(part.shape[0] * columns);
     }
     void fill(std::int64_t seed) {
@@ -43,38 +42,11 @@ struct Model {
                 Tensor::whole("vector", Dtype::f64, {vector.size()}, vector.data()),
                 Tensor::whole("step", Dtype::i64, {}, &step)};
     }
+    static SaverOptions saver_options() { return small_blocks(); }
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-SaverOptions small_blocks() {
-    auto options = options_for_cores(2);
-    options.block_size_bytes = 8192;
-    return options;
-}
-
-Saver::About about(std::uint64_t steps) {
-    return {"7.0.0", steps, UtcTime{1}, Json{{"steps_completed", steps}}};
-}
-
-struct Fixture {
-    TemporaryDirectory directory;
-    SharedFsStore store{directory / "checkpoints"};
-
-    /// One checkpoint of `size` ranks.
-    std::string saved(int size, std::int64_t seed) {
-        std::string uuid;
-        as_ranks(size, [&](ThreadPeers& peers) {
-            Saver saver(peers, store, small_blocks());
-            Model model(peers.rank(), size);
-            model.fill(seed);
-            must(saver.save(about(static_cast<std::uint64_t>(seed)), model.state()));
-            model.fill(-1);  // it was copied
-            auto const ended = must(saver.finish());
-            if (peers.is_chief()) uuid = ended.at(0).uuid;
-        });
-        return uuid;
-    }
-};
+using Fixture = StoreFixture<Model>;
 
 }  // namespace
 
