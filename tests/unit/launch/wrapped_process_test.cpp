@@ -81,10 +81,11 @@ BOOST_AUTO_TEST_CASE(outside_of_a_run_a_signal_goes_to_all_that_the_command_has_
             env --default-signal=INT --default-signal=QUIT "$WRAP" 0 bash -c '
               trap "exit 3" {0}
               python3 -c "
-import signal, sys
-signal.signal(signal.SIG{0}, lambda *_: (open(\"two\", \"w\"), sys.exit(0)))
+import signal  # blocked and taken: one that comes just before a pause() would be slept over
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIG{0}])
 open(\"ready\", \"w\")
-while True: signal.pause()" &
+signal.sigwait([signal.SIG{0}])
+open(\"two\", \"w\")" &
               wait; wait; exit 9' &
             until_there ready
             kill -{0} $!
