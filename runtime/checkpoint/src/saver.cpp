@@ -52,7 +52,7 @@ public:
         return agree(peers_, all);
     }
 
-    Result<Begun> save(About const& about, State const& state) {
+    Result<Begun> save(About const& about, State const& state, Then then) {
         DET_TRY_ASSIGN(auto ended, poll());
         Begun begun;
         auto const begin = SteadyClock::now();
@@ -70,7 +70,7 @@ public:
         if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
         auto const copy_begin = SteadyClock::now();
-        begin_writing(save, state, memory);
+        begin_writing(save, state, memory, then);
         begun.copied = since(copy_begin);
         return begun;
     }
@@ -131,7 +131,7 @@ private:
     }
 
     /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
-    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room) {
+    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, Then then) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.holdings.empty()) return;
@@ -150,12 +150,13 @@ private:
                  }});
         }
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
-        if (options_.write_while_copying) save.write->start(workers_);
+        bool const writes_meanwhile = options_.write_while_copying || then == Then::finish;
+        if (writes_meanwhile) save.write->start(workers_);
         auto const copied = take_snapshot(
             shard, state, room.memory(),
             {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_there(size); }});
         if (!copied) save.write->on_missing(copied.error());
-        if (!options_.write_while_copying) save.write->start(workers_);
+        if (!writes_meanwhile) save.write->start(workers_);
     }
 
     /// How many saves, counted from the first, are so far: for this rank, for the chief.
@@ -250,8 +251,8 @@ Saver& Saver::operator=(Saver&&) noexcept = default;
 Saver::~Saver() = default;
 
 Status Saver::prepare(State const& state) { return engine_->prepare(state); }
-Result<Saver::Begun> Saver::save(About const& about, State const& state) {
-    return engine_->save(about, state);
+Result<Saver::Begun> Saver::save(About const& about, State const& state, Then then) {
+    return engine_->save(about, state, then);
 }
 Result<std::vector<Saver::Outcome>> Saver::poll() { return engine_->poll(); }
 Result<std::vector<Saver::Outcome>> Saver::finish() { return engine_->finish(); }

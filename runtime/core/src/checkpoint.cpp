@@ -190,12 +190,19 @@ Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().sa
 
 Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                   checkpoint::State const& state) {
+    return begin_save(steps_completed, std::move(metadata), state, checkpoint::Saver::Then::train);
+}
+
+Result<checkpoint::Saver::Begun> Checkpoint::begin_save(std::uint64_t steps_completed,
+                                                        nlohmann::json metadata,
+                                                        checkpoint::State const& state,
+                                                        checkpoint::Saver::Then then) {
     // Metadata that is none is refused where all ranks hear of it.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({run_name(session_), steps_completed,
                                                      session_.clock.now(), std::move(metadata)},
-                                                    state));
+                                                    state, then));
     tensors().begun[begun.uuid] = begin;
     DET_TRY(announce(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
@@ -218,7 +225,8 @@ Result<bool> Checkpoint::has_time_to_save() {
 Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                                    checkpoint::State const& state) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
-    if (saves) DET_TRY(save(steps_completed, std::move(metadata), state));
+    if (saves)
+        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::Saver::Then::finish));
     return finish();
 }
 

@@ -1,8 +1,12 @@
 // Saving and loading tensors in the memory of devices, with ranks that are threads.
 #include <det/checkpoint/load.hpp>
+#include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <functional>
 #include <numeric>
+#include <thread>
 
 #include "device_load.hpp"
 #include "fake_device_memory.hpp"
@@ -20,6 +24,7 @@ public:
     bool can_pin = true, is_broken = false;
     std::vector<std::size_t> copies_together;  // of each start
     int pins = 0, pinned_now = 0;
+    std::function<void()> before_copies = [] {};
 
     bool holds(void const* at) const override { return memory.holds(at); }
     Result<Pinned> pin(std::span<std::byte>) override {
@@ -40,6 +45,7 @@ private:
             : device_(device), copies_(copies.begin(), copies.end()) {}
         Status wait() override {
             if (device_.is_broken) return Error{codes::transport, "the device fell off the bus"};
+            device_.before_copies();
             for (auto const& copy : copies_) device_.memory.copy(copy.to, copy.from, copy.size_bytes);
             return Ok{};
         }
@@ -267,6 +273,24 @@ BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_pieces_that_lie_in_one) {
     };
     BOOST_TEST((found == expected));
     BOOST_TEST(cut_into_batches({state[4]}, 4).size() == 1u);  // an element is not cut
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_writes_while_the_copy_is_under_way_and_who_trains_does_not) {
+    NoPeers alone;
+    Model model(0, 1);
+    Saver saver(alone, store, model.saver_options());
+    auto const begun = [&] { return path_exists(directory / "checkpoints"); };
+    model.device.before_copies = [&] { BOOST_TEST(!begun()); };
+    must(saver.save(about(1), model.state()));
+    must(saver.finish());
+    std::filesystem::remove_all(directory / "checkpoints");
+    model.device.before_copies = [&] {
+        auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!begun() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        BOOST_TEST(begun());
+    };
+    must(saver.save(about(2), model.state(), Saver::Then::finish));
+    must(store.verify(must(saver.finish()).at(0).uuid));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

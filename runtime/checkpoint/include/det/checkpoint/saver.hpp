@@ -77,8 +77,13 @@ public:
 
     /// Makes the memory ready that saves of such a state will take, so that the first is as quick as all.
     Status prepare(State const& state);
+    /// What the cores are wanted for when save() returns.
+    enum class Then : std::uint8_t {
+        train,   // what can wait is left for later
+        finish,  // nothing: as soon as something is there to write, it is written
+    };
     /// Returns when the state may change again.
-    Result<Begun> save(About const& about, State const& state);
+    Result<Begun> save(About const& about, State const& state, Then then = Then::train);
     /// Goes on with saves that can go on, without waiting for a disk. Call it often: each step, say.
     Result<std::vector<Outcome>> poll();
     /// Waits for the end of all saves.

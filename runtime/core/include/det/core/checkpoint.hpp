@@ -50,8 +50,8 @@ public:
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Collective, after should_preempt(): the chief stores if there is time for it, as save_last() counts
-    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before. What goes
-    /// wrong is an error on all.
+    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before. What
+    /// goes wrong is an error on all.
     Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Collective: all ranks fill a directory, which is one for all where the storage is a file system, and
@@ -104,6 +104,8 @@ public:
 private:
     struct Tensors;
     Tensors& tensors();
+    Result<checkpoint::Saver::Begun> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                checkpoint::State const& state, checkpoint::Saver::Then then);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);
