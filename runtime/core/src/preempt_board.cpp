@@ -16,6 +16,18 @@ bool is_enough(std::uint64_t value, std::uint64_t call) { return Word::from(valu
 
 using Role = PreemptRing::Role;
 
+Agreement::AtOnce at_once_of(Role role) {
+    switch (role) {
+        case Role::hears_all:
+            return Agreement::AtOnce::for_all;
+        case Role::passes_on:
+            return Agreement::AtOnce::for_voices;
+        case Role::hears_one:
+            return Agreement::AtOnce::never;
+    }
+    return Agreement::AtOnce::never;
+}
+
 bool all_are_voices(std::vector<PreemptSeat> const& seats) {
     return seats.front().topology.cross_size == 1 || std::ranges::any_of(seats, [](auto const& seat) {
                return seat.topology.local_size > 1 && !seat.shares_memory;
@@ -59,7 +71,7 @@ PreemptBoard::PreemptBoard(collectives::DistributedContext& distributed, Preempt
 Agreement PreemptBoard::make_agreement() const {
     std::vector<Agreement::Part> parts;
     for (auto const& source : ring_.sources) parts.push_back(source.part);
-    return {std::move(parts), ring_.own};
+    return {std::move(parts), ring_.own, at_once_of(ring_.role)};
 }
 
 Status PreemptBoard::connect() {
@@ -124,7 +136,8 @@ Word PreemptBoard::look(std::size_t part) {
     return local_rank < 0 ? received_[part] : Word::from(words_->read(local_rank));
 }
 
-Result<Word> PreemptBoard::await(std::size_t part, std::uint64_t call) {
+Result<Word> PreemptBoard::await(Agreement::Awaited awaited) {
+    auto const [part, call] = awaited;
     auto const& source = ring_.sources[part];
     if (source.local_rank >= 0) {
         DET_TRY_ASSIGN(auto const value, words_->wait(source.local_rank, is_enough, call));

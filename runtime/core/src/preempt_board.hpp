@@ -55,7 +55,7 @@ public:
 
     Status tell(preemption::Word word) override;
     preemption::Word look(std::size_t part) override;
-    Result<preemption::Word> await(std::size_t part, std::uint64_t call) override;
+    Result<preemption::Word> await(preemption::Agreement::Awaited awaited) override;
     Status pass_on(preemption::Word agreed) override;
 
 private:

@@ -246,8 +246,8 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 /* ----------------------------------------------------------------------------------------------- preempt */
 
 /* Collective, at the same steps on all ranks, which all get the same answer: should_stop of the k-th call is
- * 1 once any of them had been given notice before its call k-1, else 0; a rank that is alone sees its notice
- * at once. Cheap enough for every step. At the first 1 the chief acknowledges in its journal: from then on
+ * 1 once any of them had been given notice before its call k-1, or all of them before their call k, else 0.
+ * Cheap enough for every step. At the first 1 the chief acknowledges in its journal: from then on
  * the end of the program is a pause to be resumed. Save, close, and return from main with 0. */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
 /* The same without the acknowledgement, which is then a call of its own; on other ranks than the chief it

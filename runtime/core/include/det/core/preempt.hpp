@@ -28,10 +28,10 @@ public:
     /// Whether to save and to return from main with 0: once true it stays so. Cheap enough for every step: no
     /// system call and, on a node, a line of memory.
     ///
-    /// workers_ask_chief: the k-th call is true, on all ranks, if any of them had notice before its call k-1.
-    /// It waits for no rank but one that is more than one call behind, and a rank that is lost is an Error as
-    /// in any collective. Between nodes the first call waits until all have come. A rank that is alone sees
-    /// its notice at once.
+    /// workers_ask_chief: the k-th call is true, on all ranks, if any of them had notice before its call k-1,
+    /// or all of them before their call k. It waits for no rank but one that is more than one call behind, or
+    /// where there is notice for any that is behind; a rank that is lost is an Error as in any collective.
+    /// Between nodes the first call waits until all have come.
     ///
     /// At the first true the chief acknowledges in its journal.
     Result<bool> should_preempt(Acknowledge acknowledge = Acknowledge::at_once);
