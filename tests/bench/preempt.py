@@ -129,6 +129,8 @@ def measure(number):
     gone_at = preempt(experiment)
     acknowledgement = experiment.records(0, "journal")["acknowledgement"]
     noticed_at, acknowledged_at = seconds_of(acknowledgement["noticed"]), seconds_of(acknowledgement["time"])
+    # Until then nothing but this file is looked at: a program that reads journals would take the start's cores.
+    wait_for("a checkpoint of the second start", lambda: experiment.traced(1, "saved"))
     first, again = (experiment.time_of(run, "journal", "first-step") for run in (0, 1))
     shell(f"det-submit experiment kill {experiment.id}")
     starts = experiment.job_starts()
