@@ -52,7 +52,8 @@ std::vector<OnlyThere> const rules{
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/foundation/include/det/foundation/thread.hpp", "runtime/foundation/src/thread.cpp",
       "runtime/transport/", "runtime/collectives/", "runtime/checkpoint/src/",
-      "runtime/launch/wrap_rank/src/relay.cpp", "submitter/pack/src/"}},
+      "runtime/launch/wrap_rank/src/relay.cpp", "runtime/launch/wrap_rank/src/read_ahead.cpp",
+      "runtime/launch/wrap_rank/src/read_ahead.hpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,16 @@ UniqueFd open_direct(fs::path const& path, int flags) {
     return UniqueFd(fd);
 }
 
+/// Asked without a read: even one with RWF_NOWAIT would bring it there.
+bool begins_in_page_cache(int fd) {
+    void* const page = ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) return false;
+    unsigned char is_there = 0;
+    bool const is_known = ::mincore(page, page_bytes, &is_there) == 0;
+    ::munmap(page, page_bytes);
+    return is_known && (is_there & 1) != 0;
+}
+
 bool cannot_reserve(int error_number) {
     return error_number == EOPNOTSUPP || error_number == ENOSYS || error_number == EINVAL;
 }
@@ -41,8 +52,16 @@ Result<BlockFile> BlockFile::create(fs::path path, std::uint64_t size_bytes) {
     return BlockFile(std::move(file), std::move(path));
 }
 
-Result<BlockFile> BlockFile::open(fs::path path) {
-    auto file = open_direct(path, O_RDONLY);
+Result<BlockFile> BlockFile::open(fs::path path, ReadFrom from) {
+    if (from == ReadFrom::page_cache_or_disk) {
+        UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+        if (file && begins_in_page_cache(file.get())) {
+            BlockFile found(std::move(file), std::move(path));
+            found.is_read_ahead_ = true;
+            return found;
+        }
+    }
+    auto file = open_direct(path, O_RDONLY | O_NONBLOCK);  // nobody may write into a pipe of that name
     if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
     return BlockFile(std::move(file), std::move(path));
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/checkpoint/read_from.hpp>
 #include <det/foundation/files.hpp>
 
 #include <cstddef>
@@ -14,7 +15,8 @@ class BlockFile {
 public:
     /// A new file; its space is taken from the file system at once, so that a full disk is known early.
     static Result<BlockFile> create(std::filesystem::path path, std::uint64_t size_bytes);
-    static Result<BlockFile> open(std::filesystem::path path);
+    /// page_cache_or_disk: through the page cache where the file's beginning lies there.
+    static Result<BlockFile> open(std::filesystem::path path, ReadFrom from = ReadFrom::disk);
 
     /// May write up to the end of the last page: the memory must be there, finish() cuts the file.
     Status write(std::byte const* block, std::size_t size_bytes, std::uint64_t offset);
@@ -24,6 +26,8 @@ public:
     Status finish(std::uint64_t size_bytes);
 
     Result<std::uint64_t> size_bytes() const;
+    /// Whether reads come from the page cache.
+    bool is_read_ahead() const { return is_read_ahead_; }
 
 private:
     BlockFile(UniqueFd file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {}
@@ -32,6 +36,7 @@ private:
 
     UniqueFd file_;
     std::filesystem::path path_;
+    bool is_read_ahead_ = false;
 };
 
 }  // namespace det::checkpoint

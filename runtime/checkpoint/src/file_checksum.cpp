@@ -20,8 +20,9 @@ Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(wh
 
 }  // namespace
 
-Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative) {
-    DET_TRY_ASSIGN(auto const file, BlockFile::open(root / relative));
+Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative,
+                                ReadFrom from) {
+    DET_TRY_ASSIGN(auto const file, BlockFile::open(root / relative, from));
     DET_TRY_ASSIGN(auto const memory, HostMemory::allocate(read_size_bytes));
     CheckpointFile sum{relative, 0, 0};
     for (;;) {
@@ -40,9 +41,9 @@ Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::stri
     return sum_file(root, relative);
 }
 
-Status check_file(std::filesystem::path const& root, CheckpointFile const& expected) {
-    if (expected.block_size_bytes != 0) return check_shard(root, expected);
-    auto const actual = sum_file(root, expected.path);
+Status check_file(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from) {
+    if (expected.block_size_bytes != 0) return check_shard(root, expected, from);
+    auto const actual = sum_file(root, expected.path, from);
     if (!actual) return differs(actual.error().message);
     if (actual->size_bytes != expected.size_bytes) {
         return differs(fmt::format("'{}' has {} bytes in place of {}", expected.path, actual->size_bytes,

@@ -16,7 +16,7 @@ namespace {
 Result<std::vector<ShardReader>> open_shards(std::filesystem::path const& root, ReadPlan const& plan) {
     std::vector<ShardReader> shards;
     for (auto const* file : plan.shards) {
-        DET_TRY_ASSIGN(auto shard, ShardReader::open(root, *file));
+        DET_TRY_ASSIGN(auto shard, ShardReader::open(root, *file, ReadFrom::page_cache_or_disk));
         shards.push_back(std::move(shard));
     }
     return shards;

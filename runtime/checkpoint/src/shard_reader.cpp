@@ -14,8 +14,9 @@ Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(wh
 
 }  // namespace
 
-Result<ShardReader> ShardReader::open(std::filesystem::path const& root, CheckpointFile const& expected) {
-    auto file = BlockFile::open(root / expected.path);
+Result<ShardReader> ShardReader::open(std::filesystem::path const& root, CheckpointFile const& expected,
+                                      ReadFrom from) {
+    auto file = BlockFile::open(root / expected.path, from);
     if (!file) return differs(file.error().message);
     auto const size = file->size_bytes();
     if (!size) return differs(size.error().message);
@@ -31,7 +32,8 @@ Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, st
     auto const offset = block * expected_->block_size_bytes;
     auto const size = std::min(expected_->block_size_bytes, expected_->size_bytes - offset);
     auto const count = [&] {
-        std::lock_guard const lock(turn);
+        std::unique_lock lock(turn, std::defer_lock);
+        if (!file_.is_read_ahead()) lock.lock();
         return file_.read(memory, size, offset);
     }();
     if (!count) return differs(count.error().message);
@@ -43,8 +45,8 @@ Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, st
     return bytes;
 }
 
-Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected) {
-    DET_TRY_ASSIGN(auto const shard, ShardReader::open(root, expected));
+Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from) {
+    DET_TRY_ASSIGN(auto const shard, ShardReader::open(root, expected, from));
     std::mutex turn;
     return each_in_parallel(reader_thread_count, shard.block_count(), {shard.block_size_bytes()},
                             [&](std::size_t block, std::byte* memory) -> Status {

@@ -13,7 +13,8 @@ namespace det::checkpoint {
 /// codes::checkpoint_damaged where the shard is not what the manifest says: which file and which bytes.
 class ShardReader {
 public:
-    static Result<ShardReader> open(std::filesystem::path const& root, CheckpointFile const& expected);
+    static Result<ShardReader> open(std::filesystem::path const& root, CheckpointFile const& expected,
+                                    ReadFrom from);
 
     std::size_t block_count() const { return expected_->block_crc32c.size(); }
     std::uint64_t block_size_bytes() const { return expected_->block_size_bytes; }
@@ -32,7 +33,7 @@ private:
 };
 
 /// All blocks, by several threads.
-Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected);
+Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from);
 
 /// Threads that keep a disk busy while others of them look at what was read.
 inline constexpr int reader_thread_count = 3;

@@ -5,11 +5,11 @@
 
 namespace det::checkpoint {
 
-Result<Store::Whole> Store::fetch_whole(std::string const& uuid) const {
+Result<Store::Whole> Store::fetch_whole(std::string const& uuid, ReadFrom from) const {
     DET_TRY_ASSIGN(auto manifest, find(uuid));
     DET_TRY_ASSIGN(auto directory, fetch(manifest, [](auto const&) { return true; }));
     for (auto const& file : manifest.files) {
-        auto const checked = check_file(directory, file);
+        auto const checked = check_file(directory, file, from);
         if (!checked && checked.error().code == codes::checkpoint_damaged)
             return damaged(uuid, checked.error().message);
         if (!checked) return checked.error();
@@ -18,7 +18,7 @@ Result<Store::Whole> Store::fetch_whole(std::string const& uuid) const {
 }
 
 Result<CheckpointManifest> Store::verify(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto whole, fetch_whole(uuid));
+    DET_TRY_ASSIGN(auto whole, fetch_whole(uuid, ReadFrom::disk));
     return std::move(whole.manifest);
 }
 

@@ -156,7 +156,7 @@ Result<WritePlan> plan_writes(std::vector<std::vector<Holding>> const& ranks) {
     plan.shards.resize(ranks.size());
     choose_writers(tensors, plan.shards);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        plan.shards[rank].file = fmt::format("rank-{:05}.safetensors", rank);
+        plan.shards[rank].file = shard_name(rank);
         lay_out(ranks[rank], plan.shards[rank]);
     }
     plan.tensors = tell_tensors(ranks, plan.shards);

@@ -1,11 +1,15 @@
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace det {
 namespace {
+
+constexpr std::string_view shard_prefix = "rank-", shard_suffix = ".safetensors";
 
 [[noreturn]] void refuse(std::string const& what) { throw Json::other_error::create(501, what, nullptr); }
 
@@ -89,6 +93,17 @@ Json list_to_json(std::vector<T> const& values) {
 }
 
 }  // namespace
+
+std::string shard_name(std::uint64_t rank) {
+    return fmt::format("{}{:05}{}", shard_prefix, rank, shard_suffix);
+}
+
+std::optional<std::uint32_t> rank_of_shard(std::string_view name) {
+    if (!name.starts_with(shard_prefix) || !name.ends_with(shard_suffix)) return std::nullopt;
+    name.remove_prefix(shard_prefix.size());
+    name.remove_suffix(shard_suffix.size());
+    return parse_integer<std::uint32_t>(name);
+}
 
 std::string render_manifest(CheckpointManifest const& manifest) {
     return render_document(documents::manifest, Json{{"uuid", manifest.uuid},

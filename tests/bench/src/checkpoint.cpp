@@ -193,22 +193,54 @@ void bench_write(std::filesystem::path const& directory, std::size_t size_bytes)
     ::unlink((directory / "peer").c_str());
 }
 
+/// A checkpoint of one rank, and how long loading it takes.
+class StoredState {
+public:
+    StoredState(std::filesystem::path const& directory, std::size_t size_bytes)
+        : store_(directory), own_(size_bytes, 0, 1) {
+        Saver saver(alone_, store_);
+        uuid_ = must(saver.save({}, own_.state)).uuid;
+        must_end_well(must(saver.finish()));
+    }
+    ~StoredState() { (void)store_.remove(uuid_); }
+    StoredState(StoredState const&) = delete;
+    StoredState& operator=(StoredState const&) = delete;
+
+    double load_s() {
+        return time_s([&] { must(load(alone_, store_, {uuid_}, own_.state, OnDamage::fail)); });
+    }
+    std::filesystem::path shard() const { return store_.path_of(uuid_) / shard_name(0); }
+
+private:
+    SharedFsStore store_;
+    NoPeers alone_;
+    RankState own_;
+    std::string uuid_;
+};
+
 void bench_read(std::filesystem::path const& directory, std::size_t size_bytes) {
-    SharedFsStore store(directory);
-    NoPeers alone;
-    RankState own(size_bytes, 0, 1);
+    StoredState stored(directory, size_bytes);
     AlignedBytes const block(block_size_bytes);
-    Saver saver(alone, store);
-    auto const uuid = must(saver.save({}, own.state)).uuid;
-    must_end_well(must(saver.finish()));
+    auto const ours = [&] { return stored.load_s(); };
+    auto const peer = [&] { return read_directly(stored.shard(), block.data); };
+    print_row("checkpoint-read", as_rates(measure(ours, peer), size_bytes), "GB/s", Better::higher);
+}
+
+/// What wrappers have read while the program started, beside what nobody has.
+void bench_read_ahead(std::filesystem::path const& directory, std::size_t size_bytes) {
+    StoredState stored(directory, size_bytes);
+    AlignedBytes const block(block_size_bytes);
+    UniqueFd const file(::open(stored.shard().c_str(), O_RDONLY | O_CLOEXEC));
     auto const ours = [&] {
-        return time_s([&] { must(load(alone, store, {uuid}, own.state, OnDamage::fail)); });
+        for (std::size_t at = 0; at < size_bytes; at += block_size_bytes)
+            (void)!::pread(file.get(), block.data, block_size_bytes, static_cast<off_t>(at));
+        return stored.load_s();
     };
     auto const peer = [&] {
-        return read_directly(store.path_of(uuid) / "rank-00000.safetensors", block.data);
+        ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+        return stored.load_s();
     };
-    print_row("checkpoint-read", as_rates(measure(ours, peer), size_bytes), "GB/s", Better::higher);
-    must(store.remove(uuid));
+    print_row("checkpoint-read-ahead", measure(ours, peer), "s", Better::lower);
 }
 
 /// torch_save.py, which saves once for each line that it is told and answers with the seconds.
@@ -280,17 +312,14 @@ void warm_up(std::filesystem::path const&, std::size_t size_bytes) {
 }
 
 std::map<std::string, void (*)(std::filesystem::path const&, std::size_t)> const questions{
-    {"warm", warm_up},
-    {"stall", bench_stall},
-    {"write", bench_write},
-    {"read", bench_read},
-    {"torch", bench_torch}};
+    {"warm", warm_up},    {"stall", bench_stall},           {"write", bench_write},
+    {"read", bench_read}, {"read-ahead", bench_read_ahead}, {"torch", bench_torch}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::cerr << "usage: bench-checkpoint DIRECTORY MIB warm|stall|write|read|torch...\n";
+        std::cerr << "usage: bench-checkpoint DIRECTORY MIB warm|stall|write|read|read-ahead|torch...\n";
         return to_int(ExitCode::usage);
     }
     auto const size_bytes = std::stoull(argv[2]) << 20;

@@ -60,6 +60,7 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
     auto const found = must(find_resume_point(experiment.trial(0), {0, 4}, store));
     BOOST_TEST(found.checkpoint == untold);
+    BOOST_TEST(found.checkpoint_path == store.path_of(untold));
     BOOST_TEST(found.steps_completed == 400u);
     // One that was deleted since is passed over.
     must(remove_tree(store.path_of(uuids[2])));
@@ -98,8 +99,10 @@ BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
                            {"SLURM_JOB_ID", "125"},
                            {"MINE", "old"},
                            {"SLURM_NTASKS", "2"},
-                           {"DET_WRAPPED", "1.0.0"}});
-    RunPlan const run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
+                           {"DET_WRAPPED", "1.0.0"},
+                           {"DET_READ_AHEAD", "/of/another/trial"}});
+    RunPlan run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
+    run.resume.checkpoint_path = "/checkpoints/" + run.resume.checkpoint;
     auto const environment = make_run_environment(assignment(), run, job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {

@@ -125,6 +125,14 @@ BOOST_AUTO_TEST_CASE(in_a_run_term_is_a_notice_that_the_command_does_not_see) {
     BOOST_TEST(notice_came());
 }
 
+BOOST_AUTO_TEST_CASE(what_wrappers_read_ahead_is_no_matter_of_the_command) {
+    be_in_a_run();
+    environment.set("DET_READ_AHEAD", directory / "checkpoint");  // not there: nothing fails
+    auto const output = shell("\"$WRAP\" 0 bash -c 'echo \"${DET_READ_AHEAD-nothing}\"'");
+    BOOST_TEST(output.out == "[rank=0] nothing\n");
+    BOOST_TEST(output.exit_code == 0, output.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_launcher_that_orders_its_rank_to_end_is_obeyed_though_term_is_blocked) {
     be_in_a_run();
     auto const output = shell(until + std::string(R"sh(

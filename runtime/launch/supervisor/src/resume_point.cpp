@@ -51,6 +51,7 @@ Result<bool> take_checkpoint(PastRun const& run, checkpoint::Store const& store,
         if (!found && !is_gone(found.error())) return found.error();
         if (!found) continue;
         point.checkpoint = committed.uuid;
+        if (store.has_one_directory()) point.checkpoint_path = store.address_of(committed.uuid);
         point.steps_completed = committed.steps_completed;
         return true;
     }

@@ -91,9 +91,10 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
     // What a run of another trial may have left in the environment that the user submitted from.
-    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
-                             variables::run_dir, variables::rank_log, variables::latest_checkpoint,
-                             variables::slot_counts, variables::hparams, variables::forward_signals}) {
+    for (auto const* name :
+         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
+          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
+          variables::read_ahead, variables::forward_signals}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -101,6 +102,8 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         set_json(environment, variables::hparams, draw->hyperparameters);
     }
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
+    if (!run.resume.checkpoint_path.empty())
+        environment.set(variables::read_ahead, run.resume.checkpoint_path);
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     // srun reads these as wishes, and they were made for the batch step.

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pulse.hpp"
+#include "read_ahead.hpp"
 #include "run_signals.hpp"
 
 namespace det::wrap_rank {
@@ -102,6 +103,11 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
         pulse.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
         command.beat = [&] { pulse->beat(); };
         command.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
+    }
+    std::optional<ReadAhead> ahead;
+    if (auto const checkpoint = environment.find_non_empty(variables::read_ahead)) {
+        if (supervised && !placed) ahead.emplace(*checkpoint, *task);
+        environment.unset(variables::read_ahead);
     }
     if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);

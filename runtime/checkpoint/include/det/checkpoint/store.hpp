@@ -1,4 +1,5 @@
 #pragma once
+#include <det/checkpoint/read_from.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
@@ -64,8 +65,8 @@ public:
         std::filesystem::path directory;
     };
     /// Reads every file against the manifest: checkpoint_damaged names the first that is not as it was.
-    Result<Whole> fetch_whole(std::string const& uuid) const;
-    /// The same, for who does not read on.
+    Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
+    /// The same, for who does not read on: what is on the disk.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
 
     /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest loses them first:

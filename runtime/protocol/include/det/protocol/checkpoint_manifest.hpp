@@ -4,6 +4,7 @@
 #include <det/protocol/ids.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,11 @@ struct CheckpointManifest {
 
 inline constexpr std::string_view manifest_name = "manifest";
 inline constexpr std::string_view metadata_name = "metadata.json";
+
+/// "rank-00003.safetensors": what that rank has saved of the tensors.
+std::string shard_name(std::uint64_t rank);
+/// Nothing where it is another file.
+std::optional<std::uint32_t> rank_of_shard(std::string_view name);
 
 std::string render_manifest(CheckpointManifest const& manifest);
 Result<CheckpointManifest> parse_manifest(std::string_view text);

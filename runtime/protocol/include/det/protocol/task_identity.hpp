@@ -75,6 +75,8 @@ inline constexpr char modules[] = "DET_MODULES";
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
 /// Seconds until a node that is not heard of counts as lost; absent: 120. All of a run have the same.
 inline constexpr char silence[] = "DET_SILENCE_S";
+/// The directory of the checkpoint that the run goes on from, where all nodes see it: wrappers read it ahead.
+inline constexpr char read_ahead[] = "DET_READ_AHEAD";
 /// Signals that ranks get as well, "TERM,USR1"; others stop at the wrapper.
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
 /// Slots of each node of the run, "4(x2),3"; absent: as many as this one has.

@@ -19,6 +19,7 @@ struct ResumePoint {
     std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
     bool is_predecessor_lost =
         false;  // the last run has no end: it may still go on, on a node that is cut off
+    std::string checkpoint_path = {};  // its directory, where the store has one for all nodes
 };
 
 /// Runs of a trial, by their numbers.
