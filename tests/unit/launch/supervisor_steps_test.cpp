@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(after_a_run_that_was_lost_with_its_node_steps_have_other_nu
     ::setenv("DET_ROOT", root.path().c_str(), 1);
     BOOST_TEST(supervise(a) == 0);
     ::unsetenv("DET_ROOT");
-    auto const lines = split_lines(must(read_file(root / "steps")));
+    auto const text = must(read_file(root / "steps"));
+    auto const lines = split_lines(text);
     BOOST_REQUIRE(lines.size() == 17u);
     BOOST_TEST(lines.back().find("--job-name=7.0.1") != std::string::npos);
 }
