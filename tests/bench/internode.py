@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 BUILD = os.environ["DET_BUILD_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -15,6 +16,8 @@ MIB = 1 << 20
 PAIRS = int(os.environ.get("DET_BENCH_PAIRS", "20"))
 TRANSPORT = os.environ.get("DET_BENCH_TRANSPORT", "tcp")
 ANSWER_TIMEOUT_S = 120
+KILLS = 100
+FAILURE_LIMIT_S = 3
 
 
 def address_of(node):
@@ -25,11 +28,11 @@ def address_of(node):
 class Contestant:
     """Processes of which the first reads commands and writes answers."""
 
-    def __init__(self, commands):
+    def __init__(self, commands, all_answer=False):
         pipe = subprocess.PIPE
         self.processes = [
-            subprocess.Popen(command, stdin=pipe if i == 0 else subprocess.DEVNULL, stdout=pipe if i == 0 else None,
-                             text=True, start_new_session=True)
+            subprocess.Popen(command, stdin=pipe if i == 0 else subprocess.DEVNULL,
+                             stdout=pipe if i == 0 or all_answer else None, text=True, start_new_session=True)
             for i, command in enumerate(commands)
         ]
         self.ask(8, 1)  # all are there
@@ -77,6 +80,35 @@ def gloo(nodes, _):
     chief = address_of(nodes[0])
     return [["ip", "netns", "exec", node, "env", "GLOO_SOCKET_IFNAME=eth0", "/usr/bin/python3", f"{HERE}/gloo_rank.py", str(rank),
              str(len(nodes)), chief, "29500"] for rank, node in enumerate(nodes)]
+
+
+def time_to_errors(commands, number):
+    """From kill -9 of a rank until the last of the others has the error."""
+    ranks = Contestant(commands, all_answer=True)
+    try:
+        victim, *others = ranks.processes[2], *ranks.processes[:2], *ranks.processes[3:]
+        ranks.signal(signal.SIGCONT)
+        print(40_000, 0, file=ranks.processes[0].stdin, flush=True)
+        time.sleep(0.02 + number % 20 * 0.0037)  # at any phase of an operation
+        killed_at = time.monotonic()
+        os.killpg(victim.pid, signal.SIGKILL)
+        signal.alarm(ANSWER_TIMEOUT_S)
+        times = [float(rank.stdout.readline()) - killed_at for rank in others]
+        signal.alarm(0)
+        if min(times) < 0:
+            raise RuntimeError("a rank had an error before the kill")
+        return max(times)
+    finally:
+        ranks.end()
+
+
+def failure_row(nodes):
+    times = []
+    for number in range(KILLS):
+        with tempfile.TemporaryDirectory() as directory:
+            times.append(time_to_errors(ours(nodes, directory), number))
+    slowest = sorted(times)[KILLS * 99 // 100 - 1]
+    return row("failure-internode", [(slowest, FAILURE_LIMIT_S)], "s", "lower")
 
 
 def open_mpi(nodes, directory):
@@ -134,8 +166,10 @@ def wire_seconds(size_bytes, ranks):
 
 
 def main(nodes):
-    wanted = os.environ.get("DET_BENCH_ROWS", "mpi,gloo,wire").split(",")
+    wanted = os.environ.get("DET_BENCH_ROWS", "failure,mpi,gloo,wire").split(",")
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("no answer")))
+    if "failure" in wanted:
+        print(failure_row(nodes), flush=True)
     contestants = []
     with tempfile.TemporaryDirectory() as directory:
         try:

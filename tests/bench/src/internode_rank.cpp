@@ -2,7 +2,8 @@
 // bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one of our ranks, on a node of
 // its own. The chief reads "BYTES ITERATIONS" lines from standard input and answers each with the seconds of
 // one allreduce: the mean of the iterations, on the rank where it is largest. Before each iteration the input
-// is written again, and all ranks meet.
+// is written again, and all ranks meet. After "BYTES 0" they reduce until one is lost, and each that is left
+// says when it had the error, in seconds of the clock that nobody sets.
 #include <det/collectives/distributed_context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <iostream>
 #include <sstream>
 
@@ -55,6 +57,15 @@ Result<double> measure(DistributedContext& context, std::size_t size_bytes, int 
     return context.allreduce(total.count() / iterations, ReduceOp::max);
 }
 
+void reduce_until_one_is_lost(DistributedContext& context, std::size_t size_bytes) {
+    std::vector<float> values(size_bytes / sizeof(float));
+    while (context.allreduce(std::span(values), ReduceOp::max)) {
+    }
+    auto const now = steady_clock::now().time_since_epoch();
+    std::cout << fmt::format("{:.6f}", std::chrono::duration<double>(now).count()) << std::endl;
+    context.abandon();
+}
+
 Status serve(DistributedContext& context) {
     for (;;) {
         std::string line;
@@ -65,6 +76,10 @@ Status serve(DistributedContext& context) {
         std::size_t size_bytes = 0;
         int iterations = 0;
         words >> size_bytes >> iterations;
+        if (iterations == 0) {
+            reduce_until_one_is_lost(context, size_bytes);
+            return Ok{};
+        }
         DET_TRY_ASSIGN(double const seconds, measure(context, size_bytes, iterations));
         if (context.is_chief()) std::cout << seconds << std::endl;
     }
