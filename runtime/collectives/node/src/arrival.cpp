@@ -49,11 +49,11 @@ std::string describe_refusal(Seat const& seat, Error const& refusal) {
 
 }  // namespace
 
-void Arrival::post(Seat& seat, Call const& call, std::optional<Error> const& refusal, Bytes payload) {
+void Arrival::post(Seat& seat, Call const& call, Error const* refusal, Bytes payload) {
     call_ = &call;
-    refusal_ = &refusal;
-    differs_ = refusal.has_value();
-    stamp_ = stamp_of(call, refusal.has_value());
+    refusal_ = refusal;
+    differs_ = refusal != nullptr;
+    stamp_ = stamp_of(call, differs_);
     auto& cell = seat.cell(seat.rank);
     has_two_lines_ = payload.size() > first_payload_bytes;
     if (has_two_lines_) {
@@ -88,7 +88,7 @@ bool Arrival::advance_stating(Seat& seat) {
         auto const theirs = seat.segment.statement(next_).sequence.load(std::memory_order_acquire);
         if (theirs != call_->sequence + 1) return false;
     }
-    objection_ = judge(seat);
+    objection_ = std::make_unique<Error const>(judge(seat));
     return true;
 }
 
@@ -107,8 +107,8 @@ std::vector<int> Arrival::awaited(Seat const& seat) const {
 void Arrival::state_ours(Seat& seat) {
     auto& statement = seat.segment.statement(seat.rank);
     statement.call = *call_;
-    statement.refusal = *refusal_ ? refusal_by((*refusal_)->code) : Refusal::none;
-    auto const reason = *refusal_ ? describe_refusal(seat, **refusal_) : std::string();
+    statement.refusal = refusal_ != nullptr ? refusal_by(refusal_->code) : Refusal::none;
+    auto const reason = refusal_ != nullptr ? describe_refusal(seat, *refusal_) : std::string();
     statement.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
     std::copy_n(reason.data(), statement.reason_size, statement.reason);
     statement.sequence.store(call_->sequence + 1, std::memory_order_release);

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "relax.hpp"
@@ -14,8 +15,8 @@ namespace det::node_collectives {
 /// Error on all, and the next operation can be tried.
 class Arrival {
 public:
-    /// Call and refusal stay where they are.
-    void post(Seat& seat, collectives::Call const& call, std::optional<Error> const& refusal, Bytes payload);
+    /// Call and refusal stay where they are. refusal: null where there is none.
+    void post(Seat& seat, collectives::Call const& call, Error const* refusal, Bytes payload);
     /// Whether all have come and what follows is known.
     bool advance(Seat& seat);
     /// The same for those who have a core to wait on: whether all came soon, and called the same.
@@ -36,8 +37,8 @@ public:
 
     /// Those who have not come yet.
     std::vector<int> awaited(Seat const& seat) const;
-    /// Why the operation cannot be, once it is known.
-    std::optional<Error> const& objection() const { return objection_; }
+    /// Why the operation cannot be, once it is known; else null.
+    Error const* objection() const { return objection_.get(); }
 
 private:
     enum class Stage { meeting, stating };
@@ -47,13 +48,13 @@ private:
     Error judge(Seat const& seat) const;
 
     collectives::Call const* call_ = nullptr;
-    std::optional<Error> const* refusal_ = nullptr;
+    Error const* refusal_ = nullptr;
     std::uint64_t stamp_ = 0;
     bool has_two_lines_ = false;
     Stage stage_ = Stage::meeting;
     int next_ = 0;
     bool differs_ = false;
-    std::optional<Error> objection_;
+    std::unique_ptr<Error const> objection_;  // elsewhere: of what is small each operation has a new one
 };
 
 }  // namespace det::node_collectives

@@ -71,14 +71,13 @@ Status NodeGroup::meet(collectives::Call call, Bytes payload) {
     if (has_left_ || watch_.is_over()) return check_usable();
     if (voice().spoken) call = *voice().spoken;
     call.sequence = seat_.sequence++;
-    std::optional<Error> const no_refusal;
     Arrival arrival;
-    arrival.post(seat_, call, no_refusal, payload);
+    arrival.post(seat_, call, nullptr, payload);
     seat_.claim_next(payload.size());
     if (cores_ == Cores::own && arrival.spin(seat_)) return Ok{};
     Wait wait(seat_, watch_, cores_);
     while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, call));
-    if (arrival.objection()) return *arrival.objection();
+    if (arrival.objection() != nullptr) return *arrival.objection();
     return Ok{};
 }
 

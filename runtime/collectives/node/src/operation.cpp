@@ -8,13 +8,13 @@ void Operation::begin(Seat& seat) {
     said_.sequence = ++seat.sequence - 1;
     Payload payload;
     auto const size = refusal_ ? 0 : offer(seat, payload);
-    arrival_.post(seat, said_, refusal_, Bytes(payload).first(size));
+    arrival_.post(seat, said_, refusal_ ? &*refusal_ : nullptr, Bytes(payload).first(size));
 }
 
 bool Operation::advance(Seat& seat) {
     if (!has_arrived_) {
         if (!arrival_.advance(seat)) return false;
-        if (arrival_.objection() || !settle(seat, *seat.plan)) return true;
+        if (arrival_.objection() != nullptr || !settle(seat, *seat.plan)) return true;
         has_arrived_ = true;
         exchange_.begin(seat, *seat.plan);
     }
@@ -22,7 +22,7 @@ bool Operation::advance(Seat& seat) {
 }
 
 Status Operation::result() const {
-    if (!arrival_.objection()) return Ok{};
+    if (arrival_.objection() == nullptr) return Ok{};
     return *arrival_.objection();
 }
 
