@@ -129,7 +129,9 @@ Handle DistributedContext::start(TensorCall const& call) {
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
 
-Status DistributedContext::allreduce(Tensor tensor, ReduceOp op) { return allreduce(tensor, tensor, op); }
+Status DistributedContext::allreduce_in_place(void* data, std::size_t count, DataType type, ReduceOp op) {
+    return run({.kind = Kind::allreduce, .in = {data, count, type}, .out = {data, count, type}, .op = op});
+}
 
 Status DistributedContext::allreduce(ConstTensor in, Tensor out, ReduceOp op) {
     return run({.kind = Kind::allreduce, .in = in, .out = out, .op = op});

@@ -67,7 +67,7 @@ Status NodeGroup::check_usable() const {
     return watch_.state();
 }
 
-Status NodeGroup::meet(collectives::Call call, Bytes payload) {
+Status NodeGroup::meet(collectives::Call& call, Bytes payload) {
     if (has_left_ || watch_.is_over()) return check_usable();
     if (voice().spoken) call = *voice().spoken;
     call.sequence = seat_.sequence++;
@@ -91,7 +91,8 @@ Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
     if (!is_tiny)
         collectives::copy(seat_.segment.small(seat_.sequence + 1, seat_.rank), in.data(), in.size());
     constexpr Offer copied{.in = Offer::in_small_buffer, .out = Offer::somewhere};
-    DET_TRY(meet(call_of(call), is_tiny ? in : std::as_bytes(std::span(&copied, 1))));
+    auto said = call_of(call);
+    DET_TRY(meet(said, is_tiny ? in : std::as_bytes(std::span(&copied, 1))));
     std::array<std::byte const*, ranks_of_little> sources;
     for (int rank = 0; rank < seat_.ranks; ++rank) {
         sources[static_cast<std::size_t>(rank)] = rank == seat_.rank ? in.data()
@@ -122,7 +123,8 @@ Status NodeGroup::complete(Operation& operation) {
 
 Status NodeGroup::barrier() {
     finish_started();
-    return meet({.kind = Kind::barrier}, {});
+    collectives::Call call{.kind = Kind::barrier};
+    return meet(call, {});
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {

@@ -45,7 +45,7 @@ private:
     bool is_little(collectives::TensorCall const& call) const;
     Status reduce_little(collectives::TensorCall const& call);
     /// `call` as it was asked for here.
-    Status meet(collectives::Call call, Bytes payload);
+    Status meet(collectives::Call& call, Bytes payload);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
 
