@@ -44,7 +44,7 @@ private:
     /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_little(collectives::TensorCall const& call) const;
     Status reduce_little(collectives::TensorCall const& call);
-    /// `call` as it was asked for here.
+    /// `call` as it was asked for here; it becomes what all ranks compare.
     Status meet(collectives::Call& call, Bytes payload);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
