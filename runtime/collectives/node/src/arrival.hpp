@@ -54,7 +54,7 @@ private:
     Stage stage_ = Stage::meeting;
     int next_ = 0;
     bool differs_ = false;
-    std::unique_ptr<Error const> objection_;  // elsewhere: of what is small each operation has a new one
+    std::unique_ptr<Error const> objection_;  // apart: each operation makes an Arrival, and an Error is large
 };
 
 }  // namespace det::node_collectives
