@@ -117,6 +117,10 @@ Status DistributedContext::use_stream(void* stream) {
 
 Status DistributedContext::run(TensorCall const& call) {
     if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, nothing_refused);
+    return run_checked(call);
+}
+
+Status DistributedContext::run_checked(TensorCall const& call) {
     auto const checked = check(call, size());
     if (!is_alone()) return ranks_->run(checked ? call : only_kind_of(call), checked);
     DET_TRY(checked);

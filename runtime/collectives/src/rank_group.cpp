@@ -11,17 +11,6 @@ constexpr std::align_val_t page{4096};
 
 }  // namespace
 
-Call call_of(TensorCall const& call) {
-    bool const reduces =
-        call.kind == Kind::allreduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter;
-    bool const is_broadcast = call.kind == Kind::broadcast;
-    return {.count = is_broadcast ? call.out.count : call.in.count,
-            .root = call.root.value,
-            .kind = call.kind,
-            .type = is_broadcast ? call.out.type : call.in.type,
-            .op = reduces ? call.op : ReduceOp::sum};
-}
-
 Result<Buffer> allocate_private(std::size_t size_bytes) {
     if (size_bytes == 0) return Buffer{};
     auto* const memory = ::operator new(size_bytes, page, std::nothrow);

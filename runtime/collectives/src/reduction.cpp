@@ -33,12 +33,6 @@ constexpr std::array<std::string_view, reduce_ops> op_names{"sum", "mean", "min"
 
 TypeTraits const& traits_of(DataType type) { return types[static_cast<std::size_t>(type)]; }
 
-Kernels::Reduce kernel_of(DataType type, ReduceOp op) {
-    auto const kernel = kernels().reduce[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
-    assert(kernel != nullptr);
-    return kernel;
-}
-
 std::size_t half_index(DataType type) {
     assert(is_half(type));
     return type == DataType::float16 ? 0 : 1;
@@ -78,10 +72,16 @@ void finish_streaming() {
 #endif
 }
 
+Reducer reducer_of(DataType type, ReduceOp op) {
+    auto const reducer = kernels().reduce[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
+    assert(reducer != nullptr);
+    return reducer;
+}
+
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count) {
     assert(sources.size() >= 2);
-    kernel_of(type, op)(out, sources.data(), sources.size(), count);
+    reducer_of(type, op)(out, sources.data(), sources.size(), count);
 }
 
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
@@ -92,7 +92,7 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
     assert(sources.size() >= 2);
     constexpr std::size_t block_bytes = 2048;  // stays in the first cache until it is in all destinations
     constexpr std::size_t ranks_inline = 64;
-    auto const kernel = kernel_of(type, op);
+    auto const reducer = reducer_of(type, op);
     auto const size = count * size_of(type);
     std::array<std::byte const*, ranks_inline> few;
     std::vector<std::byte const*> many(sources.size() > ranks_inline ? sources.size() : 0);
@@ -102,7 +102,7 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
         auto const length = std::min(block_bytes, size - begin);
         for (std::size_t i = 0; i < sources.size(); ++i) at[i] = sources[i] + begin;
         auto* const reduced = begins_cached ? destinations.front().data + begin : block;
-        kernel(reduced, at, sources.size(), length / size_of(type));
+        reducer(reduced, at, sources.size(), length / size_of(type));
         for (auto const& destination : destinations)
             copy(destination.data + begin, reduced, length, destination.store);
     }
@@ -114,8 +114,8 @@ void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<
     std::byte const* const below_first[] = {others.data(), values.data()};
     std::byte const* const above_last[] = {values.data(), others.data()};
     auto const sum_for_mean = op == ReduceOp::mean ? ReduceOp::sum : op;
-    kernel_of(type, sum_for_mean)(values.data(), others_are == Side::below ? below_first : above_last, 2,
-                                  values.size() / size_of(type));
+    reducer_of(type, sum_for_mean)(values.data(), others_are == Side::below ? below_first : above_last, 2,
+                                   values.size() / size_of(type));
 }
 
 void finish_mean(DataType type, std::span<std::byte> values, int ranks) {

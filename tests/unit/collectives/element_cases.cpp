@@ -207,6 +207,24 @@ Status a_started_operation_is_over_when_tested_often_enough(DistributedContext& 
     return Ok{};
 }
 
+Status one_rank_starts_what_another_waits_for(DistributedContext& context, std::uint32_t) {
+    bool const is_starter = context.rank().value % 2 == 0;
+    for (auto const count : part_counts) {
+        auto first = input_of(context.rank().value, count), second = first;
+        if (is_starter) {
+            auto handle = context.start_allreduce(out(first), ReduceOp::sum);
+            DET_TRY(context.allreduce(out(second), ReduceOp::sum));
+            DET_TRY(handle.wait());
+        } else {
+            DET_TRY(context.allreduce(out(first), ReduceOp::sum));
+            DET_TRY(context.start_allreduce(out(second), ReduceOp::sum).wait());
+        }
+        auto const sums = sum_of_all(context.size(), count);
+        DET_TRY(expect(first == sums && second == sums, fmt::format("both sums of {}", count)));
+    }
+    return Ok{};
+}
+
 Status memory_of_the_context_is_reduced_like_any_other(DistributedContext& context, std::uint32_t) {
     for (auto const count : part_counts) {
         DET_TRY_ASSIGN(auto const buffer, context.allocate(2 * count * sizeof(std::int32_t)));
@@ -272,6 +290,7 @@ constexpr CollectiveCase cases[] = {
     {"halves are summed in single precision", halves_are_summed_in_single_precision},
     {"what is local stays on the node", what_is_local_stays_on_the_node},
     {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
+    {"one rank starts what another waits for", one_rank_starts_what_another_waits_for},
     {"a started operation is over when tested often enough",
      a_started_operation_is_over_when_tested_often_enough},
     {"memory of the context is reduced like any other", memory_of_the_context_is_reduced_like_any_other},

@@ -1,7 +1,6 @@
 #include "arrival.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 
 #include "liveness.hpp"
@@ -10,25 +9,6 @@ namespace det::node_collectives {
 namespace {
 
 using collectives::Call;
-
-// A stamp has the number of the operation in its lower part, so that it differs from that of the operation
-// before whatever was called, and above it what was called.
-constexpr int sequence_bits = 16;
-constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
-
-/// Few instructions: it is on the way of every operation.
-std::uint64_t mix(std::uint64_t count, std::uint64_t rest) {
-    auto const sum = count * 0x9e37'79b9'7f4a'7c15u + rest * 0xbf58'476d'1ce4'e5b9u;
-    return (sum ^ (sum >> 32)) * 0x94d0'49bb'1331'11ebu;
-}
-
-std::uint64_t stamp_of(Call const& call, bool is_refusal) {
-    auto const rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) << 32 |
-                      static_cast<std::uint64_t>(call.kind) << 16 |
-                      static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op);
-    auto const fingerprint = is_refusal ? 0 : mix(call.count, rest + 1) | (sequence_mask + 1);
-    return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
-}
 
 Refusal refusal_by(ErrorCode const& code) {
     return code == codes::transport   ? Refusal::lost_rank
@@ -49,23 +29,11 @@ std::string describe_refusal(Seat const& seat, Error const& refusal) {
 
 }  // namespace
 
-void Arrival::post(Seat& seat, Call const& call, Error const* refusal, Bytes payload) {
+void Arrival::begin(Call const& call, Error const* refusal) {
     call_ = &call;
     refusal_ = refusal;
     differs_ = refusal != nullptr;
     stamp_ = stamp_of(call, differs_);
-    auto& cell = seat.cell(seat.rank);
-    has_two_lines_ = payload.size() > first_payload_bytes;
-    if (has_two_lines_) {
-        auto const rest = payload.subspan(first_payload_bytes);
-        std::memcpy(cell.payload.data() + first_payload_bytes, rest.data(), rest.size());
-        std::atomic_signal_fence(std::memory_order_release);
-        payload = payload.first(first_payload_bytes);
-    }
-    // One right after the other: those who poll the line would take it away between them.
-    if (!payload.empty()) std::memcpy(cell.payload.data(), payload.data(), payload.size());
-    cell.stamp.store(stamp_, std::memory_order_release);
-    seat.wake();
 }
 
 bool Arrival::advance(Seat& seat) {

@@ -2,8 +2,8 @@
 #include <memory>
 #include <vector>
 
-#include "relax.hpp"
 #include "seat.hpp"
+#include "stamp.hpp"
 
 namespace det::node_collectives {
 
@@ -16,24 +16,11 @@ namespace det::node_collectives {
 class Arrival {
 public:
     /// Call and refusal stay where they are. refusal: null where there is none.
-    void post(Seat& seat, collectives::Call const& call, Error const* refusal, Bytes payload);
+    void begin(collectives::Call const& call, Error const* refusal);
+    /// What this rank writes to say that it has come.
+    std::uint64_t stamp() const { return stamp_; }
     /// Whether all have come and what follows is known.
     bool advance(Seat& seat);
-    /// The same for those who have a core to wait on: whether all came soon, and called the same.
-    bool spin(Seat const& seat) {
-        constexpr int polls_max = 300;
-        // Who polls before a rank that comes at the same time has written takes the line away from it, and
-        // waits for two hand-overs more.
-        relax();
-        for (int polls = 0; polls < polls_max; ++polls) {
-            // Both lines are on their way at once.
-            if (has_two_lines_) __builtin_prefetch(&seat.cell(next_).payload.back());
-            while (seat.cell(next_).stamp.load(std::memory_order_acquire) == stamp_) {
-                if (++next_ == seat.ranks) return true;
-            }
-        }
-        return false;
-    }
 
     /// Those who have not come yet.
     std::vector<int> awaited(Seat const& seat) const;
@@ -50,7 +37,6 @@ private:
     collectives::Call const* call_ = nullptr;
     Error const* refusal_ = nullptr;
     std::uint64_t stamp_ = 0;
-    bool has_two_lines_ = false;
     Stage stage_ = Stage::meeting;
     int next_ = 0;
     bool differs_ = false;

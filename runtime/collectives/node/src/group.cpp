@@ -67,18 +67,19 @@ Status NodeGroup::check_usable() const {
     return watch_.state();
 }
 
-Status NodeGroup::meet(collectives::Call& call, Bytes payload) {
-    if (has_left_ || watch_.is_over()) return check_usable();
-    if (voice().spoken) call = *voice().spoken;
-    call.sequence = seat_.sequence++;
+Status NodeGroup::await_all(collectives::Call const& said) {
     Arrival arrival;
-    arrival.post(seat_, call, nullptr, payload);
-    seat_.claim_next(payload.size());
-    if (cores_ == Cores::own && arrival.spin(seat_)) return Ok{};
+    arrival.begin(said, nullptr);
     Wait wait(seat_, watch_, cores_);
-    while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, call));
+    while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, said));
     if (arrival.objection() != nullptr) return *arrival.objection();
     return Ok{};
+}
+
+collectives::Call NodeGroup::said_now(collectives::Call const& call) const {
+    auto said = voice().said_as(call);
+    said.sequence = seat_.sequence - 1;
+    return said;
 }
 
 bool NodeGroup::is_little(collectives::TensorCall const& call) const {
@@ -86,22 +87,28 @@ bool NodeGroup::is_little(collectives::TensorCall const& call) const {
 }
 
 Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
+    if (has_left_ || watch_.is_over()) return check_usable();
+    constexpr Offer copied{.in = Offer::in_small_buffer, .out = Offer::somewhere};
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
-    if (!is_tiny)
-        collectives::copy(seat_.segment.small(seat_.sequence + 1, seat_.rank), in.data(), in.size());
-    constexpr Offer copied{.in = Offer::in_small_buffer, .out = Offer::somewhere};
-    auto said = call_of(call);
-    DET_TRY(meet(said, is_tiny ? in : std::as_bytes(std::span(&copied, 1))));
+    ++seat_.sequence;
+    if (!is_tiny) collectives::copy(seat_.segment.small(seat_.sequence, seat_.rank), in.data(), in.size());
+    auto const payload = is_tiny ? in : std::as_bytes(std::span(&copied, 1));
+    auto const stamp = stamp_of(said_now(call_of(call)), false);
+    seat_.arrive(stamp, payload);
+    // What follows is made ready while the lines of the others are on their way.
+    seat_.claim_next(payload.size());
     std::array<std::byte const*, ranks_of_little> sources;
     for (int rank = 0; rank < seat_.ranks; ++rank) {
-        sources[static_cast<std::size_t>(rank)] = rank == seat_.rank ? in.data()
-                                                  : is_tiny          ? seat_.cell(rank).payload.data()
-                                                            : seat_.segment.small(seat_.sequence, rank);
+        sources[static_cast<std::size_t>(rank)] =
+            is_tiny ? seat_.cell(rank).payload.data() : seat_.segment.small(seat_.sequence, rank);
     }
+    sources[static_cast<std::size_t>(seat_.rank)] = in.data();
     auto const all = std::span(sources).first(static_cast<std::size_t>(seat_.ranks));
+    auto const reducer = collectives::reducer_of(call.in.type, call.op);
+    if (!see_all(stamp, payload)) DET_TRY(await_all(said_now(call_of(call))));
     if (is_tiny) {
-        collectives::reduce(call.in.type, call.op, all, bytes_of(call.out).data(), call.in.count);
+        reducer(call.out.data, all.data(), all.size(), call.in.count);
     } else {
         seat_.reduce_small(call, all);
         seat_.claim_next(in.size());
@@ -123,13 +130,22 @@ Status NodeGroup::complete(Operation& operation) {
 
 Status NodeGroup::barrier() {
     finish_started();
-    collectives::Call call{.kind = Kind::barrier};
-    return meet(call, {});
+    if (has_left_ || watch_.is_over()) return check_usable();
+    ++seat_.sequence;
+    auto const said = said_now({.kind = Kind::barrier});
+    auto const stamp = stamp_of(said, false);
+    seat_.arrive(stamp, {});
+    seat_.claim_next(0);
+    return see_all(stamp, {}) ? Ok{} : await_all(said);
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
+    if (started_.empty() && refused && is_little(call)) return reduce_little(call);
+    return run_in_stages(call, refused);
+}
+
+Status NodeGroup::run_in_stages(collectives::TensorCall const& call, Status const& refused) {
     finish_started();
-    if (refused && is_little(call)) return reduce_little(call);
     TensorOperation operation(call, refused);
     return complete(operation);
 }

@@ -44,8 +44,14 @@ private:
     /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_little(collectives::TensorCall const& call) const;
     Status reduce_little(collectives::TensorCall const& call);
-    /// `call` as it was asked for here; it becomes what all ranks compare.
-    Status meet(collectives::Call& call, Bytes payload);
+    [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
+    /// What all ranks compare, of the operation that is going on.
+    collectives::Call said_now(collectives::Call const& call) const;
+    bool see_all(std::uint64_t stamp, Bytes payload) const {
+        return cores_ == Cores::own && seat_.see_all(stamp, payload.size() > first_payload_bytes);
+    }
+    /// However long it takes, or whatever they say.
+    [[gnu::noinline]] Status await_all(collectives::Call const& said);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);
 

@@ -8,7 +8,8 @@ void Operation::begin(Seat& seat) {
     said_.sequence = ++seat.sequence - 1;
     Payload payload;
     auto const size = refusal_ ? 0 : offer(seat, payload);
-    arrival_.post(seat, said_, refusal_ ? &*refusal_ : nullptr, Bytes(payload).first(size));
+    arrival_.begin(said_, refusal_ ? &*refusal_ : nullptr);
+    seat.arrive(arrival_.stamp(), Bytes(payload).first(size));
 }
 
 bool Operation::advance(Seat& seat) {

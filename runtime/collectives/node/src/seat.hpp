@@ -2,7 +2,10 @@
 #include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
 
+#include <cstring>
+
 #include "arena.hpp"
+#include "relax.hpp"
 #include "segment.hpp"
 
 namespace det::node_collectives {
@@ -23,6 +26,23 @@ struct Seat {
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }
 
+    /// Says that this rank has come to the operation, with what it has to give where that is tiny.
+    void arrive(std::uint64_t stamp, Bytes payload) const {
+        auto& own = cell(rank);
+        if (payload.size() > first_payload_bytes) {
+            auto const rest = payload.subspan(first_payload_bytes);
+            std::memcpy(own.payload.data() + first_payload_bytes, rest.data(), rest.size());
+            std::atomic_signal_fence(std::memory_order_release);
+            payload = payload.first(first_payload_bytes);
+        }
+        // One right after the other: those who poll the line would take it away between them.
+        if (!payload.empty()) std::memcpy(own.payload.data(), payload.data(), payload.size());
+        own.stamp.store(stamp, std::memory_order_release);
+        wake();
+    }
+    /// For those who have a core to wait on: whether all come soon, and say the same.
+    bool see_all(std::uint64_t stamp, bool has_two_lines) const;
+
     /// Asks for the lines in which this rank will leave its part of the next operation, of this size, which
     /// others don't look at any more: so they are ours when they are needed.
     void claim_next(std::size_t size_bytes) const;
@@ -40,5 +60,21 @@ struct Seat {
     /// Until somebody writes something, or for a moment.
     void sleep(std::chrono::microseconds at_most) const;
 };
+
+inline bool Seat::see_all(std::uint64_t stamp, bool has_two_lines) const {
+    constexpr int polls_max = 300;
+    // Who polls before a rank that comes at the same time has written takes the line away from it, and waits
+    // for two hand-overs more.
+    relax();
+    int next = 0;
+    for (int polls = 0; polls < polls_max; ++polls) {
+        // Both lines are on their way at once.
+        if (has_two_lines) __builtin_prefetch(&cell(next).payload.back());
+        while (cell(next).stamp.load(std::memory_order_acquire) == stamp) {
+            if (++next == ranks) return true;
+        }
+    }
+    return false;
+}
 
 }  // namespace det::node_collectives

@@ -152,20 +152,13 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
 #define DET_IS_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/// By blocks, and not within the loop for two ranks, which would have to make room for a block first.
 template <class T, class Op>
-void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t count) {
+[[gnu::noinline]] void reduce_many(T* results, std::byte const* const* sources, size_t ranks, size_t count) {
     using Wide = typename Traits<T>::Wide;
-    auto* const results = static_cast<T*>(out);
     auto const* const first = reinterpret_cast<T const*>(sources[0]);
     auto const* const second = reinterpret_cast<T const*>(sources[1]);
     auto const divisor = static_cast<Wide>(ranks);
-    if (ranks == 2) {
-        DET_IS_INDEPENDENT
-        for (size_t i = 0; i < count; ++i) {
-            results[i] = finish<T, Op>(Op::apply(widen(first[i]), widen(second[i])), divisor);
-        }
-        return;
-    }
     constexpr size_t block = 512;
     Wide sums[block];
     for (size_t begin = 0; begin < count; begin += block) {
@@ -177,6 +170,18 @@ void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t cou
             for (size_t i = 0; i < size; ++i) sums[i] = Op::apply(sums[i], widen(next[i]));
         }
         for (size_t i = 0; i < size; ++i) results[begin + i] = finish<T, Op>(sums[i], divisor);
+    }
+}
+
+template <class T, class Op>
+void reduce(void* out, std::byte const* const* sources, size_t ranks, size_t count) {
+    auto* const results = static_cast<T*>(out);
+    if (ranks != 2) return reduce_many<T, Op>(results, sources, ranks, count);
+    auto const* const first = reinterpret_cast<T const*>(sources[0]);
+    auto const* const second = reinterpret_cast<T const*>(sources[1]);
+    DET_IS_INDEPENDENT
+    for (size_t i = 0; i < count; ++i) {
+        results[i] = finish<T, Op>(Op::apply(widen(first[i]), widen(second[i])), 2);
     }
 }
 

@@ -138,6 +138,7 @@ private:
     /// No others, and nothing that is not this process's memory.
     bool is_alone() const;
     Status run(TensorCall const& call);
+    [[gnu::noinline]] Status run_checked(TensorCall const& call);  // apart from the way of most calls
     Handle start(TensorCall const& call);
     bool is_alone_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }

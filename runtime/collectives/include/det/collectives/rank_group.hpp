@@ -23,7 +23,16 @@ struct TensorCall {
 };
 
 /// What the call is for the agreement and for messages; without a sequence number.
-Call call_of(TensorCall const& call);
+inline Call call_of(TensorCall const& call) {
+    bool const reduces =
+        call.kind == Kind::allreduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter;
+    bool const is_broadcast = call.kind == Kind::broadcast;
+    return {.count = is_broadcast ? call.out.count : call.in.count,
+            .root = call.root.value,
+            .kind = call.kind,
+            .type = is_broadcast ? call.out.type : call.in.type,
+            .op = reduces ? call.op : ReduceOp::sum};
+}
 
 /// How ranks are told apart, and operations, in what they compare and in messages. A group whose operations
 /// are parts of those of a larger one speaks for that one.

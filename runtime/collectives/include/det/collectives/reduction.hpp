@@ -21,7 +21,10 @@ struct Destination {
 /// the values alone: it has the same bits on every processor.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count);
-/// The same for one, through the cache.
+/// One such loop, for one destination, through the cache.
+using Reducer = void (*)(void* out, std::byte const* const* sources, std::size_t ranks, std::size_t count);
+Reducer reducer_of(DataType type, ReduceOp op);
+/// The same in one call.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 
