@@ -14,6 +14,13 @@
 namespace det::cli {
 namespace {
 
+/// A pause takes as long as the ranks need to save: until then it runs.
+std::string describe_state(history::ExperimentView const& view) {
+    bool const is_to_pause = view.record.desired == Desired::pause &&
+                             view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
+    return fmt::format("{}{}", to_string(view.state), is_to_pause ? ", saves its work and then pauses" : "");
+}
+
 std::string describe_attributes(history::Attributes const& now) {
     auto text = fmt::format("Name:          {}\n", escape_control(now.name));
     if (!now.description.empty()) text += fmt::format("Description:   {}\n", escape_control(now.description));
@@ -87,7 +94,7 @@ private:
     }
 
     static std::string as_text(history::ExperimentView const& view, Interruptions const& interruptions) {
-        auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, to_string(view.state));
+        auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, describe_state(view));
         if (view.record.spec) {
             text += describe_attributes(history::attributes_of(view.record));
             text += describe_spec(*view.record.spec);

@@ -91,7 +91,8 @@ history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& 
 
 Json to_json(history::ExperimentView const& view) {
     auto const& record = view.record;
-    Json json{{"id", record.id.value}, {"state", to_string(view.state)}};
+    Json json{
+        {"id", record.id.value}, {"state", to_string(view.state)}, {"desired", to_string(record.desired)}};
     auto const arrays = record.arrays();
     json["job_id"] = arrays.empty() ? Json(nullptr) : Json(std::to_string(arrays.front().job));
     json["job_ids"] = Json::array();

@@ -81,6 +81,20 @@ BOOST_AUTO_TEST_CASE(a_trial_that_runs_may_save_its_work_when_its_experiment_is_
     BOOST_TEST((desired(2) == Desired::kill));  // what is milder takes nothing back
 }
 
+BOOST_AUTO_TEST_CASE(a_pause_is_told_while_the_ranks_still_save) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    BOOST_TEST(ask("experiment describe 2")["desired"] == "run");
+    BOOST_TEST(run("experiment pause 2") == 0, err);
+    BOOST_TEST(was_called("signal 4712_0 USR2"));
+    BOOST_TEST(state(2) == "RUNNING");
+    BOOST_TEST(ask("experiment describe 2")["desired"] == "pause");
+    BOOST_TEST(run("experiment describe 2") == 0, err);
+    BOOST_TEST(contains(out, "Experiment 2: RUNNING, saves its work and then pauses\n"), out);
+    show_job(2, slurm::JobState::pending, "PENDING");
+    BOOST_TEST(run("experiment describe 2") == 0, err);
+    BOOST_TEST(contains(out, "Experiment 2: PAUSED\n"), out);
+}
+
 BOOST_AUTO_TEST_CASE(a_trial_that_waits_has_nothing_to_save) {
     auto const waiting = create_example(root, 20);
     show_job(20, slurm::JobState::pending, "PENDING");
