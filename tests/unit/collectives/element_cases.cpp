@@ -250,6 +250,24 @@ Status memory_of_the_context_is_reduced_like_any_other(DistributedContext& conte
     return Ok{};
 }
 
+Status memory_that_is_given_back_in_flight_stays_until_that_is_over(DistributedContext& context,
+                                                                    std::uint32_t) {
+    for (std::size_t const count : {1u, 300u, 1025u, 100'000u}) {
+        DET_TRY_ASSIGN(auto buffer, context.allocate(count * sizeof(std::int32_t)));
+        auto const input = input_of(context.rank().value, count);
+        std::copy(input.begin(), input.end(), buffer.as<std::int32_t>().begin());
+        Values sums(count);
+        ConstTensor const values{buffer.bytes().data(), count, DataType::int32};
+        auto handle = context.start_allreduce(values, out(sums), ReduceOp::sum);
+        if (context.rank().value == 0) buffer = {};
+        DET_TRY_ASSIGN(auto const next, context.allocate(count * sizeof(std::int32_t)));
+        std::ranges::fill(next.bytes(), std::byte{7});
+        DET_TRY(handle.wait());
+        DET_TRY(expect(sums == sum_of_all(context.size(), count), fmt::format("the sum of {}", count)));
+    }
+    return Ok{};
+}
+
 Status buffers_are_given_back_and_used_again(DistributedContext& context, std::uint32_t seed) {
     TestRandom random(seed, context.rank().value);
     std::vector<Buffer> buffers(8);
@@ -290,6 +308,8 @@ constexpr CollectiveCase cases[] = {
     {"halves are summed in single precision", halves_are_summed_in_single_precision},
     {"what is local stays on the node", what_is_local_stays_on_the_node},
     {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
+    {"memory that is given back in flight stays until that is over",
+     memory_that_is_given_back_in_flight_stays_until_that_is_over},
     {"one rank starts what another waits for", one_rank_starts_what_another_waits_for},
     {"a started operation is over when tested often enough",
      a_started_operation_is_over_when_tested_often_enough},

@@ -235,7 +235,8 @@ DET_API det_status det_distributed_broadcast_bytes_local(det_context* context, c
                                                          size_t size_bytes, det_strings** value);
 
 /* Memory on which collectives need no copies where that can be had: for gradients and other large data. Zeros
- * at first, aligned to 4096 bytes. Not collective. */
+ * at first, aligned to 4096 bytes. Not collective. To destroy one waits for the operations that were started
+ * with it. */
 typedef struct det_buffer det_buffer;
 
 DET_API det_status det_buffer_allocate(det_context* context, size_t size_bytes, det_buffer** buffer);

@@ -212,6 +212,11 @@ void NodeGroup::finish_started() {
     while (!started_.empty()) end_first(complete(*started_.front()->operation));
 }
 
+void NodeGroup::finish_users_of(Bytes memory) {
+    while (std::ranges::any_of(started_, [&](auto const& each) { return each->operation->uses(memory); }))
+        end_first(complete(*started_.front()->operation));
+}
+
 std::string NodeGroup::way_of(collectives::TensorCall const& call) const {
     constexpr std::string_view names[] = {"with the arrival", "one copy", "no copy", "pipeline"};  // by Way
     auto const way = TensorOperation(call, Ok{}).likely_way(seat_);
@@ -220,9 +225,17 @@ std::string NodeGroup::way_of(collectives::TensorCall const& call) const {
 
 Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
     if (size_bytes == 0) return collectives::Buffer{};
-    if (!seat_.arena) return collectives::allocate_private(size_bytes);
+    if (!seat_.arena) {
+        DET_TRY_ASSIGN(auto own, collectives::allocate_private(size_bytes));
+        auto const bytes = own.bytes();
+        auto const kept = std::make_shared<collectives::Buffer>(std::move(own));
+        return collectives::Buffer(bytes, [this, kept](std::span<std::byte> all) { finish_users_of(all); });
+    }
     DET_TRY_ASSIGN(auto memory, seat_.arena->allocate(size_bytes));
-    return collectives::Buffer(memory, [this](std::span<std::byte> bytes) { seat_.arena->release(bytes); });
+    return collectives::Buffer(memory, [this](std::span<std::byte> bytes) {
+        finish_users_of(bytes);
+        seat_.arena->release(bytes);
+    });
 }
 
 }  // namespace det::node_collectives

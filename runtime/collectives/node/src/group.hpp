@@ -38,6 +38,8 @@ public:
 
 private:
     void finish_started();
+    /// Those that were started and use this memory, which is about to go.
+    void finish_users_of(Bytes memory);
     /// Of the first that was started.
     void end_first(Status result);
     Status complete(Operation& operation);

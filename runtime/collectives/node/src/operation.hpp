@@ -29,6 +29,8 @@ public:
     std::uint64_t moves() const { return exchange_.moves(); }
     /// Once it is over.
     Status result() const;
+    /// Whether it reads or writes some of that memory.
+    virtual bool uses(Bytes) const { return false; }
 
 protected:
     Operation(collectives::Call const& call, Status const& refused) : call_(call) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 namespace det::node_collectives {
 namespace {
@@ -35,6 +36,12 @@ T slice_of(T whole, int slice, int slices) {
     return whole.subspan(begin, std::min(step, whole.size() - begin));
 }
 
+bool overlap(Bytes a, Bytes b) {
+    std::less<> const lies_before;
+    return !a.empty() && !b.empty() && lies_before(a.data(), b.data() + b.size()) &&
+           lies_before(b.data(), a.data() + a.size());
+}
+
 }  // namespace
 
 std::size_t Offer::write(Payload& payload) const {
@@ -51,6 +58,10 @@ TensorOperation::TensorOperation(collectives::TensorCall const& call, Status con
 Bytes TensorOperation::contribution(Seat const& seat) const {
     if (tensors_.kind != Kind::broadcast) return bytes_of(tensors_.in);
     return seat.rank == tensors_.root.value ? Bytes(bytes_of(tensors_.out)) : Bytes();
+}
+
+bool TensorOperation::uses(Bytes memory) const {
+    return overlap(memory, bytes_of(tensors_.in)) || overlap(memory, bytes_of(tensors_.out));
 }
 
 bool TensorOperation::is_source(int rank) const {

@@ -28,6 +28,7 @@ public:
     enum class Way { cells, small_buffers, shared_memory, exchange };
     /// By which way data goes where the buffers of all ranks lie as ours do.
     Way likely_way(Seat const& seat) const;
+    bool uses(Bytes memory) const override;
 
 private:
     std::size_t offer(Seat& seat, Payload& payload) override;

@@ -7,7 +7,8 @@
 namespace det::collectives {
 
 /// Memory that a context gave out: on one node all ranks see it, so that collectives on it copy nothing.
-/// Begins with zeros, aligned to 4096 bytes. Ends before its context does.
+/// Begins with zeros, aligned to 4096 bytes. Ends before its context does, and not
+/// before operations that were started with it: it waits for them.
 class Buffer {
 public:
     using Release = std::function<void(std::span<std::byte>)>;
