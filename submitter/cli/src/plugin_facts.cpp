@@ -46,7 +46,8 @@ Result<std::optional<site::PlugstackLine>> find_line(fs::path const& path, int d
 /// As Slurm looks for it: a bare name lies in one of PluginDir's directories.
 fs::path object_path(std::string const& written, slurm::ClusterConfig const& config) {
     if (written.starts_with('/')) return written;
-    for (auto const directory : split(config.find("PluginDir").value_or(""), ':')) {
+    auto const directories = config.find("PluginDir").value_or("");
+    for (auto const directory : split(directories, ':')) {
         auto const path = fs::path(directory) / written;
         if (path_exists(path)) return path;
     }

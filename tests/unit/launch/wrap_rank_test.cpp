@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_splitter_gives_the_same_lines_however_the_stream_arrive
     };
     auto const whole = lines_of(text.size());
     BOOST_TEST(whole.size() == 7u);  // "\r\n" makes an empty line
-    for (std::size_t const step : {1, 2, 3, 7, 8191, 8192})
+    for (std::size_t const step : {1u, 2u, 3u, 7u, 8191u, 8192u})
         BOOST_TEST(lines_of(step) == whole, "step " << step);
 }
 

@@ -13,6 +13,11 @@ namespace det {
 std::vector<std::string_view> split(std::string_view text, char separator);
 /// Like split, but without the empty last piece of a text that ends in a newline.
 std::vector<std::string_view> split_lines(std::string_view text);
+/// The pieces are views: of a text that stays.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split_lines(Temporary&& text) = delete;
 std::string_view trim(std::string_view text);
 std::string join(std::span<std::string const> parts, std::string_view separator);
 
