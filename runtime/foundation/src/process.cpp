@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <limits>
 #include <optional>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -40,45 +39,6 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// What posix_spawn wants: file actions and attributes that free themselves.
-class SpawnSettings {
-public:
-    explicit SpawnSettings(ChildSignals signals) {
-        ::posix_spawn_file_actions_init(&actions_);
-        ::posix_spawnattr_init(&attributes_);
-        // No signal is ignored because we do.
-        sigset_t none, all;
-        ::sigemptyset(&none);
-        ::sigfillset(&all);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setsigdefault(&attributes_, &all);
-        // Its own group, so that a timeout ends its children too.
-        ::posix_spawnattr_setpgroup(&attributes_, 0);
-        int const mask = signals == ChildSignals::none_blocked ? POSIX_SPAWN_SETSIGMASK : 0;
-        ::posix_spawnattr_setflags(&attributes_,
-                                   static_cast<short>(mask | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
-    }
-    ~SpawnSettings() {
-        ::posix_spawn_file_actions_destroy(&actions_);
-        ::posix_spawnattr_destroy(&attributes_);
-    }
-    SpawnSettings(SpawnSettings const&) = delete;
-    SpawnSettings& operator=(SpawnSettings const&) = delete;
-
-    void connect(UniqueFd const& ours, int theirs) {
-        ::posix_spawn_file_actions_adddup2(&actions_, ours.get(), theirs);
-    }
-    void without_input() {
-        ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    }
-    posix_spawn_file_actions_t const* actions() const { return &actions_; }
-    posix_spawnattr_t const* attributes() const { return &attributes_; }
-
-private:
-    posix_spawn_file_actions_t actions_;
-    posix_spawnattr_t attributes_;
-};
-
 /// A child that is killed and reaped if nobody waited for it.
 class Child {
 public:
@@ -91,7 +51,7 @@ public:
 
     /// Nothing where it still runs at the deadline.
     std::optional<int> wait_until(SteadyClock::time_point deadline) {
-        UniqueFd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+        auto const process = open_pidfd(pid_);
         pollfd polled{process.get(), POLLIN, 0};
         if (process && ::poll(&polled, 1, milliseconds_until(deadline)) == 0) return std::nullopt;
         return wait();
@@ -145,20 +105,19 @@ struct Running {
 };
 
 Result<Running> start(Command const& command, ChildSignals signals) {
-    auto const& program = command.argv.at(0);
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
-    SpawnSettings settings(signals);
+    SpawnSettings settings;
     settings.without_input();
     settings.connect(out.write_end, STDOUT_FILENO);
     settings.connect(err.write_end, STDERR_FILENO);
-
-    CStrings const arguments(command.argv);
-    CStrings const variables(command.environment.to_list());
-    pid_t pid = -1;
-    int const failed = ::posix_spawnp(&pid, program.c_str(), settings.actions(), settings.attributes(),
-                                      arguments.data(), variables.data());
-    if (failed != 0) return os_error(fmt::format("start '{}'", program), failed);
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    if (signals == ChildSignals::none_blocked) settings.block(none);
+    settings.handle_by_default(all);
+    settings.in_own_group();  // so that a timeout ends its children too
+    DET_TRY_ASSIGN(auto const pid, spawn(command.argv, command.environment, settings));
     return Running{&command, Child(pid), std::move(out.read_end), std::move(err.read_end),
                    SteadyClock::now() + command.timeout};
 }

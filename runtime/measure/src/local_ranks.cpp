@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/measure/local_ranks.hpp>
 #include <det/node_collectives/node_group.hpp>
 
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ constexpr int patience_ms = 10'000;  // with a rank that should be at its end
 
 /// The exit code; nothing where it does not end in time.
 std::optional<int> wait_for(pid_t pid) {
-    UniqueFd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    auto const process = open_pidfd(pid);
     pollfd ended{process.get(), POLLIN, 0};
     int status = 0;
     if (::poll(&ended, 1, patience_ms) != 1 || ::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;

@@ -1,13 +1,12 @@
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/slurm/step_process.hpp>
 
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -18,18 +17,9 @@ Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Env
     sigset_t blocked;
     ::sigemptyset(&blocked);
     for (int const number : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) ::sigaddset(&blocked, number);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setsigmask(&attributes, &blocked);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-
-    CStrings const arguments(argv);
-    CStrings const variables(environment.to_list());
-    pid_t pid = -1;
-    int const failed =
-        ::posix_spawnp(&pid, argv.at(0).c_str(), nullptr, &attributes, arguments.data(), variables.data());
-    ::posix_spawnattr_destroy(&attributes);
-    if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
+    SpawnSettings settings;
+    settings.block(blocked);
+    DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
     return watch(pid);
 }
 
@@ -65,7 +55,7 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
 }
 
 Result<StepProcess> StepProcess::watch(pid_t pid) {
-    StepProcess step(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+    StepProcess step(pid, open_pidfd(pid));
     if (!step.pidfd_) return os_error("watch a step", errno);
     return step;
 }

@@ -1,5 +1,6 @@
 #include "process_identity.hpp"
 
+#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 
 #include <cerrno>
@@ -38,7 +39,7 @@ std::optional<ProcessIdentity> identify_self() { return read_stat("/proc/self/st
 
 std::optional<ProcessHandle> ProcessHandle::open(ProcessIdentity const& identity) {
     if (identity.pid <= 0) return std::nullopt;
-    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, identity.pid, 0)));
+    auto fd = open_pidfd(identity.pid);
     // Compared after opening: from here on the pid can't change hands unnoticed.
     if (!fd || identify(identity.pid) != identity) return std::nullopt;
     return ProcessHandle(identity.pid, std::move(fd));

@@ -1,10 +1,11 @@
 #include "liveness.hpp"
 
+#include <det/foundation/spawn.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace det::node_collectives {
@@ -23,8 +24,7 @@ public:
         for (int rank = 0; rank < segment.ranks(); ++rank) {
             auto const& member = segment.member(rank);
             if (ours == 0 || member.pid_namespace != ours) continue;
-            fds_[static_cast<std::size_t>(rank)] =
-                UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, member.pid, 0u)));
+            fds_[static_cast<std::size_t>(rank)] = open_pidfd(member.pid);
         }
     }
 

@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/remote_shell/run_remotely.hpp>
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace det::remote_shell {
@@ -84,7 +84,7 @@ private:
 
 Result<int> run_remotely(slurm::CommandOnNodes const& request, Environment const& environment,
                          Clock const& clock) {
-    UniqueFd const parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)));
+    auto const parent = open_pidfd(::getppid());
     auto const path = environment.find_non_empty(workers::socket_variable);
     auto const watch = path ? workers::connect_to(*path) : std::nullopt;
     if (watch)

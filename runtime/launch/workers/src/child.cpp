@@ -1,12 +1,11 @@
 #include "child.hpp"
 
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 
 #include <cerrno>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,23 +16,12 @@ Result<Child> Child::start(std::vector<std::string> const& argv, Environment con
     sigset_t defaults;
     ::sigemptyset(&defaults);
     ::sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setsigmask(&attributes, &mask);
-    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    int const flags =
-        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (group == Group::own ? POSIX_SPAWN_SETPGROUP : 0);
-    ::posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
-
-    CStrings const arguments(argv);
-    CStrings const variables(environment.to_list());
-    pid_t pid = -1;
-    int const failed =
-        ::posix_spawnp(&pid, argv.at(0).c_str(), nullptr, &attributes, arguments.data(), variables.data());
-    ::posix_spawnattr_destroy(&attributes);
-    if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
-    Child child(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), group);
+    SpawnSettings settings;
+    settings.block(mask);
+    settings.handle_by_default(defaults);
+    if (group == Group::own) settings.in_own_group();
+    DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
+    Child child(pid, open_pidfd(pid), group);
     if (!child.pidfd_) return os_error("watch a process", errno);
     return child;
 }

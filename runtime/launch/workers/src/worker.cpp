@@ -1,11 +1,11 @@
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/workers/messages.hpp>
 #include <det/workers/worker.hpp>
 
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ UniqueFd greet(Environment const& environment) {
 
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment) {
     ::setpgid(0, 0);  // whoever ends us ends our command with us
-    UniqueFd const parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)));
+    auto const parent = open_pidfd(::getppid());
     auto const watch = greet(environment);
     DET_TRY_ASSIGN(auto signals, TakenSignals::take());
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));

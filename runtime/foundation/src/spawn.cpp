@@ -1,0 +1,63 @@
+#include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace det {
+
+SpawnSettings::SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+}
+
+SpawnSettings::~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+}
+
+void SpawnSettings::set_flag(short flag) {
+    short flags = 0;
+    ::posix_spawnattr_getflags(&attributes_, &flags);
+    ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags | flag));
+}
+
+void SpawnSettings::block(sigset_t const& signals) {
+    ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    set_flag(POSIX_SPAWN_SETSIGMASK);
+}
+
+void SpawnSettings::handle_by_default(sigset_t const& signals) {
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    set_flag(POSIX_SPAWN_SETSIGDEF);
+}
+
+void SpawnSettings::in_own_group() {
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    set_flag(POSIX_SPAWN_SETPGROUP);
+}
+
+void SpawnSettings::connect(UniqueFd const& ours, int theirs) {
+    ::posix_spawn_file_actions_adddup2(&actions_, ours.get(), theirs);
+}
+
+void SpawnSettings::without_input() {
+    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+}
+
+Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& environment,
+                    SpawnSettings const& settings) {
+    CStrings const arguments(argv);
+    CStrings const variables(environment.to_list());
+    pid_t pid = -1;
+    int const failed = ::posix_spawnp(&pid, argv.at(0).c_str(), settings.actions(), settings.attributes(),
+                                      arguments.data(), variables.data());
+    if (failed != 0) return os_error(fmt::format("start '{}'", argv.at(0)), failed);
+    return pid;
+}
+
+UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u))); }
+
+}  // namespace det
