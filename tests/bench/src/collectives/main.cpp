@@ -1,6 +1,7 @@
 // bench-collectives DIRECTORY DET_WORKER OPENMPI_WORKER MPICH_ROOT [ROWS]
 // ROWS is the beginning of the rows that are wanted. MPICH_ROOT holds usr/bin/mpiexec.hydra and the worker.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -99,13 +100,27 @@ bool is_quiet() {
     return cache_round_trip_ns() < limit_ns;
 }
 
+/// A virtual machine may need seconds of work before its cores are near each other. Beyond that a row is
+/// measured as things are.
+class Patience {
+public:
+    bool has_ended() const { return std::chrono::steady_clock::now() > ends_; }
+    void wait_for_quiet() const {
+        while (!is_quiet() && !has_ended()) {
+        }
+    }
+
+private:
+    std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+};
+
 /// Both sides one right after the other, between two quiet moments.
 class Measurement {
 public:
     Measurement(Team& ours, Team& peer) : ours_(ours), peer_(peer) {}
 
     std::vector<Pair> pairs(Sample const& ours, Sample const& peer, int count) {
-        constexpr int retries_max = 60;
+        Patience const patience;
         std::vector<Pair> pairs;
         int retries = 0;
         for (int i = 0; i <= count;) {
@@ -114,7 +129,7 @@ public:
             if (i % 2 == 0) pair.ours = ours_.run(ours);
             pair.peer = peer_.run(peer);
             if (i % 2 == 1) pair.ours = ours_.run(ours);
-            bool const counts = (was_quiet && is_quiet()) || retries >= retries_max;
+            bool const counts = (was_quiet && is_quiet()) || patience.has_ended();
             if (!counts) ++retries;
             if (counts && i++ > 0) pairs.push_back(pair);
         }
@@ -130,7 +145,9 @@ private:
 /// The fastest of the peers for this.
 Team& best_of(Teams const& peers, Sample const& sample) {
     std::map<double, Team*> by_time;
+    Patience const patience;
     for (auto const& peer : peers) {
+        patience.wait_for_quiet();
         std::vector<double> times;
         for (int i = 0; i < 4; ++i) {
             auto const time = peer->run(sample);
