@@ -10,11 +10,27 @@
 
 namespace det::core {
 
+namespace {
+
+/// What a launcher gives its ranks and no other job on this node has at the same time.
+struct JobName {
+    std::string_view rank;
+    std::string_view name;
+};
+constexpr JobName job_names[] = {
+    {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"},
+    {"HOROVOD_RANK", "HOROVOD_GLOO_RENDEZVOUS_PORT"},
+    {"RANK", "MASTER_PORT"},  // torchrun, deepspeed
+};
+
+}  // namespace
+
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
-    auto job = environment.find_non_empty("PMIX_NAMESPACE");
-    if (!job || !environment.find("OMPI_COMM_WORLD_RANK") || environment.find_non_empty("DET_TRANSPORT")) {
-        return std::nullopt;
-    }
+    auto const* const known = std::ranges::find_if(
+        job_names, [&](auto const& each) { return environment.find(each.rank).has_value(); });
+    if (known == std::end(job_names) || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
+    auto job = environment.find_non_empty(known->name);
+    if (!job) return std::nullopt;
     std::ranges::replace(*job, '/', '_');
     auto const parent = environment.find_non_empty("TMPDIR").value_or("/tmp");
     return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), *job);

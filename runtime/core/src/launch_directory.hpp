@@ -7,9 +7,10 @@
 
 namespace det::core {
 
-/// Where ranks of one node meet that mpirun has started outside of any run: a directory of this user alone,
-/// the same for all of them, since it is named as the launcher names its job. Nothing where there is no such
-/// name, or where DET_TRANSPORT asks for something else.
+/// Where ranks of one node meet that mpirun, horovodrun, torchrun or deepspeed has started outside of any
+/// run: a directory of this user alone, the same for all of them, since it is named as the launcher names its
+/// job, or as the port where its ranks meet. Nothing where there is no such name, or where DET_TRANSPORT asks
+/// for something else.
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
 
 /// Makes it, unless another rank has. codes::unsafe_owner where others may write there.

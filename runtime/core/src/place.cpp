@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::core {
@@ -16,27 +17,50 @@ Result<int> require_number(Environment const& environment, std::string_view name
                       : fmt::format("{} is not set, though this is one of several ranks", name)};
 }
 
-Result<Place> place_of_launcher(Environment const& environment) {
-    Place place;
-    DET_TRY_ASSIGN(place.rank, require_number(environment, "RANK"));
-    DET_TRY_ASSIGN(place.size, require_number(environment, "WORLD_SIZE"));
-    DET_TRY_ASSIGN(place.topology.local_rank, require_number(environment, "LOCAL_RANK"));
-    DET_TRY_ASSIGN(place.topology.local_size, require_number(environment, "LOCAL_WORLD_SIZE"));
-    DET_TRY_ASSIGN(place.topology.cross_rank, require_number(environment, "GROUP_RANK"));
-    DET_TRY_ASSIGN(place.topology.cross_size, require_number(environment, "GROUP_WORLD_SIZE"));
-    return place;
+/// How launchers say who a rank is.
+struct Dialect {
+    std::string_view marker;  // set beside `rank` by this one, and by none of those behind it
+    std::string_view rank, size, local_rank, local_size;
+    std::string_view cross_rank, cross_size;  // empty: not said
+    bool numbers_nodes = true;                // else the run does it better, where there is one
+};
+constexpr Dialect dialects[] = {
+    // Under mpirun a batch job's RANK, if there is one, is that of the launcher. srun --mpi=pmix sets none of
+    // its variables, so that a RANK beside them belongs to somebody else.
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "", "", false},
+    // horovodrun without MPI. It counts nodes that have a rank of this local rank: fewer where they differ.
+    {"HOROVOD_RANK", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
+     "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", false},
+    {"TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+     "GROUP_WORLD_SIZE"},
+    // deepspeed; and ranks of srun, which have both.
+    {"LOCAL_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE"},
+    {"RANK", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE"},
+};
+
+Dialect const* find_dialect(Environment const& environment) {
+    auto const* const found = std::ranges::find_if(dialects, [&](Dialect const& each) {
+        return environment.find(each.marker) && environment.find(each.rank);
+    });
+    return found == std::end(dialects) ? nullptr : found;
 }
 
-Result<Place> place_of_mpirun(Environment const& environment, std::optional<Info> const& info) {
+Result<Place> read_place(Dialect const& dialect, Environment const& environment,
+                         std::optional<Info> const& info) {
     Place place;
-    DET_TRY_ASSIGN(place.rank, require_number(environment, "OMPI_COMM_WORLD_RANK"));
-    DET_TRY_ASSIGN(place.size, require_number(environment, "OMPI_COMM_WORLD_SIZE"));
-    DET_TRY_ASSIGN(place.topology.local_rank, require_number(environment, "OMPI_COMM_WORLD_LOCAL_RANK"));
-    DET_TRY_ASSIGN(place.topology.local_size, require_number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"));
-    if (info) {
+    auto& topology = place.topology;
+    DET_TRY_ASSIGN(place.rank, require_number(environment, dialect.rank));
+    DET_TRY_ASSIGN(place.size, require_number(environment, dialect.size));
+    DET_TRY_ASSIGN(topology.local_rank, require_number(environment, dialect.local_rank));
+    DET_TRY_ASSIGN(topology.local_size, require_number(environment, dialect.local_size));
+    if (info && !dialect.numbers_nodes) {
         DET_TRY_ASSIGN(auto const nodes, expand_counts(info->rendezvous.slot_counts));
-        place.topology.cross_rank = info->rendezvous.container_rank;
-        place.topology.cross_size = static_cast<int>(nodes.size());
+        topology.cross_rank = info->rendezvous.container_rank;
+        topology.cross_size = static_cast<int>(nodes.size());
+    } else if (!dialect.cross_rank.empty()) {
+        DET_TRY_ASSIGN(topology.cross_rank, require_number(environment, dialect.cross_rank));
+        DET_TRY_ASSIGN(topology.cross_size, require_number(environment, dialect.cross_size));
     }
     return place;
 }
@@ -53,12 +77,9 @@ Result<Place> check_numbers(Place const& place) {
 }  // namespace
 
 Result<Place> find_place(Environment const& environment, std::optional<Info> const& info) {
-    // mpirun first: under it a batch job's RANK, if there is one, is that of the launcher.
-    // srun --mpi=pmix sets none of its variables, so that a RANK beside them belongs to somebody else.
-    bool const by_mpirun = environment.find("OMPI_COMM_WORLD_RANK").has_value();
-    if (!by_mpirun && !environment.find("RANK")) return Place{};
-    DET_TRY_ASSIGN(auto const place,
-                   by_mpirun ? place_of_mpirun(environment, info) : place_of_launcher(environment));
+    auto const* const dialect = find_dialect(environment);
+    if (dialect == nullptr) return Place{};
+    DET_TRY_ASSIGN(auto const place, read_place(*dialect, environment, info));
     return check_numbers(place);
 }
 

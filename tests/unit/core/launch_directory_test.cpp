@@ -34,6 +34,19 @@ BOOST_AUTO_TEST_CASE(ranks_of_one_mpirun_meet_where_no_other_ones_do) {
     BOOST_TEST(find_launch_directory(elsewhere).value().parent_path() == "/tmp");
 }
 
+BOOST_AUTO_TEST_CASE(ranks_of_other_launchers_meet_by_the_port_of_theirs) {
+    auto const own = "/tmp/det-" + std::to_string(::getuid()) + "-29511";
+    Environment torchrun, horovodrun;
+    torchrun.set("RANK", "1");
+    torchrun.set("MASTER_PORT", "29511");
+    horovodrun.set("HOROVOD_RANK", "1");
+    horovodrun.set("HOROVOD_GLOO_RENDEZVOUS_PORT", "29511");
+    BOOST_TEST(find_launch_directory(torchrun).value() == own);
+    BOOST_TEST(find_launch_directory(horovodrun).value() == own);
+    torchrun.unset("MASTER_PORT");
+    BOOST_TEST(!find_launch_directory(torchrun).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_for) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"}) {
         auto environment = mpirun();

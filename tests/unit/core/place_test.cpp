@@ -24,6 +24,17 @@ Values mpirun() {
             {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
 }
 
+/// Without MPI.
+Values horovodrun() {
+    return {{"HOROVOD_RANK", "5"},       {"HOROVOD_SIZE", "8"},       {"HOROVOD_LOCAL_RANK", "1"},
+            {"HOROVOD_LOCAL_SIZE", "4"}, {"HOROVOD_CROSS_RANK", "1"}, {"HOROVOD_CROSS_SIZE", "2"}};
+}
+
+Values deepspeed() {
+    return {{"RANK", "5"},       {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"},
+            {"LOCAL_SIZE", "4"}, {"CROSS_RANK", "1"}, {"CROSS_SIZE", "2"}};
+}
+
 Info on_second_of_two_nodes() {
     Info info;
     info.rendezvous = {"n[0-1]", "4(x2)", 1};
@@ -56,6 +67,35 @@ BOOST_AUTO_TEST_CASE(srun_and_torchrun_say_all_of_it) {
     BOOST_TEST((must(find_place(Environment(launcher()), {})) == fifth));
 }
 
+BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_words_of_their_own) {
+    BOOST_TEST((must(find_place(Environment(horovodrun()), {})) == fifth));
+    BOOST_TEST((must(find_place(Environment(deepspeed()), {})) == fifth));
+    // Of nodes that differ horovodrun counts those that have a second rank.
+    auto uneven = horovodrun();
+    uneven["HOROVOD_CROSS_RANK"] = "0";
+    uneven["HOROVOD_CROSS_SIZE"] = "1";
+    BOOST_TEST((must(find_place(Environment(uneven), on_second_of_two_nodes())) == fifth));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told) {
+    auto const below = [](Values ranks) {
+        for (auto const& [name, value] : Values{{"RANK", "0"},
+                                                {"WORLD_SIZE", "2"},
+                                                {"LOCAL_RANK", "0"},
+                                                {"LOCAL_SIZE", "1"},
+                                                {"LOCAL_WORLD_SIZE", "1"},
+                                                {"CROSS_RANK", "0"},
+                                                {"CROSS_SIZE", "2"},
+                                                {"GROUP_RANK", "0"},
+                                                {"GROUP_WORLD_SIZE", "2"}})
+            ranks.try_emplace(name, value);
+        return must(find_place(Environment(ranks), {}));
+    };
+    auto torchrun = launcher();
+    torchrun["TORCHELASTIC_RUN_ID"] = "none";
+    for (auto const& ranks : {horovodrun(), deepspeed(), torchrun}) BOOST_TEST((below(ranks) == fifth));
+}
+
 BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
     BOOST_TEST((must(find_place(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
     BOOST_TEST((must(find_place(Environment(mpirun()), {})) == Place{5, 8, {1, 4, 0, 1}}));
@@ -78,6 +118,8 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_no_number_is_named) {
     }
     BOOST_TEST(refusal(launcher(), "RANK", "").message.starts_with("RANK is not set"));
     for (auto const& [name, unused] : mpirun()) refusal(mpirun(), name, "x");
+    for (auto const& [name, unused] : horovodrun()) refusal(horovodrun(), name, "x");
+    for (auto const& [name, unused] : deepspeed()) refusal(deepspeed(), name, "x");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_that_contradict_each_other_are_refused) {
