@@ -39,6 +39,17 @@ BOOST_AUTO_TEST_CASE(ranks_agree_on_everything) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_find_out_who_sits_with_whom) {
+    auto transport = must(transport::open_mpi_transport());
+    auto const rank = transport->rank().value, size = transport->size();
+    auto context = must(DistributedContext::make_by_nodes(std::move(transport), rank == 0 ? "a" : "b"));
+    BOOST_TEST(context.cross_size() == std::min(size, 2));
+    BOOST_TEST(context.local_size() == (rank == 0 ? 1 : size - 1));
+    BOOST_TEST(context.local_rank() == (rank == 0 ? 0 : rank - 1));
+    auto const all = must(context.allgather_local(std::to_string(rank)));
+    BOOST_TEST(all.front() == (rank == 0 ? "0" : "1"));
+}
+
 BOOST_AUTO_TEST_CASE(gradients_of_many_megabytes_are_averaged) {
     auto context = open_context();
     std::vector<float> gradient(5'000'011);

@@ -1,7 +1,10 @@
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
 #include <det/transport/mpi.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
+#include <mpi.h>
 
 #include "../conformance/transport_suite.hpp"
 #include "check_result.hpp"
@@ -43,6 +46,23 @@ BOOST_AUTO_TEST_CASE(a_thread_level_that_the_program_did_not_ask_for_is_an_error
         must_fail(open_mpi_transport({.threads = MpiThreads::any}));  // mpi_main asked for less
     BOOST_TEST(error.message.find("MPI_THREAD_MULTIPLE") != std::string::npos);
     BOOST_TEST(error.hint.starts_with("call MPI_Init_thread"));
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_of_the_program_is_enough) {
+    int world_rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &half);  // the other way round
+    run_suite({.communicator = MPI_Comm_c2f(half)});
+    auto const transport = must(open_mpi_transport({.communicator = MPI_Comm_c2f(half)}));
+    int rank = 0, size = 0;
+    MPI_Comm_rank(half, &rank);
+    MPI_Comm_size(half, &size);
+    BOOST_TEST((transport->rank() == Rank{rank} && transport->size() == size));
+    MPI_Comm_free(&half);  // ours stays
+    must(open_mpi_transport());
+    BOOST_TEST(
+        (must_fail(open_mpi_transport({.communicator = MPI_Comm_c2f(MPI_COMM_NULL)})).code == codes::misuse));
 }
 
 BOOST_AUTO_TEST_CASE(two_transports_do_not_meet) {

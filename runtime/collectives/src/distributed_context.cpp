@@ -41,6 +41,14 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::T
     return make(std::move(ranks), topology);
 }
 
+Result<DistributedContext> DistributedContext::make_by_nodes(std::unique_ptr<transport::Transport> transport,
+                                                             std::string node_name, Tuning tuning) {
+    DET_TRY_ASSIGN(auto ranks, make_ranks(std::move(transport), tuning));
+    DET_TRY_ASSIGN(auto const node_names, ranks->allgather(std::move(node_name)));
+    auto const topology = topology_of(node_names, ranks->rank());
+    return make(std::move(ranks), topology);
+}
+
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> ranks, Topology topology,
                                                     std::shared_ptr<RankGroup> local) {
     DET_TRY(check(topology, ranks->rank(), ranks->size()));

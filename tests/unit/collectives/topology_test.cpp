@@ -27,6 +27,14 @@ BOOST_AUTO_TEST_CASE(a_task_that_believes_to_be_alone_is_told_how_to_start) {
     BOOST_TEST(error.hint.find("--mpi=pmix") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(names_of_nodes_say_who_sits_with_whom) {
+    std::vector<std::string> const nodes{"b", "a", "b", "c", "a", "b"};
+    BOOST_TEST((topology_of(nodes, {0}) == Topology{0, 3, 0, 3}));
+    BOOST_TEST((topology_of(nodes, {4}) == Topology{1, 2, 1, 3}));
+    BOOST_TEST((topology_of(nodes, {5}) == Topology{2, 3, 0, 3}));
+    BOOST_TEST((topology_of(nodes, {3}) == Topology{0, 1, 2, 3}));
+}
+
 BOOST_AUTO_TEST_CASE(numbers_that_contradict_each_other_are_refused) {
     constexpr Topology impossible[] = {{-1, 1, 0, 1}, {1, 1, 0, 1}, {0, 5, 0, 1}, {0, 1, 2, 2}, {0, 1, 0, 5}};
     for (auto const& topology : impossible) {

@@ -36,10 +36,11 @@ Status check_thread_level(ThreadLevel wanted) {
                  fmt::format("call MPI_Init_thread with {} in place of MPI_Init", wanted.name)};
 }
 
-Status check_tags(MPI_Comm communicator) {
+Status check_tags() {
     int* upper_bound = nullptr;
     int is_set = 0;
-    int const code = MPI_Comm_get_attr(communicator, MPI_TAG_UB, static_cast<void*>(&upper_bound), &is_set);
+    // Of other communicators Open MPI does not know it.
+    int const code = MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&upper_bound), &is_set);
     if (code != MPI_SUCCESS) return mpi_error("ask MPI for its largest tag", code);
     if (is_set != 0 && static_cast<std::uint32_t>(*upper_bound) >= tag_max) return Ok{};
     return Error{codes::transport, fmt::format("this MPI has tags up to {} and {} is needed",
@@ -58,13 +59,15 @@ Error mpi_error(std::string const& what, int code) {
                                       : fmt::format("MPI error {}", code))};
 }
 
-Result<MpiSession> MpiSession::open(MpiThreads threads) {
+Result<MpiSession> MpiSession::open(MpiThreads threads, std::optional<int> parent) {
     int is_initialised = 0, is_finalised = 0;
     MPI_Initialized(&is_initialised);
     MPI_Finalized(&is_finalised);
     if (is_finalised != 0) {
         return Error{codes::misuse, "MPI was finalised already, and cannot be initialised twice"};
     }
+    if (parent && is_initialised == 0)
+        return Error{codes::misuse, "there is no communicator before MPI was initialised"};
     auto const level = level_of(threads);
     MpiSession session(is_initialised == 0);
     if (session.is_ours_) {
@@ -74,12 +77,14 @@ Result<MpiSession> MpiSession::open(MpiThreads threads) {
         }
     }
     DET_TRY(check_thread_level(level));
-    if (int const code = MPI_Comm_dup(MPI_COMM_WORLD, &session.communicator_); code != MPI_SUCCESS) {
+    auto const all = parent ? MPI_Comm_f2c(*parent) : MPI_COMM_WORLD;
+    if (all == MPI_COMM_NULL) return Error{codes::misuse, "this rank is not in the MPI communicator"};
+    if (int const code = MPI_Comm_dup(all, &session.communicator_); code != MPI_SUCCESS) {
         return mpi_error("make an MPI communicator", code);
     }
     // Else MPI ends the program at the first error.
     MPI_Comm_set_errhandler(session.communicator_, MPI_ERRORS_RETURN);
-    DET_TRY(check_tags(session.communicator_));
+    DET_TRY(check_tags());
     return session;
 }
 

@@ -12,7 +12,8 @@ Error mpi_error(std::string const& what, int code);
 /// program.
 class MpiSession {
 public:
-    static Result<MpiSession> open(MpiThreads threads);
+    /// parent: as in MpiOptions.
+    static Result<MpiSession> open(MpiThreads threads, std::optional<int> parent = {});
     MpiSession(MpiSession&& other) noexcept;
     MpiSession& operator=(MpiSession&&) = delete;
     ~MpiSession();

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Transport>> open_mpi_transport(MpiOptions options) {
         return Error{codes::misuse, fmt::format("pieces of {} bytes: MPI counts from 1 to {}",
                                                 options.piece_limit_bytes, countable)};
     }
-    DET_TRY_ASSIGN(auto session, MpiSession::open(options.threads));
+    DET_TRY_ASSIGN(auto session, MpiSession::open(options.threads, options.communicator));
     DET_TRY_ASSIGN(int const rank, session.rank());
     DET_TRY_ASSIGN(int const size, session.size());
     DET_TRY_ASSIGN(int const local_size, session.local_size());

@@ -30,6 +30,9 @@ public:
     static DistributedContext single();
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
+    /// Collective: where nobody has told the ranks who sits with whom, by the name of each one's node.
+    static Result<DistributedContext> make_by_nodes(std::unique_ptr<transport::Transport> transport,
+                                                    std::string node_name, Tuning tuning = {});
     /// `local`: the ranks of this node, in the order of their local ranks, where there are several nodes.
     /// Without it what is local goes through all ranks, and the nodes have to call it in step.
     static Result<DistributedContext> make(std::unique_ptr<RankGroup> ranks, Topology topology,

@@ -2,6 +2,9 @@
 #include <det/protocol/task_identity.hpp>
 #include <det/transport/transport.hpp>
 
+#include <string>
+#include <vector>
+
 namespace det::collectives {
 
 /// Where a rank sits: local counts within its node, cross counts the nodes. Nodes may hold different numbers.
@@ -15,6 +18,10 @@ struct Topology {
 
 /// All ranks of the transport on one node.
 Topology on_one_node(transport::Transport const& transport);
+
+/// Nodes are numbered in the order of their first ranks. node_names: of each rank's node, in the order of
+/// ranks.
+Topology topology_of(std::vector<std::string> const& node_names, Rank rank);
 
 /// What Slurm says of this task; an Error where the transport sees other ranks, as it does when a program was
 /// started without the process manager that its MPI needs and every task believes to be alone.
