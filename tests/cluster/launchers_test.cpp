@@ -108,6 +108,21 @@ void check_all_start(LauncherCluster const& cluster) {
     }
 }
 
+void check_ranks_find_each_other(LauncherCluster const& cluster) {
+    std::vector<int> experiments;
+    for (auto const& launcher : launchers) {
+        experiments.push_back(cluster.create(
+            fmt::format("det-launch {} det-bench collectives --sizes 4 --iterations 3", launcher.name)));
+    }
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+        BOOST_TEST_CONTEXT("launcher '" << launchers[i].name << "'") {
+            BOOST_TEST(cluster.finish(experiments[i]) == 0);
+            auto const logs = cluster.logs(experiments[i]);
+            BOOST_TEST(logs.find("[rank=0] # 16 ranks on 4 nodes") != std::string::npos, logs);
+        }
+    }
+}
+
 void check_failures_end_all(LauncherCluster const& cluster) {
     std::vector<int> experiments;
     for (auto const& launcher : launchers) {
@@ -129,6 +144,7 @@ BOOST_AUTO_TEST_SUITE(launchers_on_a_cluster)
 BOOST_AUTO_TEST_CASE(each_starts_sixteen_ranks_and_one_that_fails_ends_them_with_its_code) {
     LauncherCluster const cluster(Plugin::when_built);
     check_all_start(cluster);
+    check_ranks_find_each_other(cluster);
     check_failures_end_all(cluster);
 }
 

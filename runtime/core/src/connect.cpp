@@ -9,7 +9,6 @@
 #include <det/node_collectives/node_group.hpp>
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "launch_directory.hpp"
@@ -33,13 +32,11 @@ collectives::Tuning tuning_for(Place const& place, Environment const& environmen
 Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
                    Environment const& environment, Patience const& patience) {
     if (place.topology.local_size == 1) return collectives::make_alone();
-    // Steps of a job that run side by side have ranks of their own.
-    auto const step = environment.find("SLURM_STEP_ID").value_or("0");
     node_collectives::Options node{.node_name = node_name, .on_warning = patience.warn};
     node.collective_timeout = patience.timeout;
-    return node_collectives::meet({directory, fmt::format("ranks-{}.socket", step),
-                                   Rank{place.topology.local_rank}, place.topology.local_size},
-                                  std::move(node));
+    return node_collectives::meet(
+        {directory, meeting_name(environment), Rank{place.topology.local_rank}, place.topology.local_size},
+        std::move(node));
 }
 
 /// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.

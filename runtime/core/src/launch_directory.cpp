@@ -36,6 +36,15 @@ std::optional<std::filesystem::path> find_launch_directory(Environment const& en
     return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), *job);
 }
 
+std::string meeting_name(Environment const& environment) {
+    // By ssh horovodrun starts each rank in a step of its own.
+    auto const port = environment.find("HOROVOD_RANK")
+                          ? environment.find_non_empty("HOROVOD_GLOO_RENDEZVOUS_PORT")
+                          : std::nullopt;
+    if (port) return fmt::format("ranks-port-{}.socket", *port);
+    return fmt::format("ranks-{}.socket", environment.find("SLURM_STEP_ID").value_or("0"));
+}
+
 Status make_private_directory(std::filesystem::path const& path) {
     DET_TRY(make_directory(path));
     struct stat found {};
