@@ -29,6 +29,8 @@ constexpr Dialect dialects[] = {
     // its variables, so that a RANK beside them belongs to somebody else.
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE", "", "", false},
+    // The mpirun of MPICH and Intel MPI. srun --mpi=pmi2 sets PMI_RANK too, and neither of the others.
+    {"MPI_LOCALNRANKS", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", "", false},
     // horovodrun without MPI. It counts nodes that have a rank of this local rank: fewer where they differ.
     {"HOROVOD_RANK", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
      "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", false},

@@ -24,6 +24,11 @@ Values mpirun() {
             {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
 }
 
+/// MPICH's.
+Values hydra() {
+    return {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "4"}};
+}
+
 /// Without MPI.
 Values horovodrun() {
     return {{"HOROVOD_RANK", "5"},       {"HOROVOD_SIZE", "8"},       {"HOROVOD_LOCAL_RANK", "1"},
@@ -99,6 +104,9 @@ BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told
 BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
     BOOST_TEST((must(find_place(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
     BOOST_TEST((must(find_place(Environment(mpirun()), {})) == Place{5, 8, {1, 4, 0, 1}}));
+    BOOST_TEST((must(find_place(Environment(hydra()), on_second_of_two_nodes())) == fifth));
+    // srun says a rank in this way too, of what need not be one of ours.
+    BOOST_TEST((must(find_place(Environment({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}), {})) == Place{}));
 }
 
 BOOST_AUTO_TEST_CASE(under_mpirun_the_launchers_own_rank_is_nobodys) {
