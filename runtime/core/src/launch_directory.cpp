@@ -8,40 +8,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::core {
+#include "dialect.hpp"
 
+namespace det::core {
 namespace {
 
-/// What a launcher gives its ranks and no other job on this node has at the same time.
-struct JobName {
-    std::string_view rank;
-    std::string_view name;
-};
-constexpr JobName job_names[] = {
-    {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"},
-    {"HOROVOD_RANK", "HOROVOD_GLOO_RENDEZVOUS_PORT"},
-    {"RANK", "MASTER_PORT"},  // torchrun, deepspeed
-};
+std::optional<std::string> find_job(Dialect const* dialect, Environment const& environment) {
+    return dialect != nullptr ? environment.find_non_empty(dialect->job) : std::nullopt;
+}
 
 }  // namespace
 
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
-    auto const* const known = std::ranges::find_if(
-        job_names, [&](auto const& each) { return environment.find(each.rank).has_value(); });
-    if (known == std::end(job_names) || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
-    auto job = environment.find_non_empty(known->name);
-    if (!job) return std::nullopt;
+    auto job = find_job(find_dialect(environment), environment);
+    if (!job || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
     std::ranges::replace(*job, '/', '_');
     auto const parent = environment.find_non_empty("TMPDIR").value_or("/tmp");
     return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), *job);
 }
 
 std::string meeting_name(Environment const& environment) {
-    // By ssh horovodrun starts each rank in a step of its own.
-    auto const port = environment.find("HOROVOD_RANK")
-                          ? environment.find_non_empty("HOROVOD_GLOO_RENDEZVOUS_PORT")
-                          : std::nullopt;
-    if (port) return fmt::format("ranks-port-{}.socket", *port);
+    auto const* const dialect = find_dialect(environment);
+    auto const job = find_job(dialect, environment);
+    if (job && dialect->starts_ranks_in_steps) return fmt::format("ranks-port-{}.socket", *job);
     return fmt::format("ranks-{}.socket", environment.find("SLURM_STEP_ID").value_or("0"));
 }
 

@@ -13,9 +13,10 @@ struct Place {
     friend bool operator==(Place const&, Place const&) = default;
 };
 
-/// From mpirun's OMPI_COMM_WORLD_* or PMI_*, else horovodrun's HOROVOD_*, else RANK, WORLD_SIZE, LOCAL_RANK and what
-/// srun's ranks, torchrun or deepspeed have beside them, else a single rank. With mpirun and horovodrun the
-/// node comes from the run's info, since they do not number nodes, or not those that differ. Pure.
+/// From mpirun's OMPI_COMM_WORLD_* or PMI_*, else horovodrun's HOROVOD_*, else RANK, WORLD_SIZE, LOCAL_RANK
+/// and what srun's ranks, torchrun or deepspeed have beside them, else a single rank. With mpirun and
+/// horovodrun the node comes from the run's info, since they do not number nodes, or not those that differ.
+/// Pure.
 Result<Place> find_place(Environment const& environment, std::optional<Info> const& info);
 
 }  // namespace det::core
