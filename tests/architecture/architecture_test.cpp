@@ -1,4 +1,4 @@
-// "Only X knows Y": the sentences about the rooms that a compiler can't check.
+// "Only X knows Y": the rules about the modules that a compiler can't check.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <set>
 
 #include "source_tree.hpp"
+#include "test_paths.hpp"
 
 namespace {
 
@@ -58,9 +59,9 @@ std::vector<OnlyThere> const rules{
 };
 
 // Values in, values out.
-Folders const pure_rooms{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
-                         "submitter/yaml/",   "submitter/config/", "submitter/site/",
-                         "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
+Folders const pure_modules{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
+                           "submitter/yaml/",   "submitter/config/", "submitter/site/",
+                           "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
 
 // What has to do with files, sockets, the clock, other processes.
 std::regex const impure(
@@ -88,15 +89,15 @@ BOOST_AUTO_TEST_CASE(only_one_place_knows_each_thing) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(pure_rooms_take_values_in_and_give_values_out) {
+BOOST_AUTO_TEST_CASE(pure_modules_take_values_in_and_give_values_out) {
     for (auto const& file : product_sources()) {
-        if (!is_in_any(file, pure_rooms)) continue;
+        if (!is_in_any(file, pure_modules)) continue;
         for (auto const& line : file.lines)
             BOOST_TEST(!std::regex_search(line, impure), file.path << ": " << line);
     }
 }
 
-BOOST_AUTO_TEST_CASE(rooms_lean_only_on_rooms_before_them_in_the_map) {
+BOOST_AUTO_TEST_CASE(modules_use_only_modules_before_them_in_the_map) {
     std::map<std::string, std::size_t> position;  // of folders, in CMakeLists.txt
     auto const map = read_text("CMakeLists.txt");
     std::regex const entry(R"(add_subdirectory\((\S+)\))");
@@ -111,40 +112,40 @@ BOOST_AUTO_TEST_CASE(rooms_lean_only_on_rooms_before_them_in_the_map) {
         }
         return found;
     };
-    std::map<std::string, std::string> room_of_include;  // "protocol" -> "runtime/protocol"
+    std::map<std::string, std::string> module_of_header;  // "det/protocol/ids.hpp" -> "runtime/protocol"
     for (auto const& file : product_sources()) {
         std::smatch match;
-        if (std::regex_search(file.path, match, std::regex("include/det/([a-z_]+)/"))) {
-            room_of_include.emplace(match[1], folder_of(file.path));
+        if (std::regex_search(file.path, match, std::regex("include/(det/.+)$"))) {
+            module_of_header.emplace(match[1], folder_of(file.path));
         }
     }
-    std::regex const include(R"(#include <det/([a-z_]+)/)");
+    std::regex const include(R"(#include <(det/[^>]+)>)");
     for (auto const& file : product_sources()) {
         for (auto const& line : file.lines) {
             std::smatch match;
             if (!std::regex_search(line, match, include)) continue;
-            auto const there = room_of_include.find(match[1]);
-            BOOST_REQUIRE_MESSAGE(there != room_of_include.end(), file.path << ": " << line);
+            auto const there = module_of_header.find(match[1]);
+            BOOST_REQUIRE_MESSAGE(there != module_of_header.end(), file.path << ": " << line);
             BOOST_TEST(position[there->second] <= position[folder_of(file.path)],
-                       file.path << " leans on a room behind it: " << line);
+                       file.path << " uses a module behind it: " << line);
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(each_room_tells_what_it_is) {
-    std::set<std::string> rooms;
+BOOST_AUTO_TEST_CASE(each_module_has_a_readme) {
+    std::set<std::string> modules;
     for (auto const& file : product_sources()) {
         for (std::string_view const part : {"/include/", "/src/"}) {
             if (auto const at = file.path.find(part); at != std::string::npos)
-                rooms.insert(file.path.substr(0, at));
+                modules.insert(file.path.substr(0, at));
         }
     }
-    std::filesystem::path const top = DET_SOURCE_DIR;
-    for (auto const& room : rooms) {
-        // A group of small rooms may share one page.
-        bool const has_page = std::filesystem::exists(top / room / "README.md") ||
-                              std::filesystem::exists((top / room).parent_path() / "README.md");
-        BOOST_TEST(has_page, room << " has no README.md");
+    std::filesystem::path const top = det::test::source_path();
+    for (auto const& module : modules) {
+        // A group of small modules may share one README.
+        bool const has_page = std::filesystem::exists(top / module / "README.md") ||
+                              std::filesystem::exists((top / module).parent_path() / "README.md");
+        BOOST_TEST(has_page, module << " has no README.md");
     }
 }
 

@@ -7,12 +7,13 @@
 #include <set>
 
 #include "check_result.hpp"
+#include "test_paths.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path const top = DET_SOURCE_DIR;
+fs::path const top = det::test::source_path();
 
 std::string without_comment(std::string_view line) { return std::string(line.substr(0, line.find("//"))); }
 

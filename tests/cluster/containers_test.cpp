@@ -9,6 +9,7 @@
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
@@ -19,7 +20,7 @@ public:
     PodmanCluster() : LoopbackCluster(one_node()) {
         auto const image = home() / "tiny.tar";
         auto const made = must(SystemProcessRunner().run(
-            {{DET_SOURCE_DIR "/tests/support/tiny-image", image}, Environment::of_this_process()}));
+            {{det::test::source_path("tests/support/tiny-image"), image}, Environment::of_this_process()}));
         BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
         std::filesystem::permissions(image, std::filesystem::perms(0644));
         // runc, because crun refuses machines that have both kinds of cgroups.

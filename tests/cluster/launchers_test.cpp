@@ -10,6 +10,7 @@
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
@@ -30,7 +31,7 @@ LoopbackOptions four_nodes(Plugin plugin) {
 class LauncherCluster : public LoopbackCluster {
 public:
     explicit LauncherCluster(Plugin plugin) : LoopbackCluster(four_nodes(plugin)) {
-        fs::copy(DET_SOURCE_DIR "/tests/support/launchers", home() / "bin");
+        fs::copy(det::test::source_path("tests/support/launchers"), home() / "bin");
         for (auto const* folder : {"/bin", "/bin/horovodrun", "/bin/deepspeed", "/bin/torch_sum.py"}) {
             fs::permissions(home().string() + folder, fs::perms(0755));
         }

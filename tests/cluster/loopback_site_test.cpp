@@ -14,6 +14,7 @@
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace std::chrono_literals;
@@ -47,7 +48,7 @@ bool has_no_keeper(LoopbackCluster const& cluster) {
 
 /// Without waiting for it.
 pid_t start_cluster_command(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), DET_BINARY_DIR "/bin/det-loopback");
+    arguments.insert(arguments.begin(), det::test::built_path("bin/det-loopback"));
     std::vector<char*> pointers;
     for (auto& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -384,7 +385,7 @@ BOOST_AUTO_TEST_CASE(without_root_it_says_what_it_needs) {
     // A copy, because the build tree may lie where only root may go.
     TemporaryDirectory const place;
     std::filesystem::permissions(place.path(), std::filesystem::perms(0755));
-    std::filesystem::copy_file(DET_BINARY_DIR "/bin/det-loopback", place / "det-loopback");
+    std::filesystem::copy_file(det::test::built_path("bin/det-loopback"), place / "det-loopback");
     auto const output = must(SystemProcessRunner().run(
         {{"setpriv", "--reuid=65534", "--clear-groups", (place / "det-loopback").string(), "up"},
          Environment::of_this_process()}));

@@ -10,6 +10,7 @@
 #include "loopback_cluster.hpp"
 #include "slurm_conformance.hpp"
 #include "slurm_readings.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::slurm;
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_signal_for_the_batch_script_reaches_it) {
 }
 
 BOOST_AUTO_TEST_CASE(both_backends_read_the_same_of_every_kind_of_job) {
-    auto const jobs = cluster.shell(must(read_file(DET_SOURCE_DIR "/tests/support/slurm-jobs")));
+    auto const jobs = cluster.shell(must(read_file(det::test::source_path("tests/support/slurm-jobs"))));
     auto const by_commands = readings_of(slurm);
     check_readings(by_commands, jobs);
 #ifdef DET_HAVE_LIBSLURM

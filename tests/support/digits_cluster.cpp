@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "check_result.hpp"
+#include "test_paths.hpp"
 
 namespace det {
 namespace {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr auto long_enough = std::chrono::seconds(180);
 
-fs::path data_file() { return DET_BINARY_DIR "/data/digits.csv.gz"; }
+fs::path data_file() { return det::test::built_path("data/digits.csv.gz"); }
 
 }  // namespace
 
@@ -24,7 +25,7 @@ DigitsCluster::DigitsCluster(LoopbackOptions const& options) : LoopbackCluster(o
                           "no " << data_file() << ": ctest would have fetched it (test digits_data)");
     fs::create_directories(home() / "code");
     fs::copy_file(data_file(), home() / "code" / "digits.csv.gz");
-    fs::copy_file(DET_SOURCE_DIR "/templates/examples/digits/digits.yaml", home() / "digits.yaml");
+    fs::copy_file(det::test::source_path("templates/examples/digits/digits.yaml"), home() / "digits.yaml");
     auto const owned = SystemProcessRunner().run(
         {{"chown", "-R", "--reference=" + home().string(), home() / "code", home() / "digits.yaml"},
          Environment::of_this_process(),
@@ -83,9 +84,10 @@ double DigitsCluster::accuracy(int experiment) const {
 }
 
 std::string difference(fs::path const& a, fs::path const& b) {
-    auto const output = must(SystemProcessRunner().run({{DET_BINARY_DIR "/bin/digits", "compare", a, b},
-                                                        Environment::of_this_process(),
-                                                        std::chrono::seconds(10)}));
+    auto const output =
+        must(SystemProcessRunner().run({{det::test::built_path("bin/digits"), "compare", a, b},
+                                        Environment::of_this_process(),
+                                        std::chrono::seconds(10)}));
     return output.exit_code == 0 ? "" : output.out + output.err;
 }
 

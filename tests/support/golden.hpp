@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "test_paths.hpp"
+
 /// Compares with tests/golden/<name>. DET_ACCEPT_GOLDEN=1 rewrites the file instead, and the test then fails
 /// once on purpose, so that an accepted change never looks like a pass.
 inline void check_golden(std::string const& name, std::string_view actual) {
-    auto const path = std::filesystem::path(DET_GOLDEN_DIR) / name;
+    auto const path = std::filesystem::path(det::test::golden_path(name));
     if (std::getenv("DET_ACCEPT_GOLDEN") != nullptr) {
         std::ofstream(path, std::ios::binary) << actual;
         BOOST_ERROR("golden file accepted: " << path);

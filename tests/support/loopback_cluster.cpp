@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "check_result.hpp"
+#include "test_paths.hpp"
 
 namespace det {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr int skipped = 77;  // SKIP_RETURN_CODE in tests/CMakeLists.txt
 constexpr std::size_t log_lines_shown = 8;
 
-std::string program() { return DET_BINARY_DIR "/bin/det-loopback"; }
+std::string program() { return det::test::built_path("bin/det-loopback"); }
 
 std::optional<std::string> why_there_can_be_no_cluster() {
     if (::geteuid() != 0) return "a cluster needs root";

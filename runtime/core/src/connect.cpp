@@ -1,12 +1,12 @@
 #include "connect.hpp"
 
+#include <det/collectives/device/device_group.hpp>
 #include <det/collectives/two_level.hpp>
-#include <det/device_collectives/device_group.hpp>
 #include <det/foundation/text.hpp>
 #ifdef DET_WITH_NCCL
-#include <det/nccl/nccl_backend.hpp>
+#include <det/collectives/nccl/nccl_backend.hpp>
 #endif
-#include <det/node_collectives/node_group.hpp>
+#include <det/collectives/node/node_group.hpp>
 
 #include <algorithm>
 #include <unistd.h>
@@ -32,9 +32,9 @@ collectives::Tuning tuning_for(Place const& place, Environment const& environmen
 Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
                    Environment const& environment, Patience const& patience) {
     if (place.topology.local_size == 1) return collectives::make_alone();
-    node_collectives::Options node{.node_name = node_name, .on_warning = patience.warn};
+    collectives::node::Options node{.node_name = node_name, .on_warning = patience.warn};
     node.collective_timeout = patience.timeout;
-    return node_collectives::meet(
+    return collectives::node::meet(
         {directory, meeting_name(environment), Rank{place.topology.local_rank}, place.topology.local_size},
         std::move(node));
 }
@@ -87,10 +87,10 @@ Result<Connected> connect_host(Place const& place, std::optional<Info> const& in
     return Connected{std::move(ranks), local};
 }
 
-using Backend = std::shared_ptr<device_collectives::DeviceBackend>;
+using Backend = std::shared_ptr<collectives::device::DeviceBackend>;
 
 #ifdef DET_WITH_NCCL
-Result<Backend> open_devices() { return nccl::open_nccl(); }
+Result<Backend> open_devices() { return collectives::nccl::open_nccl(); }
 #else
 Result<Backend> open_devices() {
     return Error{codes::transport, "this program was built without NCCL",
@@ -102,11 +102,11 @@ Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
     if (backend == nullptr) {
         DET_TRY_ASSIGN(backend, open_devices());
     }
-    device_collectives::DeviceOptions device_options;
+    collectives::device::DeviceOptions device_options;
     device_options.waits.on_long_wait = patience.warn;
     if (patience.timeout) device_options.waits.timeout = *patience.timeout;
-    return device_collectives::make_device_group(std::move(host), std::move(backend),
-                                                 std::move(device_options));
+    return collectives::device::make_device_group(std::move(host), std::move(backend),
+                                                  std::move(device_options));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
-#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ SystemClock system_clock;
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
-    if (info && info->spec) return storage::open_store(*info->spec, options.environment);
+    if (info && info->spec) return checkpoint::storage::open_store(*info->spec, options.environment);
     return std::unique_ptr<checkpoint::Store>(
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }

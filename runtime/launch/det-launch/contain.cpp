@@ -1,12 +1,12 @@
 #include "contain.hpp"
 
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/storage/open_store.hpp>
 
 namespace det {
 namespace {
@@ -79,7 +79,8 @@ Result<containers::ContainerProcess> prepare_container(std::vector<std::string> 
     }
     call.programs = programs;
     call.libraries = own_libraries();
-    for (auto& module : storage::find_modules(spec, environment)) call.libraries.push_back(std::move(module));
+    for (auto& module : checkpoint::storage::find_modules(spec, environment))
+        call.libraries.push_back(std::move(module));
     call.user_variables = names_of(spec.environment_variables);
     call.command = command;
     call.environment = environment;

@@ -1,8 +1,8 @@
+#include <det/collectives/node/node_group.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/measure/local_ranks.hpp>
-#include <det/node_collectives/node_group.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -35,7 +35,7 @@ void kill_all(std::vector<pid_t> const& processes) {
 
 Result<LocalRanks> LocalRanks::start(int count) {
     DET_TRY_ASSIGN(auto const memory,
-                   node_collectives::create_shared_memory(count, node_collectives::geometry_for(count)));
+                   collectives::node::create_shared_memory(count, collectives::node::geometry_for(count)));
     std::vector<pid_t> others;
     Rank own{0};
     auto const parent = ::getpid();
@@ -57,7 +57,7 @@ Result<LocalRanks> LocalRanks::start(int count) {
     }
     auto const make = [&]() -> Result<collectives::DistributedContext> {
         if (count == 1) return collectives::DistributedContext::single();
-        DET_TRY_ASSIGN(auto group, node_collectives::join(memory, own));
+        DET_TRY_ASSIGN(auto group, collectives::node::join(memory, own));
         return collectives::DistributedContext::make(std::move(group), {own.value, count, 0, 1});
     };
     auto ranks = make();

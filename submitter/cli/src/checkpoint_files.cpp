@@ -1,9 +1,9 @@
 #include "checkpoint_files.hpp"
 
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
-#include <det/history/journal_history.hpp>
 #include <det/retention/inventory.hpp>
-#include <det/storage/open_store.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -50,8 +50,8 @@ public:
         : uuid_(uuid), environment_(environment) {}
 
     void look(ExperimentSpec const& spec) {
-        if (found_ || !seen_.insert(storage::place_of(spec)).second) return;
-        auto store = storage::open_store(spec, environment_);
+        if (found_ || !seen_.insert(checkpoint::storage::place_of(spec)).second) return;
+        auto store = checkpoint::storage::open_store(spec, environment_);
         if (!store) return keep(store.error());
         auto manifest = (*store)->find(uuid_);
         if (!manifest) return keep(manifest.error());
@@ -86,7 +86,7 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
     ExperimentSpec usual;
     usual.checkpoint_path = root.checkpoints();
     search.look(usual);
-    DET_TRY_ASSIGN(auto const experiments, history::JournalHistory(root).list_experiments());
+    DET_TRY_ASSIGN(auto const experiments, tracker::history::JournalHistory(root).list_experiments());
     for (auto const id : experiments) {
         if (auto const spec = retention::load_spec(ExperimentLayout(root, id))) search.look(*spec);
     }

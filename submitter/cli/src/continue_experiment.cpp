@@ -3,10 +3,10 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/sync.hpp>
-#include <det/history/attributes.hpp>
-#include <det/history/journal_history.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/render/script.hpp>
+#include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fcntl.h>
@@ -30,14 +30,14 @@ Error wrong_state(std::string message, std::string hint = "") {
     return {codes::wrong_state, std::move(message), std::move(hint)};
 }
 
-Status check_over(history::ExperimentView const& experiment) {
+Status check_over(tracker::history::ExperimentView const& experiment) {
     auto const id = experiment.record.id.value;
     if (!experiment.record.spec || experiment.state == State::submitting) {
         return wrong_state(
             fmt::format("experiment {} never reached Slurm: its creation was cut off", id),
             fmt::format("create it again; 'det-submit experiment kill {}' puts this one away", id));
     }
-    if (history::attributes_of(experiment.record).is_archived) {
+    if (tracker::history::attributes_of(experiment.record).is_archived) {
         return wrong_state(fmt::format("experiment {} is archived", id),
                            fmt::format("'det-submit experiment unarchive {}' comes first", id));
     }
@@ -64,7 +64,8 @@ Result<UniqueFd> lock_revisions(ExperimentLayout const& layout) {
 
 /// What was found before the lock was taken must still hold.
 Status check_unchanged(OpenExperiment const& experiment) {
-    DET_TRY_ASSIGN(auto const now, history::JournalHistory(experiment.root).load_experiment(experiment.id()));
+    DET_TRY_ASSIGN(auto const now,
+                   tracker::history::JournalHistory(experiment.root).load_experiment(experiment.id()));
     if (now.revision() == experiment.view.record.revision()) return Ok{};
     return wrong_state(fmt::format("somebody else has just continued experiment {}", experiment.id().value));
 }
@@ -158,7 +159,7 @@ Result<ContinuedExperiment> put_in_force(Continuation const& continuation, Sessi
 
 }  // namespace
 
-Result<std::vector<std::uint32_t>> plan_continuation(history::ExperimentView const& experiment) {
+Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::ExperimentView const& experiment) {
     DET_TRY(check_over(experiment));
     auto const id = experiment.record.id.value;
     auto const& searcher = experiment.record.spec->searcher.name;
@@ -181,7 +182,7 @@ Result<std::vector<std::uint32_t>> plan_continuation(history::ExperimentView con
                        fmt::format("'det-submit experiment fork {}' makes a new one", id));
 }
 
-bool has_just_been_continued(history::ExperimentView const& experiment) {
+bool has_just_been_continued(tracker::history::ExperimentView const& experiment) {
     auto const& record = experiment.record;
     if (record.revision() == 0 || experiment.state != State::queued || record.desired != Desired::run)
         return false;

@@ -13,11 +13,11 @@ namespace det::cli {
 /// The trials of an experiment that a continuation runs: the one of a single search, whatever became of it;
 /// of a grid or random search those that failed or were cancelled. codes::wrong_state where there is nothing
 /// to continue, or it must not be. Pure.
-Result<std::vector<std::uint32_t>> plan_continuation(history::ExperimentView const& experiment);
+Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::ExperimentView const& experiment);
 
 /// Whether it was continued, and nothing has begun since: whoever continued it may have been cut off before
 /// the jobs were released, or not. Pure.
-bool has_just_been_continued(history::ExperimentView const& experiment);
+bool has_just_been_continued(tracker::history::ExperimentView const& experiment);
 
 /// What is to be done to an experiment that has ended.
 struct Continuation {

@@ -1,10 +1,10 @@
 #include "create_experiment.hpp"
 
 #include <det/foundation/files.hpp>
-#include <det/history/history.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
 #include <det/render/script.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -51,7 +51,7 @@ private:
     }
 
     /// Slurm would hold a job back for two minutes that was queued again when it was paused.
-    static void hasten(history::ExperimentView const& view, Session& session) {
+    static void hasten(tracker::history::ExperimentView const& view, Session& session) {
         std::set<slurm::JobRef> tasks;
         for (auto const& trial : view.trials) {
             auto const& runs = trial.record.runs;
@@ -67,7 +67,7 @@ private:
     }
 
     /// Whether the `created` event lies on the disk: one that was made up from Slurm's jobs has no author.
-    static bool is_recorded(history::ExperimentRecord const& record) {
+    static bool is_recorded(tracker::history::ExperimentRecord const& record) {
         for (auto const& event : record.events) {
             if (event.kind == event_kinds::created) return !event.by.empty();
         }

@@ -1,5 +1,5 @@
 // What people may change of an experiment without its trials noticing: each change is one event.
-#include <det/history/attributes.hpp>
+#include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 namespace det::cli {
 namespace {
 
-using history::Attributes;
-namespace changes = history::changes;
+using tracker::history::Attributes;
+namespace changes = tracker::history::changes;
 
 /// A change of one kind: `value_name` is what the second argument is called, empty where there is none.
 struct ChangeKind {
@@ -65,7 +65,7 @@ public:
 private:
     Status change(Session& session) const {
         DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
-        auto const now = history::attributes_of(experiment.view.record);
+        auto const now = tracker::history::attributes_of(experiment.view.record);
         if (auto possible = kind_.check(now, experiment.view.state, value_); !possible)
             return std::move(possible).error().while_doing("changing experiment " +
                                                            to_string(experiment.id()));

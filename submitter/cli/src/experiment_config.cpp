@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <ostream>
 
@@ -26,7 +26,7 @@ private:
     Status show(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         auto const layout = ExperimentLayout(root, id).at(record.revision());
         if (as_written_) {
             DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));

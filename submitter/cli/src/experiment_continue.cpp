@@ -1,5 +1,5 @@
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/retention/inventory.hpp>
-#include <det/storage/open_store.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 std::vector<std::uint32_t> find_new_beginnings(Continuation const& continuation,
                                                Environment const& environment) {
     auto const& record = continuation.experiment.view.record;
-    auto const store = storage::open_store(*record.spec, environment);
+    auto const store = checkpoint::storage::open_store(*record.spec, environment);
     if (!store) return {};
     auto const checkpoints = retention::take_inventory(continuation.experiment.layout, *record.spec, **store);
     if (!checkpoints) return {};

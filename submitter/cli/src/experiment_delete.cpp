@@ -1,6 +1,6 @@
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ private:
         auto kept = Json::array();
         auto const& spec = experiment.view.record.spec;
         if (!spec) return kept;
-        DET_TRY_ASSIGN(auto const store, storage::open_store(*spec, session.environment));
+        DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(*spec, session.environment));
         DET_TRY_ASSIGN(auto const report,
                        retention::collect_garbage(experiment.root, experiment.layout, *store,
                                                   {{0, 0, 0}, session.clock.now()}));

@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/history/attributes.hpp>
+#include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -15,13 +15,13 @@ namespace det::cli {
 namespace {
 
 /// A pause takes as long as the ranks need to save: until then it runs.
-std::string describe_state(history::ExperimentView const& view) {
+std::string describe_state(tracker::history::ExperimentView const& view) {
     bool const is_to_pause = view.record.desired == Desired::pause &&
                              view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
     return fmt::format("{}{}", to_string(view.state), is_to_pause ? ", saves its work and then pauses" : "");
 }
 
-std::string describe_attributes(history::Attributes const& now) {
+std::string describe_attributes(tracker::history::Attributes const& now) {
     auto text = fmt::format("Name:          {}\n", escape_control(now.name));
     if (!now.description.empty()) text += fmt::format("Description:   {}\n", escape_control(now.description));
     if (!now.labels.empty())
@@ -42,7 +42,7 @@ std::string describe_spec(ExperimentSpec const& spec) {
         escape_control(spec.searcher.metric));
 }
 
-using Interruptions = std::vector<std::vector<history::Interruption>>;  // of each trial
+using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // of each trial
 
 /// Who continued it, when, and what was changed.
 std::string describe_continuations(std::vector<Event> const& events) {
@@ -83,7 +83,7 @@ private:
         return Ok{};
     }
 
-    static Json as_json(history::ExperimentView const& view, Interruptions const& interruptions) {
+    static Json as_json(tracker::history::ExperimentView const& view, Interruptions const& interruptions) {
         auto answer = to_json(view);
         if (view.record.spec) answer["config"] = view.record.spec->config;
         for (std::size_t i = 0; i < interruptions.size(); ++i) {
@@ -93,10 +93,11 @@ private:
         return answer;
     }
 
-    static std::string as_text(history::ExperimentView const& view, Interruptions const& interruptions) {
+    static std::string as_text(tracker::history::ExperimentView const& view,
+                               Interruptions const& interruptions) {
         auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, describe_state(view));
         if (view.record.spec) {
-            text += describe_attributes(history::attributes_of(view.record));
+            text += describe_attributes(tracker::history::attributes_of(view.record));
             text += describe_spec(*view.record.spec);
             text += describe_continuations(view.record.events);
         }

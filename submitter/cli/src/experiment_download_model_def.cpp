@@ -2,7 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -32,7 +32,7 @@ private:
     Status download(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         if (!record.spec || !record.spec->context) {
             return Error{codes::no_such_file,
                          fmt::format("experiment {} was created without code", id.value)};

@@ -1,4 +1,4 @@
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ private:
     Result<ExperimentRequest> request_for(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const parent, history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const parent, tracker::history::JournalHistory(root).load_experiment(id));
         if (!parent.spec) {
             return Error{
                 codes::wrong_state,

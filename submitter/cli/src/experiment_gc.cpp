@@ -1,7 +1,7 @@
 // experiment gc, experiment set gc-policy.
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/storage/open_store.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -26,7 +26,7 @@ Result<GcReport> collect(OpenExperiment const& experiment, GcPolicy const& polic
         return Error{codes::wrong_state,
                      fmt::format("experiment {} is being created", experiment.id().value)};
     }
-    DET_TRY_ASSIGN(auto const store, storage::open_store(*view.record.spec, session.environment));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(*view.record.spec, session.environment));
     retention::GcOptions options{policy, session.clock.now(), act};
     options.is_over = [&](std::uint32_t trial) {
         return trial < view.trials.size() && lifecycle::is_terminal(view.trials[trial].state);

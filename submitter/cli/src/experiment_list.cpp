@@ -1,5 +1,5 @@
-#include <det/history/attributes.hpp>
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,12 +22,13 @@ public:
     Outcome run(Session& session) override {
         auto const root = find_root(session.environment);
         if (!root) return Diagnostics(root.error());
-        history::JournalHistory history(*root);
+        tracker::history::JournalHistory history(*root);
         auto views = load_views(history, session);
         if (!views) return Diagnostics(std::move(views).error());
         if (!all_) {
-            std::erase_if(*views,
-                          [](auto const& view) { return history::attributes_of(view.record).is_archived; });
+            std::erase_if(*views, [](auto const& view) {
+                return tracker::history::attributes_of(view.record).is_archived;
+            });
         }
         if (session.wants_json()) {
             auto answer = Json::array();
@@ -42,10 +43,10 @@ public:
 
 private:
     /// One question to Slurm for all. An experiment that can't be read is told and passed over.
-    static Result<std::vector<history::ExperimentView>> load_views(history::History& history,
-                                                                   Session& session) {
+    static Result<std::vector<tracker::history::ExperimentView>> load_views(
+        tracker::history::History& history, Session& session) {
         DET_TRY_ASSIGN(auto const ids, history.list_experiments());
-        std::vector<history::ExperimentRecord> records;
+        std::vector<tracker::history::ExperimentRecord> records;
         for (auto const id : ids) {
             auto record = history.load_experiment(id);
             if (record) {
@@ -55,12 +56,12 @@ private:
             }
         }
         auto const queue = look_at_queue(records, session);
-        std::vector<history::ExperimentView> views;
+        std::vector<tracker::history::ExperimentView> views;
         for (auto& record : records) views.push_back(view_experiment(std::move(record), queue));
         return views;
     }
 
-    Table as_table(std::vector<history::ExperimentView> const& views) const {
+    Table as_table(std::vector<tracker::history::ExperimentView> const& views) const {
         std::vector<std::string> header{"ID",     "Owner",   "Name",  "Parent ID",    "State",
                                         "Trials", "Started", "Ended", "Resource Pool"};
         if (all_) header.push_back("Archived");
@@ -70,7 +71,7 @@ private:
             auto const completed =
                 std::count_if(view.trials.begin(), view.trials.end(),
                               [](auto const& trial) { return trial.state == lifecycle::State::completed; });
-            auto const now = history::attributes_of(view.record);
+            auto const now = tracker::history::attributes_of(view.record);
             std::vector<std::string> row{to_string(view.record.id),
                                          spec ? spec->owner : "",
                                          now.name,

@@ -1,7 +1,7 @@
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
-#include <det/history/journal_history.hpp>
 #include <det/retention/inventory.hpp>
-#include <det/storage/open_store.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ private:
     Result<Listing> load(Session const& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         if (!record.spec) return Listing{id, {}};
         DET_TRY_ASSIGN(auto checkpoints, list(ExperimentLayout(root, id), *record.spec, session));
         if (best_) keep_best(checkpoints, *best_, record.spec->searcher.smaller_is_better);
@@ -74,7 +74,7 @@ private:
     /// Where the storage does not answer the journals speak alone.
     static Result<std::vector<CommittedCheckpoint>> list(ExperimentLayout const& experiment,
                                                          ExperimentSpec const& spec, Session const& session) {
-        auto const store = storage::open_store(spec, session.environment);
+        auto const store = checkpoint::storage::open_store(spec, session.environment);
         auto found = store ? retention::list_committed(experiment, spec, store->get())
                            : Result<std::vector<CommittedCheckpoint>>(store.error());
         if (found) return found;

@@ -29,7 +29,7 @@ public:
     }
 
 private:
-    static Json as_json(history::ExperimentView const& view) {
+    static Json as_json(tracker::history::ExperimentView const& view) {
         auto answer = to_json(view)["trials"];
         for (std::size_t i = 0; i < answer.size() && view.record.spec; ++i)
             answer[i]["hyperparameters"] =
@@ -37,7 +37,7 @@ private:
         return answer;
     }
 
-    static Table as_table(history::ExperimentView const& view) {
+    static Table as_table(tracker::history::ExperimentView const& view) {
         Table table({"Trial ID", "State", "Runs", "Started", "Ended", "H-Params"});
         for (auto const& trial : view.trials) {
             auto const& spec = view.record.spec;

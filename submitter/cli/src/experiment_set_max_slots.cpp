@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/history/attributes.hpp>
+#include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ private:
                          fmt::format("use at least {}", per_job)};
         }
         DET_TRY(limit(record, *slots / per_job, session.slurm));
-        auto [kind, body] = history::changes::set_max_slots(*slots);
+        auto [kind, body] = tracker::history::changes::set_max_slots(*slots);
         DET_TRY(record_event(experiment, kind, std::move(body), session));
         if (session.wants_json()) {
             session.answer(Json{{"id", experiment.id().value}, {"max_slots", *slots}});
@@ -62,7 +62,7 @@ private:
         return Ok{};
     }
 
-    static Status limit(history::ExperimentRecord const& record, std::uint32_t running_max,
+    static Status limit(tracker::history::ExperimentRecord const& record, std::uint32_t running_max,
                         slurm::SlurmClient& slurm) {
         for (auto const& array : record.arrays()) {
             auto done =

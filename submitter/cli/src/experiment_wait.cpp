@@ -29,7 +29,7 @@ public:
     }
 
 private:
-    Result<history::ExperimentView> wait(Session& session) const {
+    Result<tracker::history::ExperimentView> wait(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
         if (!(timeout_seconds_ >= 0)) {

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr auto poll_interval = 500ms;
 constexpr auto queue_interval = 10s;
 
-bool has_settled_part(history::ExperimentView const& view) {
+bool has_settled_part(tracker::history::ExperimentView const& view) {
     return is_settled(view.state) || std::any_of(view.trials.begin(), view.trials.end(),
                                                  [](auto const& trial) { return is_settled(trial.state); });
 }
@@ -30,7 +30,7 @@ ExperimentWatch::ExperimentWatch(RootLayout root, ExperimentId id, Session& sess
       session_(session),
       asked_(session.clock.steady_now() - queue_interval) {}
 
-Result<history::ExperimentView> ExperimentWatch::look() {
+Result<tracker::history::ExperimentView> ExperimentWatch::look() {
     for (;;) {
         DET_TRY_ASSIGN(auto record, history_.load_experiment(id_));
         auto const now = session_.clock.steady_now();

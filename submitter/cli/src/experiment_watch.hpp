@@ -1,6 +1,6 @@
 #pragma once
-#include <det/history/journal_history.hpp>
-#include <det/history/view.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <chrono>
 
@@ -14,15 +14,15 @@ public:
     ExperimentWatch(RootLayout root, ExperimentId id, Session& session);
 
     /// The states in it. That something has ended is believed only with a fresh look at the queue.
-    Result<history::ExperimentView> look();
+    Result<tracker::history::ExperimentView> look();
     /// Until it is worth looking again.
     void pause();
 
 private:
-    history::JournalHistory history_;
+    tracker::history::JournalHistory history_;
     ExperimentId id_;
     Session& session_;
-    history::QueueSight queue_;
+    tracker::history::QueueSight queue_;
     std::chrono::steady_clock::time_point asked_;
 };
 

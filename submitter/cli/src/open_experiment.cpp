@@ -1,7 +1,7 @@
 #include "open_experiment.hpp"
 
-#include <det/history/journal_history.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <map>
@@ -12,9 +12,9 @@
 namespace det::cli {
 namespace {
 
-Result<history::ExperimentRecord> load_record(RootLayout const& root, std::string const& text) {
+Result<tracker::history::ExperimentRecord> load_record(RootLayout const& root, std::string const& text) {
     DET_TRY_ASSIGN(auto const id, require_experiment_id(text));
-    return history::JournalHistory(root).load_experiment(id);
+    return tracker::history::JournalHistory(root).load_experiment(id);
 }
 
 /// The arrays that a creation submitted before it was cut off, as it would have recorded them.
@@ -36,7 +36,7 @@ std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std
 
 /// What Slurm has of a creation that was cut off becomes part of the record in memory; activate writes it
 /// down.
-void add_unrecorded_arrays(history::ExperimentRecord& record, RootLayout const& root,
+void add_unrecorded_arrays(tracker::history::ExperimentRecord& record, RootLayout const& root,
                            std::vector<slurm::JobStatus> const& jobs) {
     auto const arrays =
         find_arrays(jobs, job_comment(root, record.id), record.spec ? &*record.spec : nullptr);

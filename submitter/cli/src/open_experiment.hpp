@@ -1,6 +1,6 @@
 #pragma once
-#include <det/history/view.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace det::cli {
 struct OpenExperiment {
     RootLayout root;
     ExperimentLayout layout;
-    history::ExperimentView view;
+    tracker::history::ExperimentView view;
 
     ExperimentId id() const { return view.record.id; }
 };

@@ -6,7 +6,7 @@
 namespace det::cli {
 namespace {
 
-bool is_interrupted(history::TrialView const& trial) {
+bool is_interrupted(tracker::history::TrialView const& trial) {
     return trial.state == lifecycle::State::interrupted && trial.record.desired == Desired::run;
 }
 
@@ -22,7 +22,7 @@ Status free_claims(OpenExperiment const& experiment) {
 
 }  // namespace
 
-std::vector<ArrayJob> plan_resubmission(history::ExperimentView const& experiment) {
+std::vector<ArrayJob> plan_resubmission(tracker::history::ExperimentView const& experiment) {
     std::vector<std::uint32_t> interrupted;
     for (auto const& trial : experiment.trials) {
         if (is_interrupted(trial)) interrupted.push_back(trial.record.id.index);

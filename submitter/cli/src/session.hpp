@@ -3,10 +3,10 @@
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
-#include <det/history/view.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/slurm/client.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <filesystem>
 #include <iosfwd>

@@ -1,7 +1,7 @@
 #include "submit_experiment.hpp"
 
 #include <det/foundation/text.hpp>
-#include <det/history/attributes.hpp>
+#include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -73,7 +73,7 @@ void tell(Creation const& creation, CreatedExperiment const& created, Session& s
 
 Status put_away(ExperimentId id, Session& session) {
     DET_TRY_ASSIGN(auto const experiment, open_experiment(to_string(id), session));
-    auto [kind, body] = history::changes::archive();
+    auto [kind, body] = tracker::history::changes::archive();
     return record_event(experiment, kind, std::move(body), session);
 }
 

@@ -6,17 +6,19 @@
 namespace det::cli {
 namespace {
 
-bool has_begun(history::TrialView const& trial) {
+bool has_begun(tracker::history::TrialView const& trial) {
     if (!trial.job) return false;
     return trial.job->state == slurm::JobState::running || trial.job->state == slurm::JobState::suspended;
 }
 
 /// Slurm knows the job and it is not over there.
-bool is_in_slurm(history::TrialView const& trial) { return trial.job && !slurm::is_over(trial.job->state); }
+bool is_in_slurm(tracker::history::TrialView const& trial) {
+    return trial.job && !slurm::is_over(trial.job->state);
+}
 
 /// All tasks of the array that are left are cancelled: then the array is.
-void join_arrays(std::vector<JobStep>& steps, history::ExperimentRecord const& record,
-                 std::vector<history::TrialView> const& trials) {
+void join_arrays(std::vector<JobStep>& steps, tracker::history::ExperimentRecord const& record,
+                 std::vector<tracker::history::TrialView> const& trials) {
     for (auto const& array : record.arrays()) {
         auto const left = std::count_if(trials.begin(), trials.end(), [&](auto const& trial) {
             return array.runs(trial.record.id.index) && is_in_slurm(trial);
@@ -31,7 +33,7 @@ void join_arrays(std::vector<JobStep>& steps, history::ExperimentRecord const& r
 }
 
 /// Each once, however many trials share it.
-std::set<slurm::JobRef> running_tasks(history::ExperimentView const& experiment) {
+std::set<slurm::JobRef> running_tasks(tracker::history::ExperimentView const& experiment) {
     std::set<slurm::JobRef> running;
     for (auto const& trial : experiment.trials) {
         auto const task = experiment.record.task_of(trial.record.id.index);
@@ -41,7 +43,7 @@ std::set<slurm::JobRef> running_tasks(history::ExperimentView const& experiment)
 }
 
 /// Trials share jobs: those that run save their work, what has not begun goes.
-std::vector<JobStep> plan_packed_end(history::ExperimentView const& experiment, Desired desired) {
+std::vector<JobStep> plan_packed_end(tracker::history::ExperimentView const& experiment, Desired desired) {
     std::vector<JobStep> steps;
     bool const at_once = desired == Desired::kill;
     for (auto const& array : experiment.record.arrays()) {
@@ -71,7 +73,7 @@ Status tell(JobStep const& step, slurm::SlurmClient& slurm) {
 
 }  // namespace
 
-std::vector<JobStep> plan_end(history::ExperimentView const& experiment, Desired desired) {
+std::vector<JobStep> plan_end(tracker::history::ExperimentView const& experiment, Desired desired) {
     auto const& record = experiment.record;
     if (record.is_packed()) return plan_packed_end(experiment, desired);
     std::vector<JobStep> steps;
@@ -85,20 +87,22 @@ std::vector<JobStep> plan_end(history::ExperimentView const& experiment, Desired
     return steps;
 }
 
-std::vector<JobStep> plan_pause(history::ExperimentView const& experiment) {
+std::vector<JobStep> plan_pause(tracker::history::ExperimentView const& experiment) {
     std::vector<JobStep> steps;
     for (auto const& array : experiment.record.arrays()) {
-        bool const waits = std::any_of(
-            experiment.trials.begin(), experiment.trials.end(), [&](history::TrialView const& trial) {
-                return array.runs(trial.record.id.index) && is_in_slurm(trial) && !has_begun(trial);
-            });
+        bool const waits = std::any_of(experiment.trials.begin(), experiment.trials.end(),
+                                       [&](tracker::history::TrialView const& trial) {
+                                           return array.runs(trial.record.id.index) && is_in_slurm(trial) &&
+                                                  !has_begun(trial);
+                                       });
         if (waits || experiment.record.is_packed()) steps.push_back({JobStep::Kind::hold, {array.job, {}}});
     }
     for (auto const& task : running_tasks(experiment)) steps.push_back({JobStep::Kind::poke, task});
     return steps;
 }
 
-std::vector<JobStep> plan_kill(history::ExperimentRecord const& record, history::TrialView const& trial) {
+std::vector<JobStep> plan_kill(tracker::history::ExperimentRecord const& record,
+                               tracker::history::TrialView const& trial) {
     auto const task = record.task_of(trial.record.id.index);
     if (!task || !is_in_slurm(trial)) return {};
     if (!record.is_packed()) return {{JobStep::Kind::cancel_job, *task}};

@@ -1,6 +1,6 @@
 #pragma once
-#include <det/history/view.hpp>
 #include <det/slurm/client.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <vector>
 
@@ -22,13 +22,14 @@ struct JobStep {
 
 /// The fewest calls that end an experiment: a whole array in one where all of it goes. What waits has nothing
 /// to save and is cancelled, whatever is desired. Pure.
-std::vector<JobStep> plan_end(history::ExperimentView const& experiment, Desired desired);
+std::vector<JobStep> plan_end(tracker::history::ExperimentView const& experiment, Desired desired);
 
 /// The same for one trial at once. One that shares a job with others is its supervisor's to end. Pure.
-std::vector<JobStep> plan_kill(history::ExperimentRecord const& record, history::TrialView const& trial);
+std::vector<JobStep> plan_kill(tracker::history::ExperimentRecord const& record,
+                               tracker::history::TrialView const& trial);
 
 /// What runs saves its work and waits in the queue, held with what has not begun. Pure.
-std::vector<JobStep> plan_pause(history::ExperimentView const& experiment);
+std::vector<JobStep> plan_pause(tracker::history::ExperimentView const& experiment);
 
 /// What is held goes on. Pure.
 std::vector<JobStep> plan_release(std::vector<ArrayJob> const& arrays);

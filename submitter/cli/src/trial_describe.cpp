@@ -51,8 +51,8 @@ private:
     }
 
     /// Of the last run, unless something else than a rank has ended it.
-    static std::string last_failure(ExperimentLayout const& experiment, history::TrialView const& trial,
-                                    Session const& session) {
+    static std::string last_failure(ExperimentLayout const& experiment,
+                                    tracker::history::TrialView const& trial, Session const& session) {
         auto const& runs = trial.record.runs;
         if (runs.empty()) return "";
         auto const& ended = runs.back().ended;

@@ -1,7 +1,7 @@
-#include <det/history/journal_history.hpp>
-#include <det/history/view.hpp>
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/retention/inventory.hpp>
-#include <det/storage/open_store.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -38,10 +38,12 @@ private:
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
-        DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id.experiment));
-        DET_TRY_ASSIGN(auto const trial, require_trial(view_experiment(record, history::QueueSight{}), id));
+        DET_TRY_ASSIGN(auto const record,
+                       tracker::history::JournalHistory(root).load_experiment(id.experiment));
+        DET_TRY_ASSIGN(auto const trial,
+                       require_trial(view_experiment(record, tracker::history::QueueSight{}), id));
         auto const& spec = *record.spec;  // there: it has the trial
-        DET_TRY_ASSIGN(auto const store, storage::open_store(spec, session.environment));
+        DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::take_inventory(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -106,7 +106,8 @@ private:
     Status require_run(RootLayout const& root, TrialId id) const {
         auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
         if (!path_exists(trial.path())) {
-            DET_TRY_ASSIGN(auto const record, history::JournalHistory(root).load_experiment(id.experiment));
+            DET_TRY_ASSIGN(auto const record,
+                           tracker::history::JournalHistory(root).load_experiment(id.experiment));
             DET_TRY(require_trial(view_experiment(record, {}), id));
         }
         if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};

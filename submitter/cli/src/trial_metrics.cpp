@@ -1,4 +1,4 @@
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -30,16 +30,16 @@ public:
     }
 
 private:
-    Result<std::vector<history::RunReports>> load(Session& session) const {
+    Result<std::vector<tracker::history::RunReports>> load(Session& session) const {
         DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
-        history::JournalHistory history(root);
+        tracker::history::JournalHistory history(root);
         return history.load_reports(id);
     }
 
     bool wanted(MetricsReported const& report) const { return !group_ || report.group == *group_; }
 
-    Json as_json(std::vector<history::RunReports> const& runs) const {
+    Json as_json(std::vector<tracker::history::RunReports> const& runs) const {
         auto answer = Json::array();
         for (auto const& run : runs) {
             for (auto const& report : run.metrics) {
@@ -54,7 +54,7 @@ private:
         return answer;
     }
 
-    std::string as_table(std::vector<history::RunReports> const& runs) const {
+    std::string as_table(std::vector<tracker::history::RunReports> const& runs) const {
         Table table({"Run", "Group", "Steps", "Time", "Metrics"});
         for (auto const& run : runs) {
             for (auto const& report : run.metrics) {

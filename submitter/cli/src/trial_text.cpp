@@ -24,12 +24,12 @@ std::string describe_job(std::optional<slurm::JobStatus> const& job) {
 
 }  // namespace
 
-std::string trial_headline(history::TrialView const& trial) {
+std::string trial_headline(tracker::history::TrialView const& trial) {
     return fmt::format("Trial {}: {}, {}\n", to_string(trial.record.id), to_string(trial.state),
                        describe_job(trial.job));
 }
 
-std::string runs_table(history::TrialView const& trial) {
+std::string runs_table(tracker::history::TrialView const& trial) {
     if (trial.record.runs.empty()) return "";
     Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
@@ -42,7 +42,7 @@ std::string runs_table(history::TrialView const& trial) {
     return runs.render();
 }
 
-std::string interruptions_table(std::vector<history::Interruption> const& interruptions) {
+std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions) {
     if (interruptions.empty()) return "";
     Table table({"Run", "Told to go at", "Acknowledged", "Saved", "Ended", "In the queue", "Started again",
                  "Trained again"});
@@ -61,7 +61,7 @@ std::string interruptions_table(std::vector<history::Interruption> const& interr
     return '\n' + table.render();
 }
 
-std::map<std::string, int> ends_by_cause(history::TrialView const& trial) {
+std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial) {
     std::map<std::string, int> ends;
     for (auto const& run : trial.record.runs) {
         if (run.ended) ++ends[std::string(to_string(run.ended->cause))];
@@ -69,7 +69,7 @@ std::map<std::string, int> ends_by_cause(history::TrialView const& trial) {
     return ends;
 }
 
-std::string ends_text(history::TrialView const& trial) {
+std::string ends_text(tracker::history::TrialView const& trial) {
     std::vector<std::string> parts;
     for (auto const& [cause, count] : ends_by_cause(trial))
         parts.push_back(fmt::format("{} {}", count, cause));

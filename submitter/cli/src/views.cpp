@@ -1,7 +1,7 @@
 #include "views.hpp"
 
-#include <det/history/attributes.hpp>
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ Json time_or_null(std::optional<UtcTime> const& time) {
     return time ? Json(format_utc(*time)) : Json(nullptr);
 }
 
-Json continuations_of(history::ExperimentRecord const& record) {
+Json continuations_of(tracker::history::ExperimentRecord const& record) {
     auto list = Json::array();
     for (auto const& event : record.events) {
         if (event.kind != event_kinds::continued) continue;
@@ -26,7 +26,7 @@ Json continuations_of(history::ExperimentRecord const& record) {
 
 }  // namespace
 
-Json to_json(history::TrialView const& trial) {
+Json to_json(tracker::history::TrialView const& trial) {
     auto runs = Json::array();
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
         auto const& run = trial.record.runs[number];
@@ -58,7 +58,7 @@ Json to_json(history::TrialView const& trial) {
             {"runs", std::move(runs)}};
 }
 
-Json to_json(history::Interruption const& interruption) {
+Json to_json(tracker::history::Interruption const& interruption) {
     return {{"run", interruption.run},
             {"noticed", time_or_null(interruption.noticed)},
             {"acknowledged", time_or_null(interruption.acknowledged)},
@@ -69,15 +69,17 @@ Json to_json(history::Interruption const& interruption) {
             {"trained", time_or_null(interruption.trained)}};
 }
 
-Result<std::vector<history::Interruption>> load_interruptions(RootLayout const& root,
-                                                              history::TrialView const& trial) {
+Result<std::vector<tracker::history::Interruption>> load_interruptions(
+    RootLayout const& root, tracker::history::TrialView const& trial) {
     auto const& runs = trial.record.runs;
-    if (std::ranges::none_of(runs, history::is_interrupted)) return std::vector<history::Interruption>();
-    DET_TRY_ASSIGN(auto const reports, history::JournalHistory(root).load_reports(trial.record.id));
-    return history::interruptions_of(runs, reports);
+    if (std::ranges::none_of(runs, tracker::history::is_interrupted))
+        return std::vector<tracker::history::Interruption>();
+    DET_TRY_ASSIGN(auto const reports, tracker::history::JournalHistory(root).load_reports(trial.record.id));
+    return tracker::history::interruptions_of(runs, reports);
 }
 
-history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& records, Session& session) {
+tracker::history::QueueSight look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+                                           Session& session) {
     slurm::QueueFilter filter{{}, {}, true};
     for (auto const& record : records) {
         for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
@@ -89,7 +91,7 @@ history::QueueSight look_at_queue(std::vector<history::ExperimentRecord> const& 
     return {false, {}};
 }
 
-Json to_json(history::ExperimentView const& view) {
+Json to_json(tracker::history::ExperimentView const& view) {
     auto const& record = view.record;
     Json json{
         {"id", record.id.value}, {"state", to_string(view.state)}, {"desired", to_string(record.desired)}};
@@ -101,7 +103,7 @@ Json to_json(history::ExperimentView const& view) {
     json["ended"] = time_or_null(view.ended());
     if (record.spec) {
         auto const& spec = *record.spec;
-        auto const now = history::attributes_of(record);
+        auto const now = tracker::history::attributes_of(record);
         json["name"] = now.name;
         json["description"] = now.description;
         json["labels"] = now.labels;
@@ -120,7 +122,7 @@ Json to_json(history::ExperimentView const& view) {
     return json;
 }
 
-Result<history::TrialView> require_trial(history::ExperimentView const& view, TrialId id) {
+Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id) {
     if (id.index < view.trials.size()) return view.trials[id.index];
     return Error{codes::no_such_trial,
                  fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),

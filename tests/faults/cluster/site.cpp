@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "test_paths.hpp"
+
 namespace det::faults {
 namespace {
 
@@ -60,7 +62,7 @@ Status Site::start() {
 }
 
 Result<ProcessOutput> Site::run(std::vector<std::string> arguments, std::chrono::milliseconds timeout) const {
-    arguments.insert(arguments.begin(), DET_BINARY_DIR "/bin/det-loopback");
+    arguments.insert(arguments.begin(), det::test::built_path("bin/det-loopback"));
     arguments.insert(arguments.begin() + 2, "--name=" + name_);
     return SystemProcessRunner().run({arguments, Environment::of_this_process(), timeout});
 }

@@ -94,7 +94,8 @@ std::map<std::uint32_t, TracedRun> Training::trace() const {
 }
 
 Result<std::vector<lifecycle::RunView>> Training::runs() const {
-    DET_TRY_ASSIGN(auto record, history::JournalHistory(RootLayout(site_.root())).load_experiment(id_));
+    DET_TRY_ASSIGN(auto record,
+                   tracker::history::JournalHistory(RootLayout(site_.root())).load_experiment(id_));
     if (record.trials.empty()) return std::vector<lifecycle::RunView>();
     return std::move(record.trials.front().runs);
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/history/journal_history.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <cstdint>
 #include <map>

@@ -33,7 +33,7 @@ struct Fixture : NodeRunFixture {
         }));
     }
     /// As ranks that are threads, whose devices are fake.
-    void run_with_devices(device_collectives::FakeDevices& devices, int ranks,
+    void run_with_devices(collectives::device::FakeDevices& devices, int ranks,
                           std::function<char const*(det_context&, int rank)> const& body) {
         std::vector<Status> results(static_cast<std::size_t>(ranks), Status(Ok{}));
         std::vector<std::jthread> threads;
@@ -44,7 +44,7 @@ struct Fixture : NodeRunFixture {
                                    core::Context::init(
                                        {.environment = environment_of(rank, ranks),
                                         .devices = core::Devices::nccl,
-                                        .device_backend = std::make_shared<device_collectives::FakeBackend>(
+                                        .device_backend = std::make_shared<collectives::device::FakeBackend>(
                                             devices, rank)}));
                     det_context context;
                     context.core = std::make_shared<core::Context>(std::move(core));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_alone(cas
 
 BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_memory_of_devices) {
     constexpr int ranks = 2;
-    device_collectives::FakeDevices devices(ranks);
+    collectives::device::FakeDevices devices(ranks);
     run_with_devices(devices, ranks, [](det_context& context, int) { return case_device_memory(&context); });
     for (int rank = 0; rank < ranks; ++rank) {
         auto const streams = devices.streams_of(rank);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_in_memory_of_devices) {
     set_latest_checkpoint({});
     constexpr int ranks = 2;
     FakeDeviceMemory memory(1 << 20);
-    device_collectives::FakeDevices devices(ranks);
+    collectives::device::FakeDevices devices(ranks);
     devices.is_device_memory = [&](void const* at) { return memory.holds(at); };
     devices.copy_memory = [&](void* to, void const* from, std::size_t size) { memory.copy(to, from, size); };
     std::vector<device> own;

@@ -6,6 +6,7 @@
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::checkpoint;
@@ -28,7 +29,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_knows_nothing_of_us_reads_our_shards) {
     auto const shard = store.path_of(begun.uuid) / "rank-00000.safetensors";
     SystemProcessRunner runner;
     auto const output = must(runner.run(
-        {{DET_SOURCE_DIR "/tests/support/read_safetensors", shard}, Environment::of_this_process()}));
+        {{det::test::source_path("tests/support/read_safetensors"), shard}, Environment::of_this_process()}));
     BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
     BOOST_TEST(Json::parse(output.out) ==
                Json::parse(R"({"layer.\"w\"": ["F32", [2, 3], [1.5, -2, 3, 4, 5, 6]],

@@ -5,6 +5,7 @@
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -30,7 +31,7 @@ struct Fixture : CliFixture {
 };
 
 std::string golden_format(std::string const& name) {
-    return must(read_file(std::string(DET_GOLDEN_DIR) + "/formats/" + name));
+    return must(read_file(det::test::golden_path("formats/") + name));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "cli_support.hpp"
 #include "golden.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(every_option_stands_in_its_commands_page) {
 BOOST_AUTO_TEST_CASE(every_page_is_that_of_a_command) {
     std::vector<std::string> pages;
     for (auto const& entry : command_table()) pages.push_back(entry.page_name() + ".md");
-    for (auto const& name : must(list_directory(DET_SOURCE_DIR "/submitter/cli/src"))) {
+    for (auto const& name : must(list_directory(det::test::source_path("submitter/cli/src")))) {
         if (!name.ends_with(".md")) continue;
         BOOST_TEST((std::find(pages.begin(), pages.end(), name) != pages.end()), name);
     }

@@ -1,7 +1,7 @@
 // A rank that is killed in an operation of ranks on two nodes: what all others are told.
 #include <det/collectives/distributed_context.hpp>
+#include <det/collectives/node/node_group.hpp>
 #include <det/collectives/two_level.hpp>
-#include <det/node_collectives/node_group.hpp>
 #include <det/transport/tcp.hpp>
 
 #include <csignal>
@@ -30,9 +30,9 @@ struct Meet : transport::MeetingPlace {
         Topology const topology{rank.value % ranks_of_node, ranks_of_node, rank.value / ranks_of_node, nodes};
         DET_TRY_ASSIGN(auto transport, open_tcp(rank));
         DET_TRY_ASSIGN(auto node,
-                       node_collectives::meet({path(), fmt::format("{}.socket", node_of(rank.value)),
-                                               Rank{topology.local_rank}, ranks_of_node},
-                                              {.node_name = node_of(rank.value)}));
+                       collectives::node::meet({path(), fmt::format("{}.socket", node_of(rank.value)),
+                                                Rank{topology.local_rank}, ranks_of_node},
+                                               {.node_name = node_of(rank.value)}));
         std::shared_ptr<RankGroup> const local(std::move(node));
         DET_TRY_ASSIGN(auto all, make_two_level(std::move(transport), local, topology));
         return DistributedContext::make(std::move(all), topology, local);

@@ -7,6 +7,7 @@
 #include "config_support.hpp"
 #include "golden.hpp"
 #include "schema/tables.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::config;
@@ -148,10 +149,10 @@ BOOST_AUTO_TEST_CASE(the_schema_takes_what_is_sane) {
         BOOST_TEST(sanity_of(text) == "", text);
         BOOST_TEST(validator.accepts(document(text)), text);
     }
-    for (auto const& name : must(list_directory(DET_SOURCE_DIR "/templates/config")))
-        BOOST_TEST(validator.accepts(
-                       document(must(read_file(std::string(DET_SOURCE_DIR "/templates/config/") + name)))),
-                   name);
+    for (auto const& name : must(list_directory(det::test::source_path("templates/config"))))
+        BOOST_TEST(
+            validator.accepts(document(must(read_file(det::test::source_path("templates/config/") + name)))),
+            name);
 }
 
 BOOST_AUTO_TEST_CASE(the_schema_refuses_what_is_not) {

@@ -8,6 +8,7 @@
 
 #include "config_support.hpp"
 #include "golden.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::config;
@@ -24,7 +25,7 @@ bool has(std::string const& text, std::string_view part) { return text.find(part
 
 /// The example that the grammar page shows: its lines between the first "```yaml" and "```".
 std::string example_of_the_page() {
-    auto const page = must(read_file(DET_SOURCE_DIR "/submitter/site/SITE_FILE.md"));
+    auto const page = must(read_file(det::test::source_path("submitter/site/SITE_FILE.md")));
     auto const start = page.find("```yaml\n") + 8;
     return page.substr(start, page.find("```", start) - start);
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "config_support.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::config;
@@ -11,7 +12,8 @@ namespace {
 
 std::vector<std::filesystem::path> shipped_templates() {
     std::vector<std::filesystem::path> found;
-    for (auto const& entry : std::filesystem::directory_iterator(DET_SOURCE_DIR "/templates/config")) {
+    for (auto const& entry :
+         std::filesystem::directory_iterator(det::test::source_path("templates/config"))) {
         if (entry.path().extension() == ".yaml") found.push_back(entry.path());
     }
     return found;

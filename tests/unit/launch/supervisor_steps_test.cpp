@@ -11,6 +11,7 @@
 
 #include "golden.hpp"
 #include "supervisor_fixture.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::supervisor;
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
         for (auto at = text.find(root.path()); at != std::string::npos; at = text.find(root.path())) {
             text.replace(at, root.path().string().size(), "/ROOT");
         }
-        std::string const build = DET_BINARY_DIR "/";
+        std::string const build = det::test::built_path() + "/";
         if (auto const at = text.find(build); at != std::string::npos)
             text.replace(at, build.size(), "BUILD/");
         shown += text + "\n";

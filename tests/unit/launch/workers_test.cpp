@@ -10,6 +10,7 @@
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::workers;
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr char det_launch[] = DET_BINARY_DIR "/bin/det-launch";
+std::string const det_launch = det::test::built_path("bin/det-launch");
 
 struct Launched {
     TemporaryDirectory directory;

@@ -10,6 +10,7 @@
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
@@ -17,7 +18,7 @@ namespace {
 
 ProcessOutput wrap(std::vector<std::string> arguments,
                    Environment environment = Environment::of_this_process()) {
-    arguments.insert(arguments.begin(), std::string(DET_BINARY_DIR) + "/bin/det-wrap-rank");
+    arguments.insert(arguments.begin(), det::test::built_path("bin/det-wrap-rank"));
     SystemProcessRunner runner;
     return must(runner.run({std::move(arguments), std::move(environment), std::chrono::seconds(20)}));
 }

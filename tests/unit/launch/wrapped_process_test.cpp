@@ -13,12 +13,13 @@
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
 namespace {
 
-std::string const wrapper = std::string(DET_BINARY_DIR) + "/bin/det-wrap-rank";
+std::string const wrapper = det::test::built_path("bin/det-wrap-rank");
 
 /// What a shell does in a directory of its own, with WRAP for the wrapper.
 struct Fixture {

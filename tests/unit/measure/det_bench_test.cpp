@@ -7,13 +7,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
 namespace {
 
 ProcessOutput det_bench(std::vector<std::string> const& words, Environment const& environment = {}) {
-    std::vector<std::string> argv{DET_BINARY_DIR "/bin/det-bench"};
+    std::vector<std::string> argv{det::test::built_path("bin/det-bench")};
     argv.insert(argv.end(), words.begin(), words.end());
     SystemProcessRunner runner;
     return must(runner.run({argv, environment}));

@@ -1,9 +1,9 @@
 // What finds wrong results has to find them.
 #include "test_data.hpp"
 
+#include <det/collectives/node/node_group.hpp>
 #include <det/measure/contender.hpp>
 #include <det/measure/operation.hpp>
-#include <det/node_collectives/node_group.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(right_results_of_all_operations_and_types_are_told_from_wro
         for (std::size_t type = 0; type < collectives::data_types; ++type) {
             BOOST_TEST_CONTEXT(operation.name << " of "
                                               << collectives::name_of(static_cast<DataType>(type))) {
-                transport::check_ranks(node_collectives::run_node_threads(
-                    ranks, node_collectives::geometry_for(ranks), [&](DistributedContext& context) {
+                transport::check_ranks(collectives::node::run_node_threads(
+                    ranks, collectives::node::geometry_for(ranks), [&](DistributedContext& context) {
                         return check(context, operation, static_cast<DataType>(type));
                     }));
             }

@@ -7,6 +7,7 @@
 #include "golden.hpp"
 #include "plan_support.hpp"
 #include "temporary_directory.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::plan;
@@ -29,9 +30,7 @@ render::ScriptInput input_named(std::string name) {
     return {{7}, std::move(name), "/shared/det/experiments/7", "/opt/det/bin/det-launch"};
 }
 
-std::string job_template() {
-    return must(read_file(std::string(DET_SOURCE_DIR) + "/templates/job/trial.sbatch"));
-}
+std::string job_template() { return must(read_file(det::test::source_path("templates/job/trial.sbatch"))); }
 
 }  // namespace
 

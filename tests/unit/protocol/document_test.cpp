@@ -9,6 +9,7 @@
 
 #include "check_result.hpp"
 #include "golden.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     preemptible.notice_s = 120;
     BOOST_TEST((must(parse_spec(render_spec(preemptible))) == preemptible));
     BOOST_TEST((must(parse_manifest(render_manifest(example_manifest()))) == example_manifest()));
-    auto const old = must(parse_manifest(must(read_file(DET_GOLDEN_DIR "/formats/manifest-1"))));
+    auto const old = must(parse_manifest(must(read_file(det::test::golden_path("formats/manifest-1")))));
     BOOST_TEST(old.files.size() == 2u);
     BOOST_TEST(old.tensors.empty());
     auto const event = must(parse_event(render_event({"renamed", noon, "a@b", Json{{"name", "x"}}})));

@@ -6,12 +6,13 @@
 #include <filesystem>
 
 #include "site_support.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 
 namespace {
 
-std::filesystem::path const ready = DET_SOURCE_DIR "/site-configs";
+std::filesystem::path const ready = det::test::source_path("site-configs");
 
 std::vector<std::string> folders() {
     std::vector<std::string> names;

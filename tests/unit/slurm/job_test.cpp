@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::slurm;
@@ -14,7 +15,7 @@ using namespace det::slurm;
 namespace {
 
 std::string recording(std::string const& name) {
-    return must(read_file(std::string(DET_SOURCE_DIR) + "/tests/support/slurm-recordings/22.05/" + name));
+    return must(read_file(det::test::source_path("tests/support/slurm-recordings/22.05/") + name));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "check_result.hpp"
 #include "fake_clock.hpp"
 #include "fake_process_runner.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::slurm;
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr char fake_module[] = DET_BINARY_DIR "/tests/fake_libslurm.so";
+std::string const fake_module = det::test::built_path("tests/fake_libslurm.so");
 
 struct Fixture {
     FakeProcessRunner runner;

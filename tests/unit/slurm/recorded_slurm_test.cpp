@@ -8,13 +8,14 @@
 #include "slurm_conformance.hpp"
 #include "slurm_readings.hpp"
 #include "slurm_recording.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::slurm;
 
 namespace {
 
-std::filesystem::path const recordings = DET_SOURCE_DIR "/tests/support/slurm-recordings/22.05";
+std::filesystem::path const recordings = det::test::source_path("tests/support/slurm-recordings/22.05");
 
 /// squeue's recorded text after a change of it.
 class ChangedRunner final : public ProcessRunner {

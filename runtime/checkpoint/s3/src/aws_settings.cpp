@@ -1,11 +1,11 @@
+#include <det/checkpoint/s3/aws_settings.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/store_s3/aws_settings.hpp>
 
 #include <filesystem>
 #include <fmt/format.h>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ Result<AwsSettings> load_aws_settings(Environment const& environment) {
     return settings;
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 constexpr long connect_limit_s = 10;
@@ -90,4 +90,4 @@ Result<HttpResponse> Http::exchange(HttpRequest const& request) const {
     return std::move(intake.response);
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -8,7 +8,7 @@
 #include "../libcurl/abi.h"
 #include "sigv4.hpp"
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 
 struct HttpRequest {
     std::string method;
@@ -42,4 +42,4 @@ private:
     det_libcurl_module const* module_;
 };
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -12,7 +12,7 @@
 
 #include "xml.hpp"
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 constexpr long absent = 404, too_many = 429, server_error = 500;
@@ -194,4 +194,4 @@ Result<std::vector<std::string>> S3Client::list_folders(std::string const& prefi
     return folders;
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

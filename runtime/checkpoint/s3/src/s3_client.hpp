@@ -1,7 +1,7 @@
 #pragma once
 #include "http.hpp"
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 
 /// What a store asks of a bucket. Keys are relative to it. An answer that says no is codes::transport with
 /// the server's words; what is absent is codes::no_such_file. Thread-safe.
@@ -42,4 +42,4 @@ private:
     std::string host_;
 };
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

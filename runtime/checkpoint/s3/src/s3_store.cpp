@@ -1,9 +1,9 @@
+#include <det/checkpoint/s3/s3_store.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/store_s3/s3_store.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 
 #include "s3_client.hpp"
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options) {
                                   std::move(prefix), std::move(staging)));
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 std::string sha256(std::string_view text) {
@@ -89,4 +89,4 @@ Headers sign(UnsignedRequest const& request, Credentials const& credentials, std
     return headers;
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

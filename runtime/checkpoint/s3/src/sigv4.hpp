@@ -1,13 +1,13 @@
 #pragma once
+#include <det/checkpoint/s3/s3_store.hpp>
 #include <det/foundation/clock.hpp>
-#include <det/store_s3/s3_store.hpp>
 
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 
 using Headers = std::map<std::string, std::string>;  // lower-case names
 using Query = std::vector<std::pair<std::string, std::string>>;
@@ -32,4 +32,4 @@ std::string canonical_query(Query query);
 Headers sign(UnsignedRequest const& request, Credentials const& credentials, std::string const& region,
              UtcTime now);
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 namespace {
 
 constexpr std::pair<std::string_view, char> entities[] = {{"&quot;", '"'}, {"&apos;", '\''}, {"&lt;", '<'},
@@ -46,4 +46,4 @@ std::string text_of(std::string_view xml, std::string_view name) {
     return texts.empty() ? std::string() : std::move(texts.front());
 }
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-namespace det::store_s3 {
+namespace det::checkpoint::s3 {
 
 /// What lies between <name> and </name>, each time, with entities replaced. S3's answers nest no element in
 /// one of its own name, and have no attributes there.
@@ -11,4 +11,4 @@ std::vector<std::string> texts_of(std::string_view xml, std::string_view name);
 /// The first, or nothing.
 std::string text_of(std::string_view xml, std::string_view name);
 
-}  // namespace det::store_s3
+}  // namespace det::checkpoint::s3

@@ -1,13 +1,13 @@
+#include <det/checkpoint/s3/s3_store.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/storage/open_store.hpp>
-#include <det/store_s3/s3_store.hpp>
 
 #include <fmt/format.h>
 
-namespace det::storage {
+namespace det::checkpoint::storage {
 namespace {
 
 using Opened = Result<std::unique_ptr<checkpoint::Store>>;
@@ -39,8 +39,9 @@ Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
 }
 
 /// The configuration's, else the user's own.
-Result<store_s3::Credentials> choose_credentials(Json const& secrets, store_s3::AwsSettings const& settings) {
-    store_s3::Credentials own{text_of(secrets, "access_key"), text_of(secrets, "secret_key")};
+Result<checkpoint::s3::Credentials> choose_credentials(Json const& secrets,
+                                                       checkpoint::s3::AwsSettings const& settings) {
+    checkpoint::s3::Credentials own{text_of(secrets, "access_key"), text_of(secrets, "secret_key")};
     if (!own.access_key.empty() && !own.secret_key.empty()) return own;
     if (!own.access_key.empty() || !own.secret_key.empty()) {
         return Error{codes::permission, "of access_key and secret_key only one is configured",
@@ -55,8 +56,8 @@ Result<store_s3::Credentials> choose_credentials(Json const& secrets, store_s3::
 Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
     auto const storage = storage_in(spec.config);
     DET_TRY_ASSIGN(auto const secrets, load_storage_secrets(spec));
-    DET_TRY_ASSIGN(auto const settings, store_s3::load_aws_settings(environment));
-    store_s3::Options options;
+    DET_TRY_ASSIGN(auto const settings, checkpoint::s3::load_aws_settings(environment));
+    checkpoint::s3::Options options;
     options.bucket = text_of(storage, "bucket");
     options.prefix = text_of(storage, "prefix");
     options.endpoint_url = text_of(storage, "endpoint_url");
@@ -69,14 +70,15 @@ Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
         options.staging = *directory;
         break;
     }
-    options.modules = store_s3::module_candidates(environment);
-    return store_s3::open_s3_store(std::move(options));
+    options.modules = checkpoint::s3::module_candidates(environment);
+    return checkpoint::s3::open_s3_store(std::move(options));
 }
 
 std::string s3_place(ExperimentSpec const& spec) {
     auto const storage = storage_in(spec.config);
-    return fmt::format("{} {}", text_of(storage, "endpoint_url"),
-                       store_s3::render_address(text_of(storage, "bucket"), text_of(storage, "prefix")));
+    return fmt::format(
+        "{} {}", text_of(storage, "endpoint_url"),
+        checkpoint::s3::render_address(text_of(storage, "bucket"), text_of(storage, "prefix")));
 }
 
 struct Type {
@@ -112,7 +114,7 @@ Opened open_store(ExperimentSpec const& spec, Environment const& environment) {
 
 std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment) {
     if (type_name(spec) != "s3") return {};
-    auto files = store_s3::module_candidates(environment);
+    auto files = checkpoint::s3::module_candidates(environment);
     std::erase_if(files, [](auto const& file) { return !file.is_absolute(); });
     if (files.size() > 1) files.resize(1);
     return files;
@@ -123,4 +125,4 @@ std::string place_of(ExperimentSpec const& spec) {
     return type != nullptr ? type->place(spec) : std::string();
 }
 
-}  // namespace det::storage
+}  // namespace det::checkpoint::storage

@@ -1,5 +1,5 @@
+#include <det/collectives/device/device_group.hpp>
 #include <det/collectives/distributed_context.hpp>
-#include <det/device_collectives/device_group.hpp>
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "host_copies.hpp"
 #include "works.hpp"
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 namespace {
 
 using collectives::Call;
@@ -251,4 +251,4 @@ std::unique_ptr<RankGroup> make_device_group(std::unique_ptr<RankGroup> host,
     return std::make_unique<DeviceGroup>(std::move(host), std::move(devices), std::move(options));
 }
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 
 Status DeviceWait::until(std::function<Result<bool>()> const& is_over) {
     transport::Backoff backoff(transport::Cores::own);
@@ -34,4 +34,4 @@ Status DeviceWait::look() {
     return Ok{};
 }
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 
 /// One wait for what devices do: by polling, as long as all ranks live.
 class DeviceWait {
@@ -29,4 +29,4 @@ private:
     bool has_warned_ = false;
 };
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

@@ -6,7 +6,7 @@
 
 #include "device_wait.hpp"
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 namespace {
 
 using collectives::CopyTo;
@@ -65,4 +65,4 @@ Handle HostCopies::start(CopyTo to, std::span<DeviceCopy const> copies) {
     return Handle(std::move(put));
 }
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

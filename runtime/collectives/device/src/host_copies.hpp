@@ -1,9 +1,9 @@
 #pragma once
+#include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/device_collectives/device_backend.hpp>
 #include <det/transport/patience.hpp>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 
 /// Between the memory of this rank's device and the host's. The rules and the group are those of its
 /// operations, and outlive it.
@@ -29,4 +29,4 @@ private:
     Stream stream_ = nullptr;
 };
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 namespace {
 
 using collectives::Kind;
@@ -81,4 +81,4 @@ collectives::Call call_on_devices(TensorCall const& call) {
     return told;
 }
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

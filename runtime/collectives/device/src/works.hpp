@@ -1,10 +1,10 @@
 #pragma once
+#include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/device_collectives/device_backend.hpp>
 
 #include <vector>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 
 /// Bytes of memory of its own that a device needs for a call: what is sent while its place is received into.
 std::size_t scratch_bytes(collectives::TensorCall const& call);
@@ -17,4 +17,4 @@ std::vector<DeviceWork> works_of(collectives::TensorCall const& call, Rank self,
 /// The call as ranks tell it to each other: one on devices differs from the same one in host memory.
 collectives::Call call_on_devices(collectives::TensorCall const& call);
 
-}  // namespace det::device_collectives
+}  // namespace det::collectives::device

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 namespace {
 
 Error cannot_open(std::filesystem::path const& path) {
@@ -103,4 +103,4 @@ Result<Functions> load(Libraries const& libraries) {
     return found;
 }
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

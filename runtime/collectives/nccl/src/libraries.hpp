@@ -1,10 +1,10 @@
 #pragma once
-#include <det/nccl/nccl_backend.hpp>
+#include <det/collectives/nccl/nccl_backend.hpp>
 
 #include <cuda.h>
 #include <nccl.h>
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 
 /// What we call of NCCL.
 struct NcclFunctions {
@@ -57,4 +57,4 @@ struct Functions {
 /// They stay loaded until the process ends: NCCL has threads of its own.
 Result<Functions> load(Libraries const& libraries);
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

@@ -1,6 +1,6 @@
 #include "names.hpp"
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 namespace {
 
 constexpr ncclDataType_t types[collectives::data_types] = {
@@ -13,4 +13,4 @@ constexpr ncclRedOp_t ops[collectives::reduce_ops] = {ncclSum, ncclAvg, ncclMin,
 ncclDataType_t type_of(collectives::DataType type) { return types[static_cast<std::size_t>(type)]; }
 ncclRedOp_t op_of(collectives::ReduceOp op) { return ops[static_cast<std::size_t>(op)]; }
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

@@ -3,9 +3,9 @@
 
 #include <nccl.h>
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 
 ncclDataType_t type_of(collectives::DataType type);
 ncclRedOp_t op_of(collectives::ReduceOp op);
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

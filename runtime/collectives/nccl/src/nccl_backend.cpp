@@ -1,4 +1,4 @@
-#include <det/nccl/nccl_backend.hpp>
+#include <det/collectives/nccl/nccl_backend.hpp>
 
 #include <cstring>
 #include <fmt/format.h>
@@ -6,13 +6,13 @@
 #include "libraries.hpp"
 #include "nccl_communicator.hpp"
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 namespace {
 
-using device_collectives::DeviceBackend;
-using device_collectives::DeviceCommunicator;
-using device_collectives::DeviceEvent;
-using device_collectives::DeviceScratch;
+using collectives::device::DeviceBackend;
+using collectives::device::DeviceCommunicator;
+using collectives::device::DeviceEvent;
+using collectives::device::DeviceScratch;
 
 Error cuda_error(CudaFunctions const& cuda, char const* what, CUresult result) {
     char const* words = nullptr;
@@ -186,4 +186,4 @@ Result<std::shared_ptr<DeviceBackend>> open_nccl(Libraries const& libraries) {
     return Result<std::shared_ptr<DeviceBackend>>(std::make_shared<NcclBackend>(functions));
 }
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

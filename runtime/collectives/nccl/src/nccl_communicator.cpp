@@ -4,11 +4,11 @@
 
 #include "names.hpp"
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 
-using device_collectives::DeviceAction;
+using collectives::device::DeviceAction;
 
-Result<std::unique_ptr<device_collectives::DeviceCommunicator>> NcclCommunicator::begin(
+Result<std::unique_ptr<collectives::device::DeviceCommunicator>> NcclCommunicator::begin(
     std::shared_ptr<Functions const> functions, ncclUniqueId const& id, Rank rank, int ranks) {
     std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions)));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -110,4 +110,4 @@ Status NcclCommunicator::begin_finish() {
     return taken("close the devices' communicator", functions_->nccl.finalize(communicator_));
 }
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

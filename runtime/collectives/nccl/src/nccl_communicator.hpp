@@ -3,13 +3,13 @@
 
 #include "libraries.hpp"
 
-namespace det::nccl {
+namespace det::collectives::nccl {
 
-using device_collectives::DeviceWork;
-using device_collectives::Stream;
+using collectives::device::DeviceWork;
+using collectives::device::Stream;
 
 /// An ncclComm_t that never blocks: what it was asked for may go on in NCCL's own thread, until `is_ready`.
-class NcclCommunicator final : public device_collectives::DeviceCommunicator {
+class NcclCommunicator final : public collectives::device::DeviceCommunicator {
 public:
     static Result<std::unique_ptr<DeviceCommunicator>> begin(std::shared_ptr<Functions const> functions,
                                                              ncclUniqueId const& id, Rank rank, int ranks);
@@ -36,4 +36,4 @@ private:
     bool is_finished_ = false;
 };
 
-}  // namespace det::nccl
+}  // namespace det::collectives::nccl

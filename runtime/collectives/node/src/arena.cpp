@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
@@ -110,4 +110,4 @@ std::optional<std::uint64_t> Arena::offset_of(std::span<std::byte const> memory)
     return share_begin_ + distance;
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Memory in which each rank allocates from a share of its own, and which all ranks have mapped: an offset
 /// means the same to all. Mapping it takes addresses only; pages come when they are touched, and go when they
@@ -42,4 +42,4 @@ private:
     std::map<std::size_t, std::size_t> free_;  // sizes by offset; neighbours are joined
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -5,7 +5,7 @@
 
 #include "liveness.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using collectives::Call;
@@ -99,4 +99,4 @@ Error Arrival::judge(Seat const& seat) const {
     return fail("ranks disagree on an operation that all describe in the same way");
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

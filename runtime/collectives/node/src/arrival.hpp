@@ -5,7 +5,7 @@
 #include "seat.hpp"
 #include "stamp.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// How every operation begins: all ranks arrive, and see from one line of each that all called the same.
 /// Nobody goes on before all have come; so what a rank left in shared memory for the operation before has
@@ -43,4 +43,4 @@ private:
     std::unique_ptr<Error const> objection_;  // apart: each operation makes an Arrival, and an Error is large
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

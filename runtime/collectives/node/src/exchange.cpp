@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using collectives::Destination;
@@ -137,4 +137,4 @@ bool Exchange::collect(Seat const& seat, Plan const& plan) {
     return true;
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -3,7 +3,7 @@
 
 #include "seat.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 using MutableBytes = std::span<std::byte>;
 
@@ -61,4 +61,4 @@ private:
     std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // rounds that we have behind us
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -7,7 +7,7 @@
 #include "object_operation.hpp"
 #include "tensor_operation.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using collectives::Kind;
@@ -238,4 +238,4 @@ Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
     });
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -6,7 +6,7 @@
 #include "wait.hpp"
 #include "words.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 class NodeGroup final : public collectives::RankGroup {
 public:
@@ -69,4 +69,4 @@ private:
     bool has_left_ = false;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -2,7 +2,7 @@
 
 #include <det/foundation/thread.hpp>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 Heartbeat::Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval) {
     thread_ = start_thread("det-heartbeat", [this, &count, interval](auto const&) { beat(count, interval); });
@@ -24,4 +24,4 @@ void Heartbeat::beat(std::atomic<std::uint64_t>& count, std::chrono::millisecond
     }
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// The thread `det-heartbeat`: counts on while this process runs, so that others see when it is stopped. A
 /// rank may compute for hours between two operations; its heart beats.
@@ -25,4 +25,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

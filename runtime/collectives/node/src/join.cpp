@@ -4,7 +4,7 @@
 
 #include "group.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,4 +69,4 @@ Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory,
         Seat{std::move(segment), std::move(arena), rank.value, ranks}, std::move(options)));
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 /// Zero where it is not known. Process ids mean something only to those who have the same one.
@@ -66,4 +66,4 @@ void introduce(Member& member, Options const& options) {
     put(options.node_name.empty() ? host : options.node_name, member.node);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -5,7 +5,7 @@
 
 #include "segment.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 inline constexpr char loss_hint[] = "end this rank, or make a new group of those that are left";
 
@@ -25,4 +25,4 @@ std::unique_ptr<Liveness> watch_nothing();
 /// Writes who this process is; all but that it is there.
 void introduce(Member& member, Options const& options);
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> b
                  "start all ranks from the same version of the program"};
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -25,4 +25,4 @@ Status send_message(int socket, std::span<std::byte const> bytes, std::span<int 
 Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> bytes, std::size_t files_limit,
                                               Deadline deadline);
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -1,11 +1,11 @@
-#include <det/node_collectives/node_group.hpp>
+#include <det/collectives/node/node_group.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "local_socket.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -113,4 +113,4 @@ Joined meet(Meeting const& meeting, Options options) {
                                    : visit(meeting, std::move(options), deadline);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using collectives::Kind;
@@ -77,4 +77,4 @@ std::vector<std::string> ObjectOperation::take_values(Seat const& seat) {
     return std::move(values_);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -3,7 +3,7 @@
 
 #include "operation.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Byte strings of unequal size, of all ranks or of one, to all ranks or to one.
 class ObjectOperation final : public Operation {
@@ -26,4 +26,4 @@ private:
     std::vector<std::string> values_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

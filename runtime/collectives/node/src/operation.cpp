@@ -1,6 +1,6 @@
 #include "operation.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 void Operation::begin(Seat& seat) {
     has_begun_ = true;
@@ -27,4 +27,4 @@ Status Operation::result() const {
     return *arrival_.objection();
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -2,7 +2,7 @@
 #include "arrival.hpp"
 #include "exchange.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// One operation of this rank: goes on as far as the others have come whenever it is asked to, and never
 /// waits.
@@ -54,4 +54,4 @@ private:
     Exchange exchange_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

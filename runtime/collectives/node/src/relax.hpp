@@ -3,7 +3,7 @@
 #include <immintrin.h>
 #endif
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Some ten nanoseconds in which this core does not poll.
 inline void relax() {
@@ -12,4 +12,4 @@ inline void relax() {
 #endif
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

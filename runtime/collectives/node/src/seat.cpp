@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, timespec const* timeout) {
@@ -65,4 +65,4 @@ void Seat::sleep(std::chrono::microseconds at_most) const {
     sleepers.fetch_sub(1, std::memory_order_relaxed);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -8,7 +8,7 @@
 #include "relax.hpp"
 #include "segment.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 struct Plan;
 
@@ -77,4 +77,4 @@ inline bool Seat::see_all(std::uint64_t stamp, bool has_two_lines) const {
     return false;
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 /// Begins the memory.
@@ -121,4 +121,4 @@ Result<Segment> Segment::map(int fd) {
     return Segment(static_cast<std::byte*>(memory), size, static_cast<int>(head.ranks), head.geometry);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

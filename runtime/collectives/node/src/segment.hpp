@@ -1,13 +1,13 @@
 #pragma once
 #include <det/collectives/call.hpp>
-#include <det/node_collectives/node_group.hpp>
+#include <det/collectives/node/node_group.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <sched.h>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Two lines, because processors fetch them in pairs: what one rank writes and others poll shares them with
 /// nothing.
@@ -145,4 +145,4 @@ private:
                 words_ = 0, small_ = 0, slots_ = 0;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// What a rank writes to say that it has come: the number of the operation in its lower part, so that it
 /// differs from that of the operation before whatever was called, and above it what was called.
@@ -24,4 +24,4 @@ inline std::uint64_t stamp_of(collectives::Call const& call, bool is_refusal) {
     return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

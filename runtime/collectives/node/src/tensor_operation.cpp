@@ -5,7 +5,7 @@
 #include <cstring>
 #include <functional>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using collectives::Destination;
@@ -277,4 +277,4 @@ void TensorOperation::plan_reduction(Seat const& seat, Plan& plan) const {
     plan.longest_bytes = slice(in, 0).size();
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

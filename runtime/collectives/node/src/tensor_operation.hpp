@@ -3,7 +3,7 @@
 
 #include "operation.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Where the memory of a rank lies: what arrives in place of tiny data.
 struct Offer {
@@ -56,4 +56,4 @@ private:
     std::size_t size_bytes_;  // of what each rank puts in
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 using namespace std::chrono_literals;
 
@@ -34,4 +34,4 @@ bool Wait::pause_longer() {
     return true;
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

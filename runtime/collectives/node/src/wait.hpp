@@ -5,7 +5,7 @@
 #include "seat.hpp"
 #include "watch.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 enum class Cores { own, shared };
 /// Whether each rank has a core to itself: by what the ranks may run on together.
@@ -45,4 +45,4 @@ private:
     std::chrono::steady_clock::time_point sleeping_since_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

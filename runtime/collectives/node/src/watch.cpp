@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <thread>
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,4 +134,4 @@ Status Watch::end_group(std::string const& text, bool is_timeout) {
     return Error{codes::transport, text};
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -4,7 +4,7 @@
 
 #include "liveness.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 /// Sees that somebody who is awaited is lost. What one rank sees, all are told: those who wait for others who
 /// wait for the lost one as well.
@@ -56,4 +56,4 @@ private:
     std::vector<Known> known_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

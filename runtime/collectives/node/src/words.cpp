@@ -2,7 +2,7 @@
 
 #include "group.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 Result<std::uint64_t> NodeWords::wait(int local_rank,
                                       bool (*is_enough)(std::uint64_t value, std::uint64_t call),
@@ -24,4 +24,4 @@ Result<std::uint64_t> NodeWords::wait(int local_rank,
     }
 }
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

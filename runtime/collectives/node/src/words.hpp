@@ -3,7 +3,7 @@
 
 #include "wait.hpp"
 
-namespace det::node_collectives {
+namespace det::collectives::node {
 
 class NodeGroup;
 
@@ -30,4 +30,4 @@ private:
     Cores const& cores_;
 };
 
-}  // namespace det::node_collectives
+}  // namespace det::collectives::node

@@ -1,10 +1,10 @@
 #include "lane.hpp"
 
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
-#include <det/storage/open_store.hpp>
 #include <det/supervisor/log_policies.hpp>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ bool has_failed(slurm::Node const& node) {
 Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     RunPlan plan;
     DET_TRY_ASSIGN(plan.id, RunRecord::take_next(assignment_, {assignment_.spec.id, trial}));
-    DET_TRY_ASSIGN(auto const store, storage::open_store(assignment_.spec, around_.environment));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, around_.environment));
     DET_TRY_ASSIGN(plan.resume,
                    find_resume_point(assignment_.experiment.trial(trial),
                                      {assignment_.spec.first_run_of(trial), plan.id.number}, *store));
@@ -163,7 +163,7 @@ Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bo
 }
 
 Result<lifecycle::RunFacts> Lane::gather_facts() const {
-    DET_TRY_ASSIGN(auto const store, storage::open_store(assignment_.spec, around_.environment));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, around_.environment));
     auto const& resume = run_->plan.resume;
     lifecycle::RunFacts facts;
     facts.incarnation = assignment_.incarnation;

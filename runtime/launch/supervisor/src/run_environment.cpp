@@ -1,10 +1,10 @@
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/containers/container_call.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
-#include <det/storage/open_store.hpp>
 #include <det/supervisor/run_environment.hpp>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
     if (!spec.checkpoint_path.empty()) call.directories.emplace_back(spec.checkpoint_path);
     call.programs = programs;
     call.libraries = own_libraries();
-    for (auto& module : storage::find_modules(spec, Environment()))
+    for (auto& module : checkpoint::storage::find_modules(spec, Environment()))
         call.libraries.push_back(std::move(module));
     for (auto const& variable : spec.environment_variables) {
         call.user_variables.push_back(variable.substr(0, variable.find('=')));

@@ -1,8 +1,8 @@
 #include "tidy_up.hpp"
 
+#include <det/checkpoint/storage/open_store.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/storage/open_store.hpp>
 #include <det/supervisor/resume_point.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Status collect(Assignment const& assignment, Surroundings const& around) {
     DET_TRY_ASSIGN(bool const is_over, are_all_over(assignment.experiment, spec));
     if (!is_over) return Ok{};
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
-    DET_TRY_ASSIGN(auto const store, storage::open_store(spec, around.environment));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, around.environment));
     retention::GcOptions const options{retention::policy_of(spec, events), around.clock.now()};
     DET_TRY_ASSIGN(auto const report,
                    retention::collect_garbage(RootLayout(spec.root), assignment.experiment, *store, options));

@@ -1,8 +1,8 @@
-#include <det/history/attributes.hpp>
+#include <det/tracker/history/attributes.hpp>
 
 #include <array>
 
-namespace det::history {
+namespace det::tracker::history {
 namespace {
 
 using Apply = void (*)(Attributes&, Json const& body);
@@ -82,4 +82,4 @@ Change set_max_slots(std::optional<std::int64_t> max_slots) {
 }
 
 }  // namespace changes
-}  // namespace det::history
+}  // namespace det::tracker::history

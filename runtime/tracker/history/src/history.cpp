@@ -1,6 +1,6 @@
-#include <det/history/history.hpp>
+#include <det/tracker/history/history.hpp>
 
-namespace det::history {
+namespace det::tracker::history {
 
 std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) const {
     if (is_packed()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
@@ -8,4 +8,4 @@ std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) cons
     return array ? std::optional(slurm::JobRef{array->job, array->task_of(trial)}) : std::nullopt;
 }
 
-}  // namespace det::history
+}  // namespace det::tracker::history

@@ -1,6 +1,6 @@
-#include <det/history/interruption.hpp>
+#include <det/tracker/history/interruption.hpp>
 
-namespace det::history {
+namespace det::tracker::history {
 
 bool is_interrupted(lifecycle::RunView const& run) {
     if (!run.ended) return false;
@@ -32,4 +32,4 @@ std::vector<Interruption> interruptions_of(std::vector<lifecycle::RunView> const
     return interruptions;
 }
 
-}  // namespace det::history
+}  // namespace det::tracker::history

@@ -1,14 +1,14 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
-#include <det/history/journal_history.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace det::history {
+namespace det::tracker::history {
 namespace {
 
 Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) {
@@ -114,4 +114,4 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     return reports;
 }
 
-}  // namespace det::history
+}  // namespace det::tracker::history

@@ -1,8 +1,8 @@
-#include <det/history/view.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <map>
 
-namespace det::history {
+namespace det::tracker::history {
 namespace {
 
 using Jobs = std::map<slurm::JobRef, slurm::JobStatus const*>;
@@ -92,4 +92,4 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue)
     return {std::move(record), state, std::move(trials)};
 }
 
-}  // namespace det::history
+}  // namespace det::tracker::history

@@ -1,6 +1,6 @@
 #include <det/collectives/distributed_context.hpp>
+#include <det/collectives/node/node_group.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/node_collectives/node_group.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +45,7 @@ public:
 
 private:
     static collectives::DistributedContext open(std::string const& directory, int rank, int size) {
-        auto group = must(node_collectives::meet({directory, "ranks.socket", Rank{rank}, size}));
+        auto group = must(collectives::node::meet({directory, "ranks.socket", Rank{rank}, size}));
         return must(collectives::DistributedContext::make(std::move(group), {rank, size, 0, 1}));
     }
 

@@ -1,8 +1,8 @@
 #include "failure.hpp"
 
 #include <det/collectives/distributed_context.hpp>
+#include <det/collectives/node/node_group.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/node_collectives/node_group.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -30,8 +30,8 @@ struct Page {
 };
 
 /// Reduces until there is an error; when that was.
-double run_rank(node_collectives::SharedMemory const& memory, int rank, std::atomic<int>& running) {
-    auto group = node_collectives::join(memory, Rank{rank});
+double run_rank(collectives::node::SharedMemory const& memory, int rank, std::atomic<int>& running) {
+    auto group = collectives::node::join(memory, Rank{rank});
     if (!group) return 0;
     auto context = collectives::DistributedContext::make(*std::move(group), {rank, ranks, 0, 1});
     if (!context) return 0;
@@ -46,7 +46,8 @@ double run_rank(node_collectives::SharedMemory const& memory, int rank, std::ato
 double kill_one(Page& page, int number) {
     page.running = 0;
     std::ranges::fill(page.error_at, 0.0);
-    auto const memory = node_collectives::create_shared_memory(ranks, node_collectives::geometry_for(ranks));
+    auto const memory =
+        collectives::node::create_shared_memory(ranks, collectives::node::geometry_for(ranks));
     if (!memory) throw std::runtime_error(memory.error().message);
     pid_t pids[ranks];
     for (int rank = 0; rank < ranks; ++rank) {

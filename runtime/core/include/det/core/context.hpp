@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace det::device_collectives {
+namespace det::collectives::device {
 class DeviceBackend;
 }
 
@@ -35,7 +35,7 @@ struct ContextOptions {
     /// The same on all ranks. With nccl each rank has to have made its own device the current one.
     Devices devices = Devices::none;
     /// What stands for NCCL; null: it does itself. A seam for tests.
-    std::shared_ptr<device_collectives::DeviceBackend> device_backend = nullptr;
+    std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
 };
 
 /// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its

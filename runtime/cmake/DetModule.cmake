@@ -1,0 +1,78 @@
+# The headers that most sources pay for, read once for all rooms. Sanitizer presets go without: there it shows when a
+# source forgets to include what it uses.
+if(DET_PRECOMPILE)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
+  add_library(det_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
+  target_link_libraries(det_precompiled PRIVATE det_compile_options fmt::fmt nlohmann_json::nlohmann_json)
+  target_precompile_headers(det_precompiled PRIVATE
+    <algorithm> <chrono> <cstdint> <filesystem> <functional> <memory> <optional> <span> <string> <string_view>
+    <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+endif()
+
+# For targets whose sources are compiled as those of rooms are: position independent, in C++.
+function(det_precompile target)
+  if(DET_PRECOMPILE)
+    target_link_libraries(${target} PRIVATE fmt::fmt)
+    target_precompile_headers(${target} REUSE_FROM det_precompiled)
+  endif()
+endfunction()
+
+# A room is a static library det_<name> (alias det::<name>) with its own include root, so that a header which a
+# room may not see does not compile there.
+#
+#   det_module(journal SOURCES src/frame.cpp src/reader.cpp LINKS det::protocol PRIVATE_LINKS fmt::fmt)
+function(det_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp"
+    "${CMAKE_CURRENT_SOURCE_DIR}/include/*.h")
+  add_library(det_${name} STATIC ${ARG_SOURCES})
+  add_library(det::${name} ALIAS det_${name})
+  target_sources(det_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  target_link_libraries(det_${name} PUBLIC ${ARG_LINKS} PRIVATE det_compile_options ${ARG_PRIVATE_LINKS})
+  det_precompile(det_${name})
+  set_property(GLOBAL APPEND PROPERTY DET_MODULES ${name})
+endfunction()
+
+# A program of ours: det_program(det-launch SOURCES src/main.cpp LINKS det::launch)
+function(det_program name)
+  cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE det_compile_options ${ARG_LINKS})
+  if(NOT ARG_NOT_INSTALLED)
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY DET_PROGRAMS ${name})
+endfunction()
+
+# The manual pages of commands as a source: det_embed_pages(SOURCE NAMESPACE det::cli HEADER pages.hpp PAGES a.md b.md)
+set(DET_EMBED_PAGES "${CMAKE_CURRENT_LIST_DIR}/embed_pages.cmake")
+function(det_embed_pages variable)
+  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER" "PAGES" ${ARGN})
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/pages.cpp")
+  add_custom_command(OUTPUT "${source}"
+    COMMAND "${CMAKE_COMMAND}" "-DPAGES=${ARG_PAGES}" "-DNAMESPACE=${ARG_NAMESPACE}" "-DHEADER=${ARG_HEADER}"
+      "-DOUTPUT=${source}" -P "${DET_EMBED_PAGES}"
+    DEPENDS ${ARG_PAGES} "${DET_EMBED_PAGES}" VERBATIM)
+  set(${variable} "${source}" PARENT_SCOPE)
+endfunction()
+
+# Everything that is run, without the tests.
+function(det_add_programs_target)
+  get_property(programs GLOBAL PROPERTY DET_PROGRAMS)
+  add_custom_target(programs DEPENDS ${programs})
+endfunction()
+
+# What configure found, and what follows from it.
+function(det_print_summary)
+  get_property(modules GLOBAL PROPERTY DET_MODULES)
+  get_property(notes GLOBAL PROPERTY DET_SUMMARY)
+  list(JOIN modules " " modules)
+  message(STATUS "det-submit ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE}); modules: ${modules}")
+  foreach(note IN LISTS notes)
+    message(STATUS "  ${note}")
+  endforeach()
+endfunction()
+
+function(det_note text)
+  set_property(GLOBAL APPEND PROPERTY DET_SUMMARY "${text}")
+endfunction()

@@ -1,0 +1,35 @@
+#pragma once
+#include <det/tracker/history/history.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace det::tracker::history {
+
+/// What people may change of an experiment after its creation.
+struct Attributes {
+    std::string name;
+    std::string description;
+    std::set<std::string> labels;
+    bool is_archived = false;
+    std::optional<std::int64_t> max_slots;  // nothing: no limit
+};
+
+/// As its spec has them, and what events changed since. Pure.
+Attributes attributes_of(ExperimentRecord const& record);
+
+/// The events that change them: what a command writes, attributes_of reads.
+namespace changes {
+using Change = std::pair<std::string_view, Json>;  // kind and body of an event
+Change archive();
+Change unarchive();
+Change set_name(std::string const& name);
+Change set_description(std::string const& description);
+Change add_label(std::string const& label);
+Change remove_label(std::string const& label);
+Change set_max_slots(std::optional<std::int64_t> max_slots);
+}  // namespace changes
+
+}  // namespace det::tracker::history

@@ -1,0 +1,62 @@
+#pragma once
+#include <det/lifecycle/state.hpp>
+#include <det/protocol/array_job.hpp>
+#include <det/protocol/desired.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/record.hpp>
+#include <det/slurm/job.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::tracker::history {
+
+/// A trial as its supervisors recorded it.
+struct TrialRecord {
+    TrialId id;
+    Desired desired = Desired::run;
+    std::vector<lifecycle::RunView> runs;     // runs[n] is run n
+    std::optional<slurm::JobRef> claimed_by;  // the task that runs it, where trials share nodes
+};
+
+/// An experiment as its directory tells it. What Slurm says comes on top: see view.hpp.
+struct ExperimentRecord {
+    ExperimentId id;
+    std::optional<ExperimentSpec> spec;  // nothing while it is being created, or where creation was cut off
+    std::vector<Event> events;
+    Desired desired = Desired::run;
+    std::vector<TrialRecord> trials;
+
+    /// The job arrays that were submitted for it, the first ones first; none before the `created` event.
+    std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
+    std::uint32_t revision() const { return spec ? spec->revision() : 0; }
+    /// Several trials share a job's node: which task runs which is known once it has claimed it.
+    bool is_packed() const { return spec && spec->lanes > 1; }
+    /// The task that runs a trial; nothing while none has claimed it.
+    std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
+};
+
+/// What chiefs reported in one run.
+struct RunReports {
+    std::uint32_t run = 0;
+    std::vector<MetricsReported> metrics;
+    std::vector<CheckpointCommitted> checkpoints;
+    std::optional<double> progress;
+    std::optional<UtcTime> first_step = {};
+    std::optional<PreemptionAcknowledged> acknowledged = {};
+};
+
+/// What is known of experiments, wherever it is kept: journals, or an index of them.
+class History {
+public:
+    virtual ~History() = default;
+
+    /// Ascending. Nothing where nothing was created yet.
+    virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
+    virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
+    /// One entry per run, in order.
+    virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
+};
+
+}  // namespace det::tracker::history

@@ -1,0 +1,20 @@
+#pragma once
+#include <det/protocol/layout.hpp>
+#include <det/tracker/history/history.hpp>
+
+namespace det::tracker::history {
+
+/// Reads a root's journals, events and specs afresh at every call: the truth itself, no index.
+class JournalHistory final : public History {
+public:
+    explicit JournalHistory(RootLayout root) : root_(std::move(root)) {}
+
+    Result<std::vector<ExperimentId>> list_experiments() override;
+    Result<ExperimentRecord> load_experiment(ExperimentId id) override;
+    Result<std::vector<RunReports>> load_reports(TrialId id) override;
+
+private:
+    RootLayout root_;
+};
+
+}  // namespace det::tracker::history

@@ -1,0 +1,92 @@
+// The store against s3rver; signatures are held against published examples in sigv4_test.
+#include <det/checkpoint/s3/s3_store.hpp>
+#include <det/checkpoint/sharded_upload.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "../../conformance/store_suite.hpp"
+#include "check_result.hpp"
+#include "fake_clock.hpp"
+#include "s3_server.hpp"
+#include "temporary_directory.hpp"
+#include "test_paths.hpp"
+#include "thread_peers.hpp"
+
+using namespace det;
+using namespace det::checkpoint::s3;
+
+namespace {
+
+struct Fixture {
+    static S3Server& server() {
+        static S3Server one;
+        return one;
+    }
+    TemporaryDirectory staging;
+    Options options{.bucket = "det",
+                    .prefix = "experiments/7",
+                    .endpoint_url = server().endpoint(),
+                    .credentials = {"S3RVER", "S3RVER"},
+                    .staging = staging.path(),
+                    .modules = {det::test::built_path("lib/det_libcurl.so")},
+                    .part_size_bytes = std::size_t{5} << 20};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(s3_server_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_bucket_is_a_store) {
+    {
+        auto const store = must(open_s3_store(options));
+        for (auto const& test : checkpoint::store_cases()) {
+            BOOST_TEST_CONTEXT(test.name) must(test.run(*store));
+        }
+    }
+    BOOST_TEST(std::filesystem::is_empty(staging.path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_stranger_is_refused_in_the_servers_words) {
+    options.credentials.access_key = "stranger";
+    auto const store = must(open_s3_store(options));
+    auto const error = must_fail(store->list());
+    BOOST_TEST((error.code == codes::transport));
+    BOOST_TEST(error.message.find("InvalidAccessKeyId") != std::string::npos, error.message);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_is_tried_again_and_given_up) {
+    FakeClock clock;
+    int pauses = 0;
+    clock.on_sleep = [&](auto) { ++pauses; };
+    options.endpoint_url = "http://127.0.0.1:1";
+    options.clock = &clock;
+    auto const store = must(open_s3_store(options));
+    BOOST_TEST((must_fail(store->list()).code == codes::transport));
+    BOOST_TEST(pauses == 5);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_directories_of_their_own_fill_one_checkpoint) {
+    auto const uuid = make_uuid();
+    std::atomic<int> well = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        auto const store = must(open_s3_store(options));
+        checkpoint::Upload own;
+        own.directory = must(store->open(uuid));
+        must(make_directory(*own.directory / "shards"));
+        must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "shard"));
+        must(write_file(*own.directory / "common", "the same"));
+        auto const uploaded = checkpoint::upload_sharded(
+            peers, *store, own, {peers.is_chief() ? uuid : "", "7.0.0", 5, UtcTime{1}, 2, {}},
+            [] { return Status(Ok{}); });
+        well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
+    });
+    BOOST_TEST(well == 2);
+    auto const whole = must(must(open_s3_store(options))->verify(uuid));
+    BOOST_TEST(whole.files.size() == 4u);
+    BOOST_TEST((whole.directories == std::vector<std::string>{"shards"}));
+    BOOST_TEST(std::filesystem::is_empty(staging.path()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,235 @@
+// Ranks with devices, as threads: the devices are fake, what is asked of them is real.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+
+#include "../collectives/collective_cases.hpp"
+#include "device_ranks.hpp"
+
+using namespace det;
+using namespace det::collectives;
+using namespace det::collectives::device;
+using transport::check_ranks;
+
+namespace {
+
+constexpr std::size_t count = 8;
+
+/// Memory of which a test says that it is a device's.
+struct DeviceMemory {
+    std::vector<float> values = std::vector<float>(count);
+    Tensor tensor() { return Tensor::of(std::span(values)); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(device_group_test)
+
+BOOST_AUTO_TEST_CASE(what_holds_for_host_memory_holds_on_devices) {
+    auto const seed = test_seed();
+    for (int const ranks : {1, 2, 3, 5}) {
+        for (auto const& host : {MakeHost(by_messages), MakeHost(by_two_levels)}) {
+            FakeDevices devices(ranks);
+            check_ranks(run_devices(
+                ranks, devices, [&](DistributedContext& context) { return run_all_cases(context, seed); }, {},
+                host));
+            BOOST_TEST(devices.ids_made() == 1);
+            for (int rank = 0; rank < ranks; ++rank) {
+                BOOST_TEST(devices.has_finished(rank));
+                BOOST_TEST(!devices.streams_of(rank).empty());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(host_memory_needs_no_devices) {
+    FakeDevices devices(2);
+    devices.is_device_memory = [](void const*) { return false; };
+    auto const seed = test_seed();
+    check_ranks(
+        run_devices(2, devices, [&](DistributedContext& context) { return run_all_cases(context, seed); }));
+    BOOST_TEST(devices.ids_made() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(parts_are_exchanged_between_devices) {
+    constexpr int ranks = 3;
+    FakeDevices devices(ranks);
+    check_ranks(run_devices(ranks, devices, [](DistributedContext& context) -> Status {
+        std::vector<std::int32_t> in(2 * ranks), out(2 * ranks);
+        for (std::size_t i = 0; i < in.size(); ++i)
+            in[i] = context.rank().value * 100 + static_cast<std::int32_t>(i);
+        auto const from = ConstTensor::of(std::span<std::int32_t const>(in));
+        DET_TRY(context.all_to_all(from, Tensor::of(std::span(out))));
+        int const own = 2 * context.rank().value;
+        DET_TRY(
+            expect(out == std::vector<std::int32_t>{own, own + 1, 100 + own, 101 + own, 200 + own, 201 + own},
+                   "this rank's part of each"));
+        // Ranks may differ in where what comes is to lie.
+        auto* const into = context.is_chief() ? &out : &in;
+        auto const expected = out;
+        DET_TRY(context.all_to_all(from, Tensor::of(std::span(*into))));
+        return expect(*into == expected, "the same in place");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_is_over_when_its_event_has_passed_and_not_before) {
+    FakeDevices devices(2);
+    check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory first, second;
+        std::ranges::fill(first.values, 1.0F);
+        std::ranges::fill(second.values, 2.0F);
+        if (context.is_chief()) devices.hold();
+        DET_TRY(context.barrier());
+        auto one = context.start_allreduce(first.tensor(), ReduceOp::sum);
+        auto two = context.start_allreduce(second.tensor(), ReduceOp::sum);
+        for (int i = 0; i < 10; ++i) {
+            DET_TRY_ASSIGN(bool const is_over, one.test());
+            DET_TRY(expect(!is_over && first.values[0] == 1.0F, "nothing to have been done"));
+        }
+        DET_TRY(expect(one.event() != nullptr && one.event() != two.event(), "events to wait for"));
+        DET_TRY(context.barrier());
+        if (context.is_chief()) devices.let_go();
+        DET_TRY(two.wait());
+        DET_TRY(one.wait());
+        return expect(first.values[0] == 2.0F && second.values[0] == 4.0F, "both sums");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(work_goes_to_the_stream_that_was_named_last) {
+    FakeDevices devices(2);
+    int stream = 0, other_stream = 0;
+    check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        DET_TRY(context.use_stream(&stream));
+        DET_TRY(context.allreduce(memory.tensor(), ReduceOp::sum));
+        DET_TRY(context.use_stream(&other_stream));
+        DET_TRY(context.broadcast(memory.tensor()));
+        DET_TRY(context.use_stream(nullptr));
+        return context.allreduce(memory.tensor(), ReduceOp::sum);
+    }));
+    for (int const rank : {0, 1})
+        BOOST_TEST((devices.streams_of(rank) == std::vector<Stream>{&stream, &other_stream, nullptr}));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_without_devices_have_no_streams) {
+    auto single = DistributedContext::single();
+    BOOST_TEST((single.use_stream(nullptr).error().code == codes::misuse));
+    check_ranks(run_ranks(2, [](auto transport) -> Status {
+        auto const topology = on_one_node(*transport);
+        DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology));
+        return expect(!context.use_stream(nullptr), "an error");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(host_and_device_memory_do_not_mix) {
+    static thread_local std::vector<float> const* of_device = nullptr;
+    FakeDevices devices(2);
+    devices.is_device_memory = [](void const* memory) {
+        return of_device != nullptr && memory == of_device->data();
+    };
+    check_ranks(run_devices(2, devices, [](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        std::vector<float> on_host(count);
+        of_device = &memory.values;
+        // Within a rank.
+        auto const in_one =
+            context.rank().value == 0
+                ? context.allreduce(memory.tensor(), ReduceOp::sum)
+                : context.allreduce(memory.tensor(), Tensor::of(std::span(on_host)), ReduceOp::sum);
+        DET_TRY(expect_words(in_one, {"rank 1: one buffer is memory of a device and the other of the host"}));
+        // Between ranks.
+        auto const between = context.allreduce(
+            context.rank().value == 0 ? memory.tensor() : Tensor::of(std::span(on_host)), ReduceOp::sum);
+        DET_TRY(
+            expect_words(between, {"rank 0 called allreduce(sum of 8 float32) on devices and rank 1 called "
+                                   "allreduce(sum of 8 float32), each as its operation 2"}));
+        // And all goes on.
+        return context.allreduce(memory.tensor(), ReduceOp::sum);
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(trusted_calls_are_not_compared) {
+    FakeDevices devices(2);
+    check_ranks(run_devices(2, devices,
+                            [](DistributedContext& context) -> Status {
+                                DeviceMemory memory;
+                                std::ranges::fill(memory.values, 1.0F);
+                                for (int i = 0; i < 3; ++i)
+                                    DET_TRY(context.allreduce(memory.tensor(), ReduceOp::sum));
+                                return expect(memory.values[0] == 8.0F, "three sums");
+                            },
+                            {.order = Order::trusted}));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_is_lost_ends_what_is_on_its_way_and_all_that_follows) {
+    FakeDevices devices(3);
+    devices.hold();
+    std::atomic<int> begun = 0;
+    auto const results = run_devices(3, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        auto handle = context.start_allreduce(memory.tensor(), ReduceOp::sum);
+        ++begun;
+        if (context.rank().value == 1) {
+            while (begun < 3) std::this_thread::yield();
+            context.abandon();
+            return expect(!handle.wait(), "an error for who has left");
+        }
+        auto const words = fmt::format(
+            "; rank {} was in allreduce(sum of 8 float32) on devices, its operation 1", context.rank().value);
+        DET_TRY(expect_words(handle.wait(), {"rank 1 has left", words}));
+        return expect_words(context.allreduce(memory.tensor(), ReduceOp::sum), {"rank 1 has left", words});
+    });
+    BOOST_TEST(results[1].has_value());
+    // Whoever sees the loss first leaves too, and may be seen before.
+    BOOST_TEST((results[0].has_value() || results[2].has_value()));
+    for (int rank = 0; rank < 3; ++rank) BOOST_TEST(devices.was_aborted(rank));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_that_says_in_what) {
+    FakeDevices devices(2);
+    auto const results = run_devices(2, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        DET_TRY(context.allreduce(memory.tensor(), ReduceOp::sum));
+        devices.hold();
+        auto handle = context.start_allreduce(memory.tensor(), ReduceOp::max);
+        DET_TRY(context.barrier());
+        for (int const rank : {0, 1}) devices.break_device(rank);
+        return expect_words(handle.wait(), {"cannot go on with the devices: it broke; rank ",
+                                            "was in allreduce(max of 8 float32) on devices, its operation "});
+    });
+    check_ranks(results);
+    for (int const rank : {0, 1}) BOOST_TEST(devices.was_aborted(rank));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_wait_is_told_once_and_an_error_only_where_that_is_asked_for) {
+    FakeDevices devices(2);
+    std::mutex mutex;
+    std::vector<std::string> warnings;
+    DeviceOptions options;
+    options.waits.long_wait = std::chrono::milliseconds(0);
+    options.waits.timeout = std::chrono::milliseconds(200);
+    options.waits.on_long_wait = [&](std::string const& warning) {
+        std::lock_guard const lock(mutex);
+        warnings.push_back(warning);
+    };
+    auto const results = run_devices(
+        2, devices,
+        [&](DistributedContext& context) -> Status {
+            if (context.rank().value == 1) devices.hold();
+            DET_TRY(context.barrier());
+            DeviceMemory memory;
+            auto const result = context.allreduce(memory.tensor(), ReduceOp::sum);
+            DET_TRY(expect(!result && result.error().code == codes::timed_out, "a timeout"));
+            DET_TRY(context.barrier());
+            return expect_words(result, {"has waited for devices in allreduce(sum of 8 float32) on devices"});
+        },
+        options);
+    check_ranks(results);
+    bool const is_told = std::ranges::any_of(warnings, [](std::string const& warning) {
+        return warning.starts_with(
+                   "rank 0 has waited for devices in allreduce(sum of 8 float32) on devices") &&
+               warning.ends_with("; all ranks are alive");
+    });
+    BOOST_TEST(is_told);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

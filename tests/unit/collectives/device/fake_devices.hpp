@@ -1,0 +1,306 @@
+#pragma once
+#include <det/collectives/device/device_backend.hpp>
+#include <det/collectives/reduction.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace det::collectives::device {
+
+/// Devices of ranks that are threads. Work is done when all ranks have put it on a stream, inside whatever
+/// asks how far it is; so nothing is done as long as the devices are held.
+class FakeDevices {
+public:
+    explicit FakeDevices(int ranks) : seats_(static_cast<std::size_t>(ranks)) {}
+
+    std::function<bool(void const*)> is_device_memory = [](void const*) { return true; };
+    std::function<void(void*, void const*, std::size_t)> copy_memory = [](auto* to, auto* from, auto size) {
+        std::memcpy(to, from, size);
+    };
+    int polls_until_ready = 3;  // after each request
+    std::atomic<int> copies_until_broken = 1'000'000;
+    std::atomic<int> copies_done = 0, pinned_now = 0;
+
+    void hold() {
+        set([this] { is_held_ = true; });
+    }
+    void let_go() {
+        set([this] { is_held_ = false; });
+    }
+    void break_device(int rank) {
+        set([&] { seat(rank).is_broken = true; });
+    }
+    bool was_aborted(int rank) {
+        return get([&] { return seat(rank).is_aborted; });
+    }
+    bool has_finished(int rank) {
+        return get([&] { return seat(rank).has_finished; });
+    }
+    std::vector<Stream> streams_of(int rank) {
+        return get([&] {
+            std::vector<Stream> streams;
+            for (auto const& batch : seat(rank).batches) streams.push_back(batch.stream);
+            return streams;
+        });
+    }
+    int ids_made() {
+        return get([this] { return ids_made_; });
+    }
+
+    std::string make_id() {
+        return get([this] { return "id-" + std::to_string(++ids_made_); });
+    }
+    void connect(int rank, std::string const& id) {
+        set([&] {
+            seat(rank).id = id;
+            seat(rank).polls_left = polls_until_ready;
+        });
+    }
+    Result<bool> is_ready(int rank) {
+        return get([&]() -> Result<bool> {
+            auto& own = seat(rank);
+            if (own.is_broken) return Error{codes::transport, "cannot go on with the devices: it broke"};
+            for (auto const& other : seats_) {
+                if (other.id != own.id) return false;
+            }
+            if (own.polls_left-- > 0) return false;
+            own.taken = own.batches.size();
+            return true;
+        });
+    }
+    void enqueue(int rank, std::span<DeviceWork const> works, Stream stream) {
+        set([&] {
+            seat(rank).batches.push_back({{works.begin(), works.end()}, stream});
+            seat(rank).polls_left = polls_until_ready;
+        });
+    }
+    /// How many batches have to be done before the event has passed. What was not taken in stands behind it.
+    std::size_t batches_before_event(int rank, Stream stream) {
+        return get([&] {
+            auto const& own = seat(rank);
+            auto count = own.taken;
+            while (count > 0 && own.batches[count - 1].stream != stream) --count;
+            return count;
+        });
+    }
+    bool is_done(std::size_t batches) {
+        return get([&] {
+            while (can_go_on()) do_next();
+            return done_ >= batches;
+        });
+    }
+    std::byte* allocate(std::size_t size_bytes) {
+        return get([&] { return memory_.emplace_back(size_bytes).data(); });
+    }
+    void abort(int rank) {
+        set([&] { seat(rank).is_aborted = true; });
+    }
+    void finish(int rank) {
+        set([&] { seat(rank).has_finished = true; });
+    }
+
+private:
+    struct Batch {
+        std::vector<DeviceWork> works;
+        Stream stream;
+    };
+    struct Seat {
+        std::string id;
+        int polls_left = 0;
+        std::size_t taken = 0;
+        std::vector<Batch> batches;
+        bool is_broken = false, is_aborted = false, has_finished = false;
+    };
+
+    template <class Body>
+    void set(Body const& body) {
+        std::lock_guard const lock(mutex_);
+        body();
+    }
+    template <class Body>
+    std::invoke_result_t<Body> get(Body const& body) {
+        std::lock_guard const lock(mutex_);
+        return body();
+    }
+    Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }
+
+    bool can_go_on() const {
+        if (is_held_) return false;
+        return std::ranges::all_of(seats_, [this](Seat const& seat) { return seat.taken > done_; });
+    }
+
+    void do_next() {
+        std::vector<std::vector<DeviceWork> const*> all;
+        for (auto const& seat : seats_) all.push_back(&seat.batches[done_].works);
+        ++done_;
+        auto const action = all[0]->back().action;
+        if (action == DeviceAction::receive) return exchange(all);
+        if (action == DeviceAction::broadcast) return broadcast(all);
+        if (action == DeviceAction::allgather) return allgather(all);
+        reduce(all);
+    }
+
+    static std::size_t bytes_of(DeviceWork const& work) {
+        return work.count * collectives::size_of(work.type);
+    }
+    static void copy(void* to, void const* from, std::size_t size) {
+        if (to != nullptr && size != 0) std::memmove(to, from, size);
+    }
+
+    using Works = std::vector<std::vector<DeviceWork> const*>;
+
+    static void broadcast(Works const& all) {
+        auto const& root = all[static_cast<std::size_t>(all[0]->front().peer.value)]->front();
+        for (auto const* works : all) copy(works->front().out, root.in, bytes_of(root));
+    }
+
+    static void allgather(Works const& all) {
+        auto const size = bytes_of(all[0]->front());
+        std::vector<std::byte> whole(size * all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) copy(whole.data() + i * size, all[i]->front().in, size);
+        for (auto const* works : all) copy(works->front().out, whole.data(), whole.size());
+    }
+
+    static void exchange(Works const& all) {
+        for (auto const* works : all) {
+            auto const& first = works->front();
+            if (first.action == DeviceAction::copy) copy(first.out, first.in, bytes_of(first));
+        }
+        for (std::size_t to = 0; to < all.size(); ++to) {
+            for (auto const& receive : *all[to]) {
+                if (receive.action != DeviceAction::receive) continue;
+                for (auto const& send : *all[static_cast<std::size_t>(receive.peer.value)]) {
+                    bool const is_it =
+                        send.action == DeviceAction::send && send.peer.value == static_cast<int>(to);
+                    if (is_it) copy(receive.out, send.in, bytes_of(send));
+                }
+            }
+        }
+    }
+
+    static void reduce(Works const& all) {
+        auto const& first = all[0]->front();
+        bool const is_scattered = first.action == DeviceAction::reduce_scatter;
+        auto const count = is_scattered ? first.count * all.size() : first.count;
+        std::vector<std::byte> whole(count * collectives::size_of(first.type));
+        std::vector<std::byte const*> sources;
+        for (auto const* works : all) sources.push_back(static_cast<std::byte const*>(works->front().in));
+        collectives::Destination const destination{whole.data()};
+        if (all.size() == 1) {
+            copy(whole.data(), sources[0], whole.size());
+        } else {
+            collectives::reduce(first.type, first.op, sources, std::span(&destination, 1), count);
+        }
+        auto const part = whole.size() / all.size();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto* const out = all[i]->front().out;
+            if (is_scattered) {
+                copy(out, whole.data() + i * part, part);
+            } else {
+                copy(out, whole.data(), whole.size());
+            }
+        }
+    }
+
+    std::mutex mutex_;
+    std::vector<Seat> seats_;
+    std::list<std::vector<std::byte>> memory_;
+    bool is_held_ = false;
+    std::size_t done_ = 0;
+    int ids_made_ = 0;
+};
+
+/// Copies are done behind the batches, by whoever asks whether they are.
+class FakeEvent final : public DeviceEvent {
+public:
+    using Copies = std::vector<collectives::DeviceCopy>;
+
+    FakeEvent(FakeDevices& devices, std::size_t batches, Copies copies)
+        : devices_(devices), batches_(batches), copies_(std::move(copies)) {}
+    Result<bool> has_passed() override {
+        if (!devices_.is_done(batches_)) return false;
+        for (auto const& copy : std::exchange(copies_, {})) {
+            devices_.copy_memory(copy.to, copy.from, copy.size_bytes);
+            ++devices_.copies_done;
+        }
+        return true;
+    }
+    void* handle() const override { return const_cast<FakeEvent*>(this); }
+
+private:
+    FakeDevices& devices_;
+    std::size_t batches_;
+    Copies copies_;
+};
+
+/// Stays until the devices end: what was put on the stream is done late.
+class FakeScratch final : public DeviceScratch {
+public:
+    explicit FakeScratch(std::byte* memory) : memory_(memory) {}
+    void* data() const override { return memory_; }
+
+private:
+    std::byte* memory_;
+};
+
+class FakeCommunicator final : public DeviceCommunicator {
+public:
+    FakeCommunicator(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
+    Result<bool> is_ready() override { return devices_.is_ready(rank_); }
+    Status enqueue(std::span<DeviceWork const> works, Stream stream) override {
+        devices_.enqueue(rank_, works, stream);
+        return Ok{};
+    }
+    Status begin_finish() override {
+        devices_.finish(rank_);
+        return Ok{};
+    }
+    void abort() noexcept override { devices_.abort(rank_); }
+
+private:
+    FakeDevices& devices_;
+    int rank_;
+};
+
+class FakeBackend final : public DeviceBackend {
+public:
+    FakeBackend(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
+    bool is_device_memory(void const* memory) const override { return devices_.is_device_memory(memory); }
+    Result<std::string> make_id() override { return devices_.make_id(); }
+    Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
+                                                              int) override {
+        devices_.connect(rank.value, id);
+        return Result<std::unique_ptr<DeviceCommunicator>>(
+            std::make_unique<FakeCommunicator>(devices_, rank.value));
+    }
+    Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream) override {
+        return Result<std::unique_ptr<DeviceScratch>>(
+            std::make_unique<FakeScratch>(devices_.allocate(size_bytes)));
+    }
+    Result<collectives::Pinned> pin(std::span<std::byte>) override {
+        ++devices_.pinned_now;
+        return collectives::Pinned(&devices_, [](FakeDevices* devices) { --devices->pinned_now; });
+    }
+    Status copy(collectives::CopyTo, collectives::DeviceCopy const& copy, Stream) override {
+        if (--devices_.copies_until_broken < 0) return Error{codes::transport, "cannot copy: it broke"};
+        copies_.push_back(copy);
+        return Ok{};
+    }
+    Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
+        return Result<std::unique_ptr<DeviceEvent>>(std::make_unique<FakeEvent>(
+            devices_, devices_.batches_before_event(rank_, stream), std::exchange(copies_, {})));
+    }
+
+private:
+    FakeDevices& devices_;
+    int rank_;
+    FakeEvent::Copies copies_;  // put on the stream since the last event
+};
+
+}  // namespace det::collectives::device
