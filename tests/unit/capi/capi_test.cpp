@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "../device_collectives/fake_devices.hpp"
+#include "../collectives/device/fake_devices.hpp"
 #include "capi_support.hpp"
 #include "cases.h"
 #include "fake_device_memory.hpp"

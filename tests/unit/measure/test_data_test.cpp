@@ -8,7 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "../../conformance/expectation.hpp"
-#include "../node_collectives/node_threads.hpp"
+#include "../collectives/node/node_threads.hpp"
 #include "../transport/rank_threads.hpp"
 #include "check_result.hpp"
 

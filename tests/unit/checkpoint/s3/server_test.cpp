@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "../../conformance/store_suite.hpp"
+#include "../../../conformance/store_suite.hpp"
 #include "check_result.hpp"
 #include "fake_clock.hpp"
 #include "s3_server.hpp"

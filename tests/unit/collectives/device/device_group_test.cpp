@@ -2,7 +2,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 
-#include "../collectives/collective_cases.hpp"
+#include "../collective_cases.hpp"
 #include "device_ranks.hpp"
 
 using namespace det;

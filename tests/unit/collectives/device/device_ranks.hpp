@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "../../conformance/expectation.hpp"
-#include "../transport/rank_threads.hpp"
+#include "../../../conformance/expectation.hpp"
+#include "../../transport/rank_threads.hpp"
 #include "communicator.hpp"
 #include "fake_devices.hpp"
 

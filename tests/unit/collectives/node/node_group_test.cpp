@@ -4,9 +4,9 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
-#include "../../conformance/expectation.hpp"
-#include "../collectives/collective_cases.hpp"
-#include "../transport/rank_threads.hpp"
+#include "../../../conformance/expectation.hpp"
+#include "../collective_cases.hpp"
+#include "../../transport/rank_threads.hpp"
 #include "check_result.hpp"
 #include "node_threads.hpp"
 

@@ -2,8 +2,8 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "../../conformance/expectation.hpp"
-#include "../collectives/collective_cases.hpp"
+#include "../../../conformance/expectation.hpp"
+#include "../collective_cases.hpp"
 #include "node_threads.hpp"
 #include "rank_processes.hpp"
 #include "temporary_directory.hpp"

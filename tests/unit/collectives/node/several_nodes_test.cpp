@@ -1,9 +1,9 @@
 // Two levels of which the lower one is shared memory.
-#include "../collectives/several_nodes.hpp"
+#include "../several_nodes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "../../conformance/expectation.hpp"
+#include "../../../conformance/expectation.hpp"
 #include "check_result.hpp"
 #include "node_threads.hpp"
 
