@@ -51,7 +51,7 @@ Status require(void const* pointer, std::string_view name) {
 
 Status check_size(std::size_t given, std::string_view name) {
     if (given > sizeof(std::size_t)) return Ok{};
-    return Error{codes::misuse, fmt::format("{}.size is {}", name, given),
+    return Error{codes::misuse, fmt::format("{}.struct_size is {}", name, given),
                  fmt::format("initialise a {} by its _INIT macro", name)};
 }
 

@@ -44,7 +44,7 @@ Status require(void const* pointer, std::string_view name, Rest... rest) {
 }
 
 template <class T>
-concept Growing = std::same_as<decltype(T::size), std::size_t>;
+concept Growing = std::same_as<decltype(T::struct_size), std::size_t>;
 
 Status check_size(std::size_t given, std::string_view name);
 Error too_new(std::string_view name);
@@ -55,10 +55,10 @@ template <Growing T>
 Result<T> read(T const* given, std::string_view name) {
     T known{};
     if (given == nullptr) return known;
-    DET_TRY(check_size(given->size, name));
-    std::memcpy(&known, given, std::min(given->size, sizeof known));
+    DET_TRY(check_size(given->struct_size, name));
+    std::memcpy(&known, given, std::min(given->struct_size, sizeof known));
     auto const* const bytes = reinterpret_cast<unsigned char const*>(given);
-    for (auto at = sizeof known; at < given->size; ++at) {
+    for (auto at = sizeof known; at < given->struct_size; ++at) {
         if (bytes[at] != 0) return too_new(name);
     }
     return known;
@@ -67,8 +67,8 @@ Result<T> read(T const* given, std::string_view name) {
 /// As much of it as the caller has room for, whose size was checked before anything was done.
 template <Growing T>
 void write(T* to, T value) {
-    value.size = to->size;
-    std::memcpy(to, &value, std::min(value.size, sizeof value));
+    value.struct_size = to->struct_size;
+    std::memcpy(to, &value, std::min(value.struct_size, sizeof value));
 }
 
 }  // namespace det::capi

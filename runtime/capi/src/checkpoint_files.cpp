@@ -49,39 +49,39 @@ det_status det_checkpoint_manifest(det_context* context, char const* uuid, det_s
     });
 }
 
-det_status det_store_open(det_context* context, uint64_t steps_completed, char const* metadata,
-                          det_store** store) {
+det_status det_checkpoint_draft_open(det_context* context, uint64_t steps_completed, char const* metadata,
+                                     det_checkpoint_draft** draft) {
     return guarded([&]() -> Status {
-        DET_TRY(require(context, "context", store, "store"));
-        auto opened = std::make_unique<det_store>();
+        DET_TRY(require(context, "context", draft, "draft"));
+        auto opened = std::make_unique<det_checkpoint_draft>();
         opened->context = context->core;
         DET_TRY_ASSIGN(opened->draft,
                        context->core->checkpoint().begin(steps_completed, capi::metadata_of(metadata)));
-        *store = opened.release();
+        *draft = opened.release();
         return Ok{};
     });
 }
 
-char const* det_store_uuid(det_store const* store) {
-    return store == nullptr ? nullptr : store->draft.uuid.c_str();
+char const* det_checkpoint_draft_uuid(det_checkpoint_draft const* draft) {
+    return draft == nullptr ? nullptr : draft->draft.uuid.c_str();
 }
 
-char const* det_store_directory(det_store const* store) {
-    return store == nullptr ? nullptr : store->draft.directory.c_str();
+char const* det_checkpoint_draft_directory(det_checkpoint_draft const* draft) {
+    return draft == nullptr ? nullptr : draft->draft.directory.c_str();
 }
 
-det_status det_store_commit(det_store* store) {
+det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft) {
     return guarded([&]() -> Status {
-        DET_TRY(require(store, "store"));
-        if (store->is_committed) return Error{codes::misuse, "this store was committed before"};
-        DET_TRY(store->context->checkpoint().commit(store->draft));
-        store->is_committed = true;
+        DET_TRY(require(draft, "draft"));
+        if (draft->is_committed) return Error{codes::misuse, "this draft is already committed"};
+        DET_TRY(draft->context->checkpoint().commit(draft->draft));
+        draft->is_committed = true;
         return Ok{};
     });
 }
 
-void det_store_destroy(det_store* store) {
-    std::unique_ptr<det_store> const owned(store);
+void det_checkpoint_draft_destroy(det_checkpoint_draft* draft) {
+    std::unique_ptr<det_checkpoint_draft> const owned(draft);
     if (!owned || owned->is_committed) return;
     guarded([&] { return owned->context->checkpoint().discard(owned->draft); });
 }

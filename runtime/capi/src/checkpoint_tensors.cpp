@@ -81,7 +81,7 @@ det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, c
                                det_state const* state, det_saved* saved) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state"));
-        if (saved != nullptr) DET_TRY(capi::check_size(saved->size, "det_saved"));
+        if (saved != nullptr) DET_TRY(capi::check_size(saved->struct_size, "det_saved"));
         DET_TRY_ASSIGN(auto begun, context->core->checkpoint().save(
                                        steps_completed, capi::metadata_of(metadata), state->tensors));
         for (auto& outcome : begun.ended) context->ended.push_back(std::move(outcome));
@@ -125,7 +125,7 @@ det_status det_checkpoint_load(det_context* context, det_state const* state, det
                                det_loaded* loaded) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state", loaded, "loaded"));
-        DET_TRY(capi::check_size(loaded->size, "det_loaded"));
+        DET_TRY(capi::check_size(loaded->struct_size, "det_loaded"));
         auto const damage =
             on_damage == DET_TAKE_OLDER ? checkpoint::OnDamage::take_older : checkpoint::OnDamage::fail;
         DET_TRY_ASSIGN(auto const found, context->core->checkpoint().load(state->tensors, damage));

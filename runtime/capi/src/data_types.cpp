@@ -34,7 +34,8 @@ constexpr TypeRow types[] = {
 };
 
 constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod};
-static_assert(DET_SUM == 0 && DET_MEAN == 1 && DET_MIN == 2 && DET_MAX == 3 && DET_PROD == 4);
+static_assert(DET_REDUCE_SUM == 0 && DET_REDUCE_MEAN == 1 && DET_REDUCE_MIN == 2 && DET_REDUCE_MAX == 3 &&
+              DET_REDUCE_PROD == 4);
 
 TypeRow const* find_type(det_dtype dtype) {
     bool const is_known = dtype >= 0 && static_cast<std::size_t>(dtype) < std::size(types);

@@ -25,7 +25,7 @@ struct det_buffer {
     det::collectives::Buffer buffer;
 };
 
-struct det_store {
+struct det_checkpoint_draft {
     std::shared_ptr<det::core::Context> context;
     det::core::Checkpoint::Draft draft;
     bool is_committed = false;

@@ -27,7 +27,7 @@ size_t det_outcomes_count(det_outcomes const* outcomes) {
 det_status det_outcomes_get(det_outcomes const* outcomes, size_t index, det_outcome* outcome) {
     return guarded([&]() -> Status {
         DET_TRY(require(outcomes, "outcomes", outcome, "outcome"));
-        DET_TRY(capi::check_size(outcome->size, "det_outcome"));
+        DET_TRY(capi::check_size(outcome->struct_size, "det_outcome"));
         if (index >= outcomes->values.size()) return Error{codes::misuse, "there are not so many outcomes"};
         auto const& ended = outcomes->values[index];
         det_outcome told{};

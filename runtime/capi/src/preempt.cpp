@@ -20,7 +20,7 @@ det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop
     return ask(context, should_stop, Acknowledge::at_once);
 }
 
-det_status det_preempt_look(det_context* context, int32_t* should_stop) {
+det_status det_preempt_peek(det_context* context, int32_t* should_stop) {
     return ask(context, should_stop, Acknowledge::later);
 }
 

@@ -34,7 +34,7 @@ static det_status train_step(det_context* context, struct model* model, double* 
         sums[1] += error;
         sums[2] += error * error / 2;
     }
-    TRY(det_distributed_allreduce(context, sums, sums, 3, DET_F64, DET_SUM));
+    TRY(det_distributed_allreduce(context, sums, sums, 3, DET_F64, DET_REDUCE_SUM));
     model->slope -= learning_rate * sums[0] / POINTS;
     model->offset -= learning_rate * sums[1] / POINTS;
     model->step += 1;

@@ -11,9 +11,9 @@ const char* case_a_single_rank(void) {
     CHECK(det_distributed_rank(context) == 0 && det_distributed_size(context) == 1);
     CHECK(det_context_info(context) == NULL);
     CHECK(strcmp(det_context_hyperparameters(context), "{}") == 0);
-    CHECK_OK(det_distributed_allreduce(context, &value, &value, 1, DET_F64, DET_MEAN));
+    CHECK_OK(det_distributed_allreduce(context, &value, &value, 1, DET_F64, DET_REDUCE_MEAN));
     CHECK(value == 3);
-    CHECK(det_distributed_allreduce(context, &value, &value, 1, 15, DET_SUM) == DET_COULD_NOT);
+    CHECK(det_distributed_allreduce(context, &value, &value, 1, 15, DET_REDUCE_SUM) == DET_COULD_NOT);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
     return NULL;
@@ -32,7 +32,7 @@ const char* case_null_arguments(void) {
     CHECK(det_context_info(NULL) == NULL && det_context_hyperparameters(NULL) == NULL);
     CHECK(det_distributed_rank(NULL) == -1 && det_distributed_cross_size(NULL) == -1);
     CHECK(det_distributed_barrier(NULL) == DET_COULD_NOT);
-    CHECK(det_distributed_allreduce(NULL, &value, &value, 1, DET_F32, DET_SUM) == DET_COULD_NOT);
+    CHECK(det_distributed_allreduce(NULL, &value, &value, 1, DET_F32, DET_REDUCE_SUM) == DET_COULD_NOT);
     CHECK(det_distributed_allgather_bytes(NULL, "a", 1, &strings) == DET_COULD_NOT && strings == NULL);
     CHECK(det_operation_wait(NULL) == DET_COULD_NOT && failed_with("misuse", "operation is NULL"));
     CHECK(det_operation_test(NULL, &is_over) == DET_COULD_NOT);
@@ -66,7 +66,7 @@ const char* case_options_of_other_versions(void) {
     } newer = {DET_CONTEXT_OPTIONS_INIT, NULL};
     det_context_options older = DET_CONTEXT_OPTIONS_INIT;
     det_context* context = NULL;
-    newer.known.size = sizeof newer;
+    newer.known.struct_size = sizeof newer;
     CHECK_OK(det_context_open(&newer.known, &context));
     det_context_destroy(context);
     context = NULL;
@@ -74,10 +74,10 @@ const char* case_options_of_other_versions(void) {
     CHECK(det_context_open(&newer.known, &context) == DET_COULD_NOT && context == NULL);
     CHECK(failed_with("misuse", "det_context_options") && strstr(det_error_message(), det_version()) != NULL);
 
-    older.size = offsetof(det_context_options, on_warning);
+    older.struct_size = offsetof(det_context_options, on_warning);
     CHECK_OK(det_context_open(&older, &context));
     det_context_destroy(context);
-    older.size = 0;
+    older.struct_size = 0;
     CHECK(det_context_open(&older, &context) == DET_COULD_NOT && failed_with("misuse", "size is 0"));
     return NULL;
 }

@@ -29,20 +29,21 @@ static int has_text(const char* directory, const char* name, const char* text) {
 
 const char* case_stored_directory(void) {
     det_context* context = NULL;
-    det_store* store = NULL;
+    det_checkpoint_draft* draft = NULL;
     det_strings *path = NULL, *manifest = NULL;
     char uuid[DET_UUID_SIZE], discarded[DET_UUID_SIZE];
     CHECK_OK(det_context_open(NULL, &context));
-    CHECK(det_store_open(context, 5, "3", &store) == DET_COULD_NOT && failed_with("misuse", "metadata"));
-    CHECK_OK(det_store_open(context, 5, "{\"epoch\": 2}", &store));
-    strcpy(uuid, det_store_uuid(store));
+    CHECK(det_checkpoint_draft_open(context, 5, "3", &draft) == DET_COULD_NOT &&
+          failed_with("misuse", "metadata"));
+    CHECK_OK(det_checkpoint_draft_open(context, 5, "{\"epoch\": 2}", &draft));
+    strcpy(uuid, det_checkpoint_draft_uuid(draft));
     CHECK(strlen(uuid) == DET_UUID_SIZE - 1);
-    CHECK(write_text(det_store_directory(store), "weights", "1 2 3"));
+    CHECK(write_text(det_checkpoint_draft_directory(draft), "weights", "1 2 3"));
     CHECK(det_checkpoint_restore_path(context, uuid, &path) == DET_ABSENT);
     CHECK(failed_with("no-such-checkpoint", uuid) && path == NULL);
-    CHECK_OK(det_store_commit(store));
-    CHECK(det_store_commit(store) == DET_COULD_NOT && failed_with("misuse", "before"));
-    det_store_destroy(store);
+    CHECK_OK(det_checkpoint_draft_commit(draft));
+    CHECK(det_checkpoint_draft_commit(draft) == DET_COULD_NOT && failed_with("misuse", "already"));
+    det_checkpoint_draft_destroy(draft);
 
     CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
     CHECK(has_text(det_strings_get(path, 0, NULL), "weights", "1 2 3"));
@@ -55,10 +56,10 @@ const char* case_stored_directory(void) {
     CHECK(det_checkpoint_restore_path(context, uuid, &path) == DET_CHECKPOINT_DAMAGED);
     CHECK(failed_with("checkpoint-damaged", "weights"));
 
-    CHECK_OK(det_store_open(context, 6, NULL, &store));
-    strcpy(discarded, det_store_uuid(store));
-    CHECK(write_text(det_store_directory(store), "weights", "half"));
-    det_store_destroy(store);
+    CHECK_OK(det_checkpoint_draft_open(context, 6, NULL, &draft));
+    strcpy(discarded, det_checkpoint_draft_uuid(draft));
+    CHECK(write_text(det_checkpoint_draft_directory(draft), "weights", "half"));
+    det_checkpoint_draft_destroy(draft);
     CHECK(det_checkpoint_manifest(context, discarded, &manifest) == DET_ABSENT);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
@@ -67,26 +68,27 @@ const char* case_stored_directory(void) {
 
 const char* case_uploaded_files(void) {
     det_context* context = NULL;
-    det_store* scratch = NULL;
+    det_checkpoint_draft* scratch = NULL;
     det_strings* path = NULL;
     char uuid[DET_UUID_SIZE] = "";
     int32_t rank;
     CHECK_OK(det_context_open(NULL, &context));
     rank = det_distributed_rank(context);
     if (rank == 0) {
-        CHECK_OK(det_store_open(context, 1, NULL, &scratch)); /* a directory to bring files from */
-        CHECK(write_text(det_store_directory(scratch), "a", "of rank 0"));
+        CHECK_OK(det_checkpoint_draft_open(context, 1, NULL, &scratch)); /* a directory to bring files from */
+        CHECK(write_text(det_checkpoint_draft_directory(scratch), "a", "of rank 0"));
     }
     CHECK(det_checkpoint_upload(context, 8, rank == 1 ? "{" : "{}",
-                                rank == 0 ? det_store_directory(scratch) : NULL, uuid) == DET_COULD_NOT);
+                                rank == 0 ? det_checkpoint_draft_directory(scratch) : NULL,
+                                uuid) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "metadata"));
     CHECK(det_checkpoint_upload(context, 8, NULL, NULL, uuid) == DET_COULD_NOT);
     CHECK_OK(det_checkpoint_upload(context, 8, rank == 1 ? "{\"from\": 1}" : NULL,
-                                   rank == 0 ? det_store_directory(scratch) : NULL, uuid));
+                                   rank == 0 ? det_checkpoint_draft_directory(scratch) : NULL, uuid));
     CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
     CHECK(has_text(det_strings_get(path, 0, NULL), "a", "of rank 0"));
     det_strings_destroy(path);
-    det_store_destroy(scratch);
+    det_checkpoint_draft_destroy(scratch);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
     return NULL;
@@ -294,14 +296,14 @@ const char* case_states_that_are_refused(void) {
     CHECK_OK(det_state_add(state, &tensor));
     CHECK(det_checkpoint_save(context, 1, NULL, state, NULL) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "there is no part of it"));
-    unsized.size = 0;
+    unsized.struct_size = 0;
     CHECK(det_checkpoint_save(context, 1, NULL, state, &unsized) == DET_COULD_NOT &&
           failed_with("misuse", "size"));
     CHECK(det_checkpoint_save(context, 1, NULL, NULL, NULL) == DET_COULD_NOT);
     CHECK(det_checkpoint_load(context, state, DET_FAIL, NULL) == DET_COULD_NOT);
     det_state_destroy(state);
     det_state_destroy(NULL);
-    det_store_destroy(NULL);
+    det_checkpoint_draft_destroy(NULL);
     det_outcomes_destroy(NULL);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);

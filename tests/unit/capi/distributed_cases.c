@@ -20,20 +20,20 @@ const char* case_tensors(void) {
     CHECK(det_distributed_cross_rank(context) == 0 && det_distributed_cross_size(context) == 1);
 
     for (i = 0; i < COUNT; ++i) values[i] = (float)rank;
-    CHECK_OK(det_distributed_allreduce(context, values, values, COUNT, DET_F32, DET_MEAN));
+    CHECK_OK(det_distributed_allreduce(context, values, values, COUNT, DET_F32, DET_REDUCE_MEAN));
     for (i = 0; i < COUNT; ++i) CHECK(values[i] == (float)(size - 1) / 2);
 
     for (i = 0; i < size; ++i) parts[i] = 10 * rank + i;
     CHECK_OK(det_distributed_all_to_all(context, parts, parts, 1, DET_I64));
     for (i = 0; i < size; ++i) CHECK(parts[i] == 10 * i + rank);
     for (i = 0; i < size; ++i) parts[i] = i;
-    CHECK_OK(det_distributed_reduce_scatter(context, parts, own, 1, DET_I64, DET_SUM));
+    CHECK_OK(det_distributed_reduce_scatter(context, parts, own, 1, DET_I64, DET_REDUCE_SUM));
     CHECK(own[0] == (int64_t)rank * size);
     CHECK_OK(det_distributed_allgather(context, own, parts, 1, DET_I64));
     for (i = 0; i < size; ++i) CHECK(parts[i] == (int64_t)i * size);
 
     own[0] = rank + 1;
-    CHECK_OK(det_distributed_reduce(context, own, parts, 1, DET_I64, DET_MAX, size - 1));
+    CHECK_OK(det_distributed_reduce(context, own, parts, 1, DET_I64, DET_REDUCE_MAX, size - 1));
     CHECK(rank != size - 1 || parts[0] == size);
     CHECK_OK(det_distributed_broadcast(context, own, 1, DET_I64, size - 1));
     CHECK(own[0] == size);
@@ -60,7 +60,8 @@ const char* case_started_operations(void) {
     for (i = 0; i < LARGE; ++i) CHECK(shared[i] == 0);
     for (i = 0; i < LARGE; ++i) shared[i] = (double)i;
 
-    CHECK_OK(det_distributed_start_allreduce(context, shared, shared, LARGE, DET_F64, DET_SUM, &first));
+    CHECK_OK(
+        det_distributed_start_allreduce(context, shared, shared, LARGE, DET_F64, DET_REDUCE_SUM, &first));
     CHECK_OK(det_distributed_start_broadcast(context, few, 3, DET_F64, 0, &second));
     while (!is_over) CHECK_OK(det_operation_test(second, &is_over));
     CHECK_OK(det_operation_wait(first));
@@ -69,7 +70,7 @@ const char* case_started_operations(void) {
     det_operation_destroy(first);
     det_operation_destroy(second);
 
-    CHECK_OK(det_distributed_start_allreduce(context, few, few, 3, 99, DET_SUM, &first));
+    CHECK_OK(det_distributed_start_allreduce(context, few, few, 3, 99, DET_REDUCE_SUM, &first));
     CHECK(det_operation_wait(first) == DET_COULD_NOT && failed_with("misuse", "type"));
     CHECK(det_operation_wait(first) == DET_COULD_NOT);
     det_operation_destroy(first);
@@ -135,13 +136,14 @@ const char* case_ranks_that_differ(void) {
     CHECK_OK(det_context_open(NULL, &context));
     rank = det_distributed_rank(context);
     status = rank == 0 ? det_distributed_barrier(context)
-                       : det_distributed_allreduce(context, values, values, 8, DET_F32, DET_SUM);
+                       : det_distributed_allreduce(context, values, values, 8, DET_F32, DET_REDUCE_SUM);
     CHECK(status == DET_COULD_NOT);
     CHECK(failed_with("misuse", "rank 0 called barrier() and rank 1 called allreduce(sum of 8 float32)"));
     CHECK(strstr(det_error_hint(), "the same calls in the same order") != NULL);
-    status = det_distributed_allreduce(context, values, values, 8, rank == 0 ? DET_F32 : DET_I32, DET_SUM);
+    status =
+        det_distributed_allreduce(context, values, values, 8, rank == 0 ? DET_F32 : DET_I32, DET_REDUCE_SUM);
     CHECK(status == DET_COULD_NOT && failed_with("misuse", "int32"));
-    status = det_distributed_allreduce(context, values, values, rank == 0 ? 7 : 8, DET_F32, DET_SUM);
+    status = det_distributed_allreduce(context, values, values, rank == 0 ? 7 : 8, DET_F32, DET_REDUCE_SUM);
     CHECK(status == DET_COULD_NOT && failed_with("misuse", "rank 0 called allreduce(sum of 7 float32)"));
     CHECK_OK(det_distributed_barrier(context));
     CHECK_OK(det_context_close(context));
@@ -156,19 +158,19 @@ const char* case_what_one_rank_refuses(void) {
     int32_t is_wrong;
     CHECK_OK(det_context_open(NULL, &context));
     is_wrong = det_distributed_rank(context) == 1;
-    CHECK(det_distributed_allreduce(context, values, values, 2, is_wrong ? DET_U16 : DET_I32, DET_SUM) ==
-          DET_COULD_NOT);
+    CHECK(det_distributed_allreduce(context, values, values, 2, is_wrong ? DET_U16 : DET_I32,
+                                    DET_REDUCE_SUM) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "rank 1") && failed_with("misuse", "of a type that collectives don't know"));
-    CHECK(det_distributed_allreduce(context, values, values, 2, is_wrong ? -7 : DET_I32, DET_SUM) ==
+    CHECK(det_distributed_allreduce(context, values, values, 2, is_wrong ? -7 : DET_I32, DET_REDUCE_SUM) ==
           DET_COULD_NOT);
-    CHECK(det_distributed_allreduce(context, values, values, 2, DET_I32, is_wrong ? 5 : DET_SUM) ==
+    CHECK(det_distributed_allreduce(context, values, values, 2, DET_I32, is_wrong ? 5 : DET_REDUCE_SUM) ==
           DET_COULD_NOT);
     CHECK(failed_with("misuse", "no such way to reduce"));
     CHECK(det_distributed_allgather(context, values, is_wrong ? NULL : values, 1, DET_I32) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "null pointer"));
     CHECK(det_distributed_broadcast(context, values, 2, DET_I32, is_wrong ? 99 : 0) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "rank 99 cannot broadcast"));
-    CHECK(det_distributed_reduce_scatter(context, values, values, SIZE_MAX, DET_I32, DET_SUM) ==
+    CHECK(det_distributed_reduce_scatter(context, values, values, SIZE_MAX, DET_I32, DET_REDUCE_SUM) ==
           DET_COULD_NOT);
     CHECK(failed_with("misuse", "fit no memory"));
     CHECK(values[0] == 1 && values[1] == 2);
@@ -184,7 +186,7 @@ const char* case_objects_outlive_their_context(void) {
     CHECK_OK(det_context_open(NULL, &context));
     CHECK_OK(det_buffer_allocate(context, 64, &buffer));
     CHECK_OK(det_distributed_start_allreduce(context, det_buffer_data(buffer), det_buffer_data(buffer), 16,
-                                             DET_F32, DET_SUM, &operation));
+                                             DET_F32, DET_REDUCE_SUM, &operation));
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
     CHECK_OK(det_operation_wait(operation));
@@ -215,7 +217,7 @@ const char* case_device_memory(det_context* context) {
     int64_t parts[RANKS_MAX];
     int32_t rank = det_distributed_rank(context), size = det_distributed_size(context), is_over = 0, i;
     for (i = 0; i < COUNT; ++i) values[i] = (float)rank;
-    CHECK_OK(det_distributed_allreduce(context, values, values, COUNT, DET_F32, DET_SUM));
+    CHECK_OK(det_distributed_allreduce(context, values, values, COUNT, DET_F32, DET_REDUCE_SUM));
     for (i = 0; i < COUNT; ++i) CHECK(values[i] == (float)(size * (size - 1) / 2));
 
     CHECK_OK(det_distributed_use_stream(context, &streams[rank]));

@@ -80,7 +80,7 @@ const char* case_acknowledged_later(void) {
     options.preempt_mode = DET_CHIEF_ONLY;
     CHECK_OK(det_context_open(&options, &context));
     if (det_distributed_rank(context) == 0) {
-        CHECK_OK(det_preempt_look(context, &should_stop));
+        CHECK_OK(det_preempt_peek(context, &should_stop));
         CHECK(should_stop == 1);
         CHECK_OK(det_preempt_acknowledge(context));
     }

@@ -2,7 +2,7 @@
  *
  *     det_context *context = NULL;
  *     if (det_context_open(NULL, &context) != DET_OK) { fputs(det_error_text(), stderr); return 1; }
- *     det_distributed_allreduce(context, gradient, gradient, count, DET_F32, DET_MEAN);
+ *     det_distributed_allreduce(context, gradient, gradient, count, DET_F32, DET_REDUCE_MEAN);
  *     det_context_close(context);
  *     det_context_destroy(context);
  *
@@ -85,7 +85,7 @@ enum {
 };
 
 typedef struct det_context_options {
-    size_t size;
+    size_t struct_size;
     /* Where checkpoints go outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
     /* Told, inside a call, when this rank has waited for another for a minute, and for which; and where
@@ -152,7 +152,7 @@ enum {
  * F16 and BF16 are combined as F32 and rounded once. Results have the same bits on all ranks, and from run to
  * run. */
 typedef int32_t det_reduce_op;
-enum { DET_SUM = 0, DET_MEAN = 1, DET_MIN = 2, DET_MAX = 3, DET_PROD = 4 };
+enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_MAX = 3, DET_REDUCE_PROD = 4 };
 
 /* Collective. in == out, or they do not overlap. part_count elements belong to each rank, in rank order;
  * `part` may lie where this rank's part of `all` is. reduce: out is looked at on `to` alone. */
@@ -253,7 +253,7 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
 /* The same without the acknowledgement, which is then a call of its own; on other ranks than the chief it
  * does nothing. */
-DET_API det_status det_preempt_look(det_context* context, int32_t* should_stop);
+DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
 DET_API det_status det_preempt_acknowledge(det_context* context);
 
 /* ------------------------------------------------------------------------------------------------- train */
@@ -287,16 +287,16 @@ DET_API det_status det_checkpoint_restore_path(det_context* context, const char*
 DET_API det_status det_checkpoint_manifest(det_context* context, const char* uuid, det_strings** manifest);
 
 /* Files of the chief's own: a directory to fill, which commit makes a checkpoint. Destroyed without, it is
- * removed. Strings live as long as the store. */
-typedef struct det_store det_store;
+ * removed. Strings live as long as the draft. */
+typedef struct det_checkpoint_draft det_checkpoint_draft;
 
-DET_API det_status det_store_open(det_context* context, uint64_t steps_completed, const char* metadata,
-                                  det_store** store);
-DET_API const char* det_store_uuid(const det_store* store);
-DET_API const char* det_store_directory(const det_store* store);
+DET_API det_status det_checkpoint_draft_open(det_context* context, uint64_t steps_completed,
+                                             const char* metadata, det_checkpoint_draft** draft);
+DET_API const char* det_checkpoint_draft_uuid(const det_checkpoint_draft* draft);
+DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* draft);
 /* Returns when everything is on disk. */
-DET_API det_status det_store_commit(det_store* store);
-DET_API void det_store_destroy(det_store* store);
+DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
+DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
 /* Collective: one checkpoint of the files that ranks bring, each from a directory of its own, or NULL for
  * nothing. The same file may come from several ranks; different ones of a name are refused. The metadata of
@@ -328,7 +328,7 @@ DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t step
 typedef struct det_state det_state;
 
 typedef struct det_tensor {
-    size_t size;
+    size_t struct_size;
     const char* name;
     void* data; /* saving reads it, loading writes it; must outlive the state */
     det_dtype dtype;
@@ -346,7 +346,7 @@ DET_API void det_state_destroy(det_state* state);
 
 /* A save that has come to its end. */
 typedef struct det_outcome {
-    size_t size;
+    size_t struct_size;
     char uuid[DET_UUID_SIZE];
     uint64_t steps_completed;
     det_status status; /* DET_OK: it is a checkpoint */
@@ -363,7 +363,7 @@ DET_API det_status det_outcomes_get(const det_outcomes* outcomes, size_t index, 
 DET_API void det_outcomes_destroy(det_outcomes* outcomes);
 
 typedef struct det_saved {
-    size_t size;
+    size_t struct_size;
     char uuid[DET_UUID_SIZE]; /* of the checkpoint that it becomes */
     int64_t waited_us;        /* for an earlier save to end: the disk is slower than the training */
     int64_t copied_us;
@@ -395,7 +395,7 @@ typedef int32_t det_on_damage;
 enum { DET_FAIL = 0, DET_TAKE_OLDER = 1 };
 
 typedef struct det_loaded {
-    size_t size;
+    size_t struct_size;
     char uuid[DET_UUID_SIZE]; /* "": there was none to load, this is the trial's first start */
     uint64_t steps_completed;
     uint64_t passed_over; /* newer ones that are damaged */
