@@ -1,0 +1,76 @@
+# The kinds of tests. Programs lie in <build>/tests, whatever folder declares them.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH DET_TESTS_DIR)
+
+# det_test(text SOURCES text_test.cpp LINKS det::foundation)
+function(det_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  set(program test_${name})
+  add_executable(${program} ${ARG_SOURCES})
+  set_target_properties(${program} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests" POSITION_INDEPENDENT_CODE OFF)
+  target_precompile_headers(${program} REUSE_FROM det_test_support)
+  target_link_libraries(${program} PRIVATE det_test_support ${ARG_LINKS})
+  add_test(NAME ${name} COMMAND ${program} --color_output=no)
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL quick)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 180)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  if(DET_SANITIZE STREQUAL "thread")  # which crashes where UCX intercepts madvise as a thread starts
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "UCX_MEM_MMAP_HOOK_MODE=none;UCX_MEM_EVENTS=no")
+  endif()
+endfunction()
+
+# add_mpi_test(transport_mpi SOURCES transport_mpi_test.cpp LINKS det::transport_mpi RANKS 1 2 4)
+# One run of the program for each number of ranks. OWN_MAIN: the program is no Boost.Test one.
+function(add_mpi_test name)
+  cmake_parse_arguments(ARG "OWN_MAIN" "TIMEOUT" "SOURCES;LINKS;RANKS" ${ARGN})
+  set(program test_${name})
+  add_executable(${program} ${ARG_SOURCES})
+  set_target_properties(${program} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests" POSITION_INDEPENDENT_CODE OFF)
+  target_link_libraries(${program} PRIVATE MPI::MPI_C det_compile_options ${ARG_LINKS})
+  if(NOT ARG_OWN_MAIN)
+    target_sources(${program} PRIVATE ${DET_TESTS_DIR}/support/mpi_main.cpp)
+    set_source_files_properties(${DET_TESTS_DIR}/support/mpi_main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    target_precompile_headers(${program} REUSE_FROM det_test_support)
+    target_link_libraries(${program} PRIVATE det_test_support)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 180)
+  endif()
+  math(EXPR mpiexec_timeout "${ARG_TIMEOUT} - 5")  # before ctest, which would leave the ranks behind
+  foreach(ranks IN LISTS ARG_RANKS)
+    set(test ${name}_${ranks}ranks)
+    add_test(NAME ${test} COMMAND "${DET_TESTS_DIR}/mpi/run-ranks" ${MPIEXEC_EXECUTABLE} ${ranks}
+      $<TARGET_FILE:${program}>)
+    set_tests_properties(${test} PROPERTIES LABELS mpi PROCESSORS ${ranks} TIMEOUT ${ARG_TIMEOUT}
+      SKIP_RETURN_CODE 77 ENVIRONMENT MPIEXEC_TIMEOUT=${mpiexec_timeout})
+  endforeach()
+endfunction()
+
+# det_cluster_test(loopback_site SOURCES loopback_site_test.cpp) : tests that start a Slurm of their own.
+# One at a time, because they are about time limits and the machine has few CPUs; 77 says "skipped", and why.
+function(det_cluster_test name)
+  if(NOT TARGET det-loopback)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  det_test(${name} LABEL cluster TIMEOUT ${ARG_TIMEOUT} SOURCES ${ARG_SOURCES} LINKS det_cluster_support ${ARG_LINKS})
+  add_dependencies(test_${name} det-loopback)
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK cluster)
+endfunction()
+
+# det_digits_test(main_job SOURCES main_job_test.cpp) : with the digits example at hand.
+function(det_digits_test name)
+  det_cluster_test(${name} ${ARGN})
+  if(TARGET test_${name})
+    add_dependencies(test_${name} programs)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED digits_data)
+  endif()
+endfunction()
