@@ -82,19 +82,19 @@ Schedule halving_round(int rank, int ranks) {
 
 }  // namespace
 
-Schedule reduce_scatter_schedule(Part const& part) {
-    int const rank = part.rank.value;
-    auto schedule = part.algorithm == Algorithm::ring ? ring_reduce_scatter(rank, part.ranks)
-                    : is_power_of_two(part.ranks)     ? halving(rank, part.ranks)
-                                                      : halving_round(rank, part.ranks);
-    add(schedule, Action::finish, part.rank, one(rank));
+Schedule reduce_scatter_schedule(SchedulePlan const& plan) {
+    int const rank = plan.rank.value;
+    auto schedule = plan.algorithm == Algorithm::ring ? ring_reduce_scatter(rank, plan.ranks)
+                    : is_power_of_two(plan.ranks)     ? halving(rank, plan.ranks)
+                                                      : halving_round(rank, plan.ranks);
+    add(schedule, Action::finish, plan.rank, one(rank));
     return schedule;
 }
 
-Schedule allgather_schedule(Part const& part) {
-    int const rank = part.rank.value;
-    if (part.algorithm == Algorithm::ring) return ring_allgather(rank, part.ranks);
-    return is_power_of_two(part.ranks) ? doubling(rank, part.ranks) : doubling_round(rank, part.ranks);
+Schedule allgather_schedule(SchedulePlan const& plan) {
+    int const rank = plan.rank.value;
+    if (plan.algorithm == Algorithm::ring) return ring_allgather(rank, plan.ranks);
+    return is_power_of_two(plan.ranks) ? doubling(rank, plan.ranks) : doubling_round(rank, plan.ranks);
 }
 
 }  // namespace det::collectives

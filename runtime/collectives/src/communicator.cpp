@@ -50,17 +50,17 @@ Communicator::Communicator(std::shared_ptr<transport::Transport> transport, Tuni
 Channel Communicator::begin(Call call, Status const& refused) {
     auto const number = sequence_++;
     call.sequence = number;
-    call = voice().said_as(call);
+    call = error_scope().reported_call(call);
     call.small_limit_bytes = tuning_.small_limit_bytes;
     call.segment_bytes = tuning_.segment_bytes;
     if (tuning_.algorithm)
         call.algorithm = static_cast<std::uint8_t>(1 + static_cast<int>(*tuning_.algorithm));
     call_ = call;
-    has_objection_ = false;
+    has_mismatch_ = false;
     mine_.clear_payload();
-    mine_.set_head(Head{.call = call, .rank = voice().named(rank()).value});
+    mine_.set_head(Head{.call = call, .rank = error_scope().global_rank(rank()).value});
     if (!refused) {
-        auto const who = voice().is_own() ? "rank " + std::to_string(rank().value) + ": " : "";
+        auto const who = error_scope().is_outermost() ? "rank " + std::to_string(rank().value) + ": " : "";
         mine_.fail(who + refused.error().message, cause_of(refused.error()));
     }
     // Half of the tags: the other half is for parts of these ranks. The last of each is left to those who
@@ -72,36 +72,37 @@ Channel Communicator::begin(Call call, Status const& refused) {
 Status Communicator::agree(Channel channel, Merge const& merge) {
     DET_TRY_ASSIGN(auto const verdict, collectives::agree(channel, agreement_, mine_, theirs_, merge));
     if (verdict == Verdict::agreed) return Ok{};
-    has_objection_ = true;
+    has_mismatch_ = true;
     return mine_.error();
 }
 
-Error Communicator::say_where(Error error) const {
-    error.message += fmt::format("; rank {} was in {}, its operation {}", voice().named(rank()).value,
-                                 describe(call_), call_.sequence + 1);
+Error Communicator::with_context(Error error) const {
+    error.message +=
+        fmt::format("; rank {} was in {}, its operation {}", error_scope().global_rank(rank()).value,
+                    describe(call_), call_.sequence + 1);
     return error;
 }
 
 Status Communicator::barrier() {
-    return in_operation(agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing));
+    return finish_operation(agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing));
 }
 
 Result<std::vector<std::string>> Communicator::gather(std::string value) {
-    return in_operation(gather_begun(begin({.kind = Kind::gather}, Ok{}), std::move(value)));
+    return finish_operation(gather_begun(begin({.kind = Kind::gather}, Ok{}), std::move(value)));
 }
 
 Result<std::vector<std::string>> Communicator::allgather(std::string value) {
-    return in_operation(allgather_begun(begin({.kind = Kind::allgather}, Ok{}), value));
+    return finish_operation(allgather_begun(begin({.kind = Kind::allgather}, Ok{}), value));
 }
 
 Result<std::string> Communicator::broadcast(std::string value, Rank from, Status const& refused) {
     auto const channel = begin({.root = from.value, .kind = Kind::broadcast_object}, refused);
-    return in_operation(broadcast_begun(channel, std::move(value), from));
+    return finish_operation(broadcast_begun(channel, std::move(value), from));
 }
 
 Status Communicator::run(TensorCall const& call, Status const& refused) {
     auto const channel = begin(call_of(call), refused);
-    return in_operation(refused ? run_begun(channel, call) : agree(channel, merge_nothing));
+    return finish_operation(refused ? run_begun(channel, call) : agree(channel, merge_nothing));
 }
 
 Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
@@ -143,7 +144,7 @@ Status Communicator::broadcast(Channel channel, Tensor tensor, Rank from) {
 
 Status Communicator::broadcast_rest(Channel channel, MutableBytes bytes, Rank from) {
     if (size() == 1) return Ok{};
-    auto const schedule = schedule_of(part_of(Kind::broadcast, bytes.size(), from));
+    auto const schedule = schedule_of(plan_for(Kind::broadcast, bytes.size(), from));
     return move_by(schedule, channel, equal_blocks(bytes, 1, schedule.blocks));
 }
 
@@ -152,7 +153,7 @@ Status Communicator::allreduce(Channel channel, Tensor tensor, ReduceOp op) {
     auto const size_bytes = bytes_of(tensor).size();
     if (is_small(size_bytes)) return allreduce_small(channel, tensor, op);
     DET_TRY(agree(channel, merge_nothing));
-    return combine_by(part_of(Kind::allreduce, size_bytes), channel, tensor, op);
+    return combine_by(plan_for(Kind::allreduce, size_bytes), channel, tensor, op);
 }
 
 Status Communicator::allreduce_halves(Channel channel, Tensor tensor, ReduceOp op) {

@@ -19,7 +19,7 @@ public:
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;
-    std::string way_of(TensorCall const& call) const override;
+    std::string algorithm_name(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
     transport::Transport* messages() override { return transport_.get(); }
     Status check_ranks() override { return transport_->check_ranks(); }
@@ -31,12 +31,12 @@ private:
     /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
     /// where that is not what the ranks have agreed on.
     template <class T>
-    Result<T> in_operation(Result<T> result) const {
+    Result<T> finish_operation(Result<T> result) const {
         auto const settled = transport_->settle();
-        if (has_objection_ || (result && settled)) return result;
-        return say_where(result ? settled.error() : std::move(result).error());
+        if (has_mismatch_ || (result && settled)) return result;
+        return with_context(result ? settled.error() : std::move(result).error());
     }
-    Error say_where(Error error) const;
+    Error with_context(Error error) const;
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
     Result<std::vector<std::string>> allgather_begun(Channel channel, std::string const& value);
     Result<std::string> broadcast_begun(Channel channel, std::string value, Rank from);
@@ -44,14 +44,14 @@ private:
     Status allreduce_halves(Channel channel, Tensor tensor, ReduceOp op);
     Status allreduce_small(Channel channel, Tensor tensor, ReduceOp op);
     bool is_small(std::size_t size_bytes) const { return size_bytes <= tuning_.small_limit_bytes; }
-    bool is_told(Kind kind) const;
+    bool is_forced(Kind kind) const;
     Algorithm algorithm_for(Kind kind, std::size_t size_bytes) const;
     void explain(Kind kind, std::size_t size_bytes, Algorithm algorithm);
     /// What is left to do after the agreement, by the table.
-    Part part_of(Kind kind, std::size_t size_bytes, Rank root = {});
+    SchedulePlan plan_for(Kind kind, std::size_t size_bytes, Rank root = {});
     Status move_by(Schedule const& schedule, Channel channel, Blocks const& blocks);
     /// All ranks' elements, in place: what a rank ends with is what the operation gives it.
-    Status combine_by(Part const& part, Channel channel, Tensor tensor, ReduceOp op);
+    Status combine_by(SchedulePlan const& plan, Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
     Status broadcast_rest(Channel channel, transport::MutableBytes bytes, Rank from);
     Status run_begun(Channel channel, TensorCall const& call);
@@ -64,8 +64,8 @@ private:
     std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
-    Call call_;                   // of the operation that goes on, as it is told
-    bool has_objection_ = false;  // to it: all ranks know the same
+    Call call_;                  // of the operation that goes on, as it is told
+    bool has_mismatch_ = false;  // to it: all ranks know the same
     Schedule agreement_;
     Message mine_;
     Message theirs_;

@@ -71,24 +71,24 @@ private:
 
 }  // namespace
 
-bool Communicator::is_told(Kind kind) const {
+bool Communicator::is_forced(Kind kind) const {
     return tuning_.algorithm && std::ranges::count(algorithms_of(kind), *tuning_.algorithm) > 0;
 }
 
 Algorithm Communicator::algorithm_for(Kind kind, std::size_t size_bytes) const {
-    return is_told(kind) ? *tuning_.algorithm : choose(kind, size(), size_bytes).algorithm;
+    return is_forced(kind) ? *tuning_.algorithm : choose(kind, size(), size_bytes).algorithm;
 }
 
 void Communicator::explain(Kind kind, std::size_t size_bytes, Algorithm algorithm) {
     if (tuning_.explain == nullptr || !explained_.emplace(kind, size_bytes).second) return;
-    auto const why = is_told(kind) ? "as told" : describe(choose(kind, size(), size_bytes));
+    auto const why = is_forced(kind) ? "as told" : describe(choose(kind, size(), size_bytes));
     auto const described = describe(Call{.kind = kind});
     auto const name = described.substr(0, described.find('('));
     tuning_.explain(fmt::format("{} of {} over {} ranks: {} ({})", name, format_size(size_bytes), size(),
                                 name_of(algorithm), why));
 }
 
-Part Communicator::part_of(Kind kind, std::size_t size_bytes, Rank root) {
+SchedulePlan Communicator::plan_for(Kind kind, std::size_t size_bytes, Rank root) {
     auto const algorithm = algorithm_for(kind, size_bytes);
     explain(kind, size_bytes, algorithm);
     return {.kind = kind,
@@ -103,7 +103,7 @@ Status Communicator::move_by(Schedule const& schedule, Channel channel, Blocks c
     return run_schedule(channel, schedule, blocks, {tuning_.segment_bytes, {}});
 }
 
-Status Communicator::combine_by(Part const& part, Channel channel, Tensor tensor, ReduceOp op) {
+Status Communicator::combine_by(SchedulePlan const& plan, Channel channel, Tensor tensor, ReduceOp op) {
     if (size() == 1) return Ok{};
     auto const bytes = bytes_of(tensor);
     auto const element = size_of(tensor.type);
@@ -115,12 +115,12 @@ Status Communicator::combine_by(Part const& part, Channel channel, Tensor tensor
         [&](auto values) {
             if (op == ReduceOp::mean) finish_mean(tensor.type, values, size());
         }};
-    auto const schedule = schedule_of(part);
+    auto const schedule = schedule_of(plan);
     return run_schedule(channel, schedule, equal_blocks(bytes, element, schedule.blocks), {piece, segments_},
                         reduction);
 }
 
-std::string Communicator::way_of(TensorCall const& call) const {
+std::string Communicator::algorithm_name(TensorCall const& call) const {
     auto const size_bytes = size_for_choice(call);
     auto const travels =
         call.kind == Kind::all_to_all ? size_bytes * static_cast<std::size_t>(size()) : size_bytes;
@@ -154,7 +154,7 @@ Status Communicator::reduce_in_copy(Channel channel, TensorCall const& call) {
         DET_TRY(allreduce_small(channel, copy.tensor(), call.op));
     } else {
         DET_TRY(agree(channel, merge_nothing));
-        DET_TRY(combine_by(part_of(call.kind, size_bytes, call.root), channel, copy.tensor(), call.op));
+        DET_TRY(combine_by(plan_for(call.kind, size_bytes, call.root), channel, copy.tensor(), call.op));
     }
     if (call.kind == Kind::reduce_scatter)
         copy.give(call.out, static_cast<std::size_t>(rank().value) * call.out.count);
@@ -173,7 +173,7 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
     DET_TRY(agree(channel, merge_nothing));
     move_bytes(part_of_all(out, rank(), size()), bytes_of(call.in));
     if (size() == 1) return Ok{};
-    return move_by(schedule_of(part_of(call.kind, out.size())), channel,
+    return move_by(schedule_of(plan_for(call.kind, out.size())), channel,
                    equal_blocks(out, size_of(call.out.type), size()));
 }
 
@@ -197,7 +197,7 @@ Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
     auto blocks = equal_blocks(outgoing, size_of(call.in.type), size());
     auto const incoming = equal_blocks(out, size_of(call.out.type), size());
     blocks.insert(blocks.end(), incoming.begin(), incoming.end());
-    return move_by(schedule_of(part_of(call.kind, in.size())), channel, blocks);
+    return move_by(schedule_of(plan_for(call.kind, in.size())), channel, blocks);
 }
 
 }  // namespace det::collectives

@@ -1,9 +1,9 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/rank_group.hpp>
 
-#include "alone.hpp"
 #include "checks.hpp"
 #include "communicator.hpp"
+#include "single_rank.hpp"
 
 namespace det::collectives {
 namespace {
@@ -15,7 +15,7 @@ bool is_plainly_right(TensorCall const& call) {
            call.op != ReduceOp::mean && is_known(call.op) && call.in.count >> 48 == 0;
 }
 
-Status const nothing_refused = Ok{};
+Status const no_refusal = Ok{};
 
 /// What is refused takes part with its reason alone: nobody is to look at what may make no sense.
 TensorCall only_kind_of(TensorCall const& call) {
@@ -77,7 +77,7 @@ Result<std::string> DistributedContext::broadcast(std::string value, Rank from) 
 
 Status DistributedContext::barrier() { return size() < 2 ? Status(Ok{}) : ranks_->barrier(); }
 
-Result<std::vector<std::string>> DistributedContext::allgather_of_node(std::string value) {
+Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::string value) {
     std::uint32_t const node = static_cast<std::uint32_t>(topology_.cross_rank);
     value.append(reinterpret_cast<char const*>(&node), sizeof node);
     DET_TRY_ASSIGN(auto values, allgather(std::move(value)));
@@ -90,33 +90,33 @@ Result<std::vector<std::string>> DistributedContext::allgather_of_node(std::stri
     return of_node;
 }
 
-RankGroup& DistributedContext::node_by_itself() {
-    local_->speak_for(std::nullopt);
+RankGroup& DistributedContext::local_group() {
+    local_->set_scope(std::nullopt);
     return *local_;
 }
 
 Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value) {
     if (is_on_one_node()) return allgather(std::move(value));
-    if (local_) return node_by_itself().allgather(std::move(value));
-    return allgather_of_node(std::move(value));
+    if (local_) return local_group().allgather(std::move(value));
+    return allgather_on_node(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::gather_local(std::string value) {
     if (is_on_one_node()) return gather(std::move(value));
-    if (local_) return node_by_itself().gather(std::move(value));
-    DET_TRY_ASSIGN(auto values, allgather_of_node(std::move(value)));
+    if (local_) return local_group().gather(std::move(value));
+    DET_TRY_ASSIGN(auto values, allgather_on_node(std::move(value)));
     if (!is_local_chief()) values.clear();
     return values;
 }
 
 Result<std::string> DistributedContext::broadcast_local(std::string value) {
     if (is_on_one_node()) return broadcast(std::move(value));
-    if (local_) return node_by_itself().broadcast(std::move(value), chief, Ok{});
-    DET_TRY_ASSIGN(auto values, allgather_of_node(is_local_chief() ? std::move(value) : std::string()));
+    if (local_) return local_group().broadcast(std::move(value), chief, Ok{});
+    DET_TRY_ASSIGN(auto values, allgather_on_node(is_local_chief() ? std::move(value) : std::string()));
     return std::move(values.front());
 }
 
-bool DistributedContext::is_alone() const { return size() < 2 && !(ranks_ && ranks_->has_devices()); }
+bool DistributedContext::is_single_rank() const { return size() < 2 && !(ranks_ && ranks_->has_devices()); }
 
 Status DistributedContext::use_stream(void* stream) {
     if (ranks_) return ranks_->use_stream(stream);
@@ -124,19 +124,19 @@ Status DistributedContext::use_stream(void* stream) {
 }
 
 Status DistributedContext::run(TensorCall const& call) {
-    if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, nothing_refused);
+    if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, no_refusal);
     return run_checked(call);
 }
 
 Status DistributedContext::run_checked(TensorCall const& call) {
     auto const checked = check(call, size());
-    if (!is_alone()) return ranks_->run(checked ? call : only_kind_of(call), checked);
+    if (!is_single_rank()) return ranks_->run(checked ? call : only_kind_of(call), checked);
     DET_TRY(checked);
-    return run_alone(call);
+    return run_single_rank(call);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
-    if (is_alone()) return Handle(run(call));
+    if (is_single_rank()) return Handle(run(call));
     auto const checked = check(call, size());
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
@@ -151,11 +151,11 @@ Status DistributedContext::allreduce(ConstTensor in, Tensor out, ReduceOp op) {
 Status DistributedContext::reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to) {
     return run({.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
 }
-Status DistributedContext::reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
-    return run({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
+Status DistributedContext::reduce_scatter(ConstTensor all, Tensor plan, ReduceOp op) {
+    return run({.kind = Kind::reduce_scatter, .in = all, .out = plan, .op = op});
 }
-Status DistributedContext::allgather(ConstTensor part, Tensor all) {
-    return run({.kind = Kind::allgather_elements, .in = part, .out = all});
+Status DistributedContext::allgather(ConstTensor plan, Tensor all) {
+    return run({.kind = Kind::allgather_elements, .in = plan, .out = all});
 }
 Status DistributedContext::all_to_all(ConstTensor in, Tensor out) {
     return run({.kind = Kind::all_to_all, .in = in, .out = out});
@@ -177,11 +177,11 @@ Handle DistributedContext::start_reduce(ConstTensor in, Tensor out, ReduceOp op,
     return start(
         {.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
 }
-Handle DistributedContext::start_reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
-    return start({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
+Handle DistributedContext::start_reduce_scatter(ConstTensor all, Tensor plan, ReduceOp op) {
+    return start({.kind = Kind::reduce_scatter, .in = all, .out = plan, .op = op});
 }
-Handle DistributedContext::start_allgather(ConstTensor part, Tensor all) {
-    return start({.kind = Kind::allgather_elements, .in = part, .out = all});
+Handle DistributedContext::start_allgather(ConstTensor plan, Tensor all) {
+    return start({.kind = Kind::allgather_elements, .in = plan, .out = all});
 }
 Handle DistributedContext::start_all_to_all(ConstTensor in, Tensor out) {
     return start({.kind = Kind::all_to_all, .in = in, .out = out});
@@ -190,17 +190,17 @@ Handle DistributedContext::start_broadcast(Tensor tensor, Rank from) {
     return start({.kind = Kind::broadcast, .in = tensor, .out = tensor, .root = from});
 }
 
-std::string DistributedContext::way_of(TensorCall const& call) const {
-    return ranks_ ? ranks_->way_of(call) : "alone";
+std::string DistributedContext::algorithm_name(TensorCall const& call) const {
+    return ranks_ ? ranks_->algorithm_name(call) : "single rank";
 }
 
 Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
     return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
 }
 
-SharedWords* DistributedContext::words_of_node() {
-    if (is_on_one_node()) return ranks_ ? ranks_->shared_words() : nullptr;
-    return local_ ? local_->shared_words() : nullptr;
+SharedFlags* DistributedContext::node_flags() {
+    if (is_on_one_node()) return ranks_ ? ranks_->shared_flags() : nullptr;
+    return local_ ? local_->shared_flags() : nullptr;
 }
 
 transport::Transport* DistributedContext::messages() { return ranks_ ? ranks_->messages() : nullptr; }

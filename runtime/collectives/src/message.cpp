@@ -8,13 +8,13 @@
 namespace det::collectives {
 namespace {
 
-struct Telling {
+struct CauseText {
     ErrorCode code;
     char const* hint;
 };
 
 constexpr char const* start_again = "end this rank, or make a new context of the ranks that are left";
-constexpr Telling tellings[] = {
+constexpr CauseText cause_texts[] = {
     {codes::misuse, "make the same calls in the same order on every rank"},
     {codes::transport, start_again},
     {codes::timed_out, start_again},
@@ -51,8 +51,8 @@ std::string Message::reason() const {
 }
 
 Error Message::error() const {
-    auto const cause = std::min(static_cast<std::size_t>(head().cause), std::size(tellings) - 1);
-    return Error{tellings[cause].code, reason(), tellings[cause].hint};
+    auto const cause = std::min(static_cast<std::size_t>(head().cause), std::size(cause_texts) - 1);
+    return Error{cause_texts[cause].code, reason(), cause_texts[cause].hint};
 }
 
 void Message::append(std::span<std::byte const> bytes) {

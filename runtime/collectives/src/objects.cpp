@@ -26,16 +26,16 @@ std::vector<std::string> begin_values(std::vector<Entry> const& entries) {
 }
 
 /// By a schedule in which a block is a value: those that did not come along.
-Status send_rest(Channel channel, Part part, std::vector<Entry> const& entries,
+Status send_rest(Channel channel, SchedulePlan plan, std::vector<Entry> const& entries,
                  std::vector<std::string>& values, std::size_t piece_bytes) {
     if (std::ranges::all_of(entries, &Entry::is_whole)) return Ok{};
-    part.rank = channel.peers.rank();
-    part.ranks = channel.peers.size();
+    plan.rank = channel.peers.rank();
+    plan.ranks = channel.peers.size();
     Blocks blocks(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!entries[i].is_whole()) blocks[i] = memory_of(values[i]);
     }
-    return run_schedule(channel, schedule_of(part), blocks, {piece_bytes, {}});
+    return run_schedule(channel, schedule_of(plan), blocks, {piece_bytes, {}});
 }
 
 }  // namespace

@@ -34,20 +34,20 @@ Schedule recursive_doubling(Rank rank, int ranks) {
 }
 
 /// All that a rank can use, from both trees; then the same way back.
-Schedule double_tree(Part const& part) {
-    auto schedule = add_up_double_tree(part);
-    append(schedule, pass_down_double_tree(part));
+Schedule double_tree(SchedulePlan const& plan) {
+    auto schedule = add_up_double_tree(plan);
+    append(schedule, pass_down_double_tree(plan));
     return schedule;
 }
 
 /// An allgather by blocks that were combined before.
-Algorithm way_back(Algorithm algorithm) {
+Algorithm allgather_algorithm(Algorithm algorithm) {
     return algorithm == Algorithm::halving_doubling ? Algorithm::recursive_doubling : algorithm;
 }
 
-Part with(Part part, Algorithm algorithm) {
-    part.algorithm = algorithm;
-    return part;
+SchedulePlan with(SchedulePlan plan, Algorithm algorithm) {
+    plan.algorithm = algorithm;
+    return plan;
 }
 
 bool is_tree(Algorithm algorithm) {
@@ -57,81 +57,81 @@ bool is_tree(Algorithm algorithm) {
 
 }  // namespace
 
-Schedule allreduce_schedule(Part const& part) {
-    if (part.algorithm == Algorithm::recursive_doubling) return recursive_doubling(part.rank, part.ranks);
-    if (part.algorithm == Algorithm::double_tree) return double_tree(part);
-    auto schedule = reduce_scatter_schedule(part);
-    append(schedule, allgather_schedule(with(part, way_back(part.algorithm))));
+Schedule allreduce_schedule(SchedulePlan const& plan) {
+    if (plan.algorithm == Algorithm::recursive_doubling) return recursive_doubling(plan.rank, plan.ranks);
+    if (plan.algorithm == Algorithm::double_tree) return double_tree(plan);
+    auto schedule = reduce_scatter_schedule(plan);
+    append(schedule, allgather_schedule(with(plan, allgather_algorithm(plan.algorithm))));
     return schedule;
 }
 
-Schedule broadcast_schedule(Part const& part) {
-    auto const seen = from_root(part);
-    if (is_tree(part.algorithm)) return by_own_numbers(pass_down(seen), part);
+Schedule broadcast_schedule(SchedulePlan const& plan) {
+    auto const seen = from_root(plan);
+    if (is_tree(plan.algorithm)) return by_own_numbers(pass_down(seen), plan);
     auto schedule = scatter_by_tree(seen);
-    append(schedule, allgather_schedule(with(seen, way_back(part.algorithm))));
-    return by_own_numbers(std::move(schedule), part);
+    append(schedule, allgather_schedule(with(seen, allgather_algorithm(plan.algorithm))));
+    return by_own_numbers(std::move(schedule), plan);
 }
 
-Schedule reduce_schedule(Part const& part) {
-    auto const seen = from_root(part);
-    if (is_tree(part.algorithm)) return by_own_numbers(add_up(seen), part);
+Schedule reduce_schedule(SchedulePlan const& plan) {
+    auto const seen = from_root(plan);
+    if (is_tree(plan.algorithm)) return by_own_numbers(add_up(seen), plan);
     auto schedule = reduce_scatter_schedule(seen);
     append(schedule, gather_by_tree(seen));
-    return by_own_numbers(std::move(schedule), part);
+    return by_own_numbers(std::move(schedule), plan);
 }
 
-Schedule gather_schedule(Part const& part) {
-    Schedule schedule{part.ranks};
-    if (part.rank != part.root) {
-        add(schedule, Action::send, part.root, one(part.rank.value));
+Schedule gather_schedule(SchedulePlan const& plan) {
+    Schedule schedule{plan.ranks};
+    if (plan.rank != plan.root) {
+        add(schedule, Action::send, plan.root, one(plan.rank.value));
         return schedule;
     }
-    for (int distance = 1; distance < part.ranks; ++distance) {
-        int const from = wrap(part.root.value + distance, part.ranks);
+    for (int distance = 1; distance < plan.ranks; ++distance) {
+        int const from = wrap(plan.root.value + distance, plan.ranks);
         add(schedule, Action::receive, {from}, one(from));
     }
     return schedule;
 }
 
 /// Nothing depends on what comes in, so that a few parts go out before the first is waited for.
-Schedule all_to_all_schedule(Part const& part) {
+Schedule all_to_all_schedule(SchedulePlan const& plan) {
     constexpr int ahead = 4;
-    Schedule schedule{2 * part.ranks};
-    for (int distance = 1; distance < part.ranks + ahead; ++distance) {
-        if (distance < part.ranks) {
-            int const to = wrap(part.rank.value + distance, part.ranks);
+    Schedule schedule{2 * plan.ranks};
+    for (int distance = 1; distance < plan.ranks + ahead; ++distance) {
+        if (distance < plan.ranks) {
+            int const to = wrap(plan.rank.value + distance, plan.ranks);
             add(schedule, Action::send, {to}, one(to));
         }
         if (distance > ahead) {
-            int const from = wrap(part.rank.value - (distance - ahead), part.ranks);
-            add(schedule, Action::receive, {from}, one(part.ranks + from));
+            int const from = wrap(plan.rank.value - (distance - ahead), plan.ranks);
+            add(schedule, Action::receive, {from}, one(plan.ranks + from));
         }
     }
     return schedule;
 }
 
-Schedule schedule_of(Part const& part) {
-    assert(part.ranks > 1 && part.segments > 0);
-    switch (part.kind) {
+Schedule schedule_of(SchedulePlan const& plan) {
+    assert(plan.ranks > 1 && plan.segments > 0);
+    switch (plan.kind) {
         case Kind::broadcast_object:
         case Kind::broadcast:
-            return broadcast_schedule(part);
+            return broadcast_schedule(plan);
         case Kind::reduce:
-            return reduce_schedule(part);
+            return reduce_schedule(plan);
         case Kind::reduce_scatter:
-            return reduce_scatter_schedule(part);
+            return reduce_scatter_schedule(plan);
         case Kind::allgather:
         case Kind::allgather_elements:
-            return allgather_schedule(part);
+            return allgather_schedule(plan);
         case Kind::gather:
-            return gather_schedule(part);
+            return gather_schedule(plan);
         case Kind::all_to_all:
-            return all_to_all_schedule(part);
+            return all_to_all_schedule(plan);
         default:
             break;
     }
-    return allreduce_schedule(part);
+    return allreduce_schedule(plan);
 }
 
 }  // namespace det::collectives

@@ -43,7 +43,7 @@ struct Schedule {
 };
 
 /// What an operation is, for one of its ranks.
-struct Part {
+struct SchedulePlan {
     Kind kind = Kind::allreduce;
     Algorithm algorithm = Algorithm::ring;
     Rank rank = {};
@@ -55,22 +55,22 @@ struct Part {
 /// Of an operation that has this algorithm (algorithms_of). Each block is combined whole on one rank, or in
 /// the same way on each, in an order that the schedule alone decides: where several ranks have it in the end,
 /// they have the same bits.
-Schedule schedule_of(Part const& part);
+Schedule schedule_of(SchedulePlan const& plan);
 
 // By operation. A rank's own block is the one that has its number.
 
-Schedule allreduce_schedule(Part const& part);
+Schedule allreduce_schedule(SchedulePlan const& plan);
 /// A rank ends with its own block whole; the others hold what it has combined on the way.
-Schedule reduce_scatter_schedule(Part const& part);
+Schedule reduce_scatter_schedule(SchedulePlan const& plan);
 /// A rank begins with its own block.
-Schedule allgather_schedule(Part const& part);
-Schedule broadcast_schedule(Part const& part);
+Schedule allgather_schedule(SchedulePlan const& plan);
+Schedule broadcast_schedule(SchedulePlan const& plan);
 /// Elsewhere than at the root, blocks hold what was combined on the way.
-Schedule reduce_schedule(Part const& part);
+Schedule reduce_schedule(SchedulePlan const& plan);
 /// A rank begins with its own block; the root has all. From everybody at once.
-Schedule gather_schedule(Part const& part);
+Schedule gather_schedule(SchedulePlan const& plan);
 /// Of two blocks for each rank: the first half is what goes out, by rank; into the second half comes, by
 /// rank, what all others have for this one. What stays here is left to the caller.
-Schedule all_to_all_schedule(Part const& part);
+Schedule all_to_all_schedule(SchedulePlan const& plan);
 
 }  // namespace det::collectives

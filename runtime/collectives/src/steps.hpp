@@ -32,15 +32,15 @@ inline void add_wrapped(Schedule& schedule, Action action, Rank peer, int begin,
 }
 
 /// The same for ranks that are counted from the root on: it is rank 0.
-inline Part from_root(Part part) {
-    part.rank = {wrap(part.rank.value - part.root.value, part.ranks)};
-    part.root = {0};
-    return part;
+inline SchedulePlan from_root(SchedulePlan plan) {
+    plan.rank = {wrap(plan.rank.value - plan.root.value, plan.ranks)};
+    plan.root = {0};
+    return plan;
 }
 
 /// What was planned from the root on, with the ranks' own numbers.
-inline Schedule by_own_numbers(Schedule schedule, Part const& part) {
-    for (auto& step : schedule.steps) step.peer = {wrap(step.peer.value + part.root.value, part.ranks)};
+inline Schedule by_own_numbers(Schedule schedule, SchedulePlan const& plan) {
+    for (auto& step : schedule.steps) step.peer = {wrap(step.peer.value + plan.root.value, plan.ranks)};
     return schedule;
 }
 

@@ -40,9 +40,9 @@ Place chain_place(Rank rank, int ranks) {
     return place;
 }
 
-Place place_of(Part const& part) {
-    return part.algorithm == Algorithm::chain ? chain_place(part.rank, part.ranks)
-                                              : binomial_place(part.rank, part.ranks);
+Place place_of(SchedulePlan const& plan) {
+    return plan.algorithm == Algorithm::chain ? chain_place(plan.rank, plan.ranks)
+                                              : binomial_place(plan.rank, plan.ranks);
 }
 
 BlockRange below(Rank rank, int ranks) {
@@ -101,9 +101,9 @@ Schedule pass_halves(Halves const& halves, int segments) {
     return schedule;
 }
 
-Halves among_all(Part const& part) {
-    return in_order(tree_place(part.rank, part.ranks, Tree::first),
-                    tree_place(part.rank, part.ranks, Tree::second), part.segments);
+Halves among_all(SchedulePlan const& plan) {
+    return in_order(tree_place(plan.rank, plan.ranks, Tree::first),
+                    tree_place(plan.rank, plan.ranks, Tree::second), plan.segments);
 }
 
 /// In a tree of all ranks but the root, which stands above its top.
@@ -116,57 +116,59 @@ TreePlace place_under_root(Rank rank, int ranks, Tree tree) {
     return place;
 }
 
-Halves under_root(Part const& part) {
-    return in_order(place_under_root(part.rank, part.ranks, Tree::first),
-                    place_under_root(part.rank, part.ranks, Tree::second), part.segments);
+Halves under_root(SchedulePlan const& plan) {
+    return in_order(place_under_root(plan.rank, plan.ranks, Tree::first),
+                    place_under_root(plan.rank, plan.ranks, Tree::second), plan.segments);
 }
 
 /// What the root does with each piece of both halves: `with(top, piece)`.
 template <class With>
-Schedule at_root(Part const& part, With const& with) {
-    Rank const tops[] = {{tree_top(part.ranks - 1, Tree::first).value + 1},
-                         {tree_top(part.ranks - 1, Tree::second).value + 1}};
-    Schedule schedule{2 * part.segments};
-    for (int i = 0; i < part.segments; ++i) {
+Schedule at_root(SchedulePlan const& plan, With const& with) {
+    Rank const tops[] = {{tree_top(plan.ranks - 1, Tree::first).value + 1},
+                         {tree_top(plan.ranks - 1, Tree::second).value + 1}};
+    Schedule schedule{2 * plan.segments};
+    for (int i = 0; i < plan.segments; ++i) {
         with(schedule, tops[0], one(i));
-        with(schedule, tops[1], one(part.segments + i));
+        with(schedule, tops[1], one(plan.segments + i));
     }
     return schedule;
 }
 
 /// Two ranks are no place for two trees.
-bool is_double_tree(Part const& part) { return part.algorithm == Algorithm::double_tree && part.ranks > 2; }
+bool is_double_tree(SchedulePlan const& plan) {
+    return plan.algorithm == Algorithm::double_tree && plan.ranks > 2;
+}
 
 }  // namespace
 
-Schedule pass_down(Part const& part) {
-    if (is_double_tree(part) && part.rank != root) return pass_halves(under_root(part), part.segments);
-    if (is_double_tree(part)) {
-        return at_root(part, [](Schedule& schedule, Rank top, BlockRange piece) {
+Schedule pass_down(SchedulePlan const& plan) {
+    if (is_double_tree(plan) && plan.rank != root) return pass_halves(under_root(plan), plan.segments);
+    if (is_double_tree(plan)) {
+        return at_root(plan, [](Schedule& schedule, Rank top, BlockRange piece) {
             add(schedule, Action::send, top, piece);
         });
     }
-    auto const place = place_of(part);
-    Schedule schedule{part.segments};
-    for (int i = 0; i < part.segments; ++i) {
+    auto const place = place_of(plan);
+    Schedule schedule{plan.segments};
+    for (int i = 0; i < plan.segments; ++i) {
         if (place.parent) add(schedule, Action::receive, *place.parent, one(i));
         for (auto const child : place.children) add(schedule, Action::send, child, one(i));
     }
     return schedule;
 }
 
-Schedule add_up(Part const& part) {
-    if (is_double_tree(part) && part.rank != root)
-        return add_halves(under_root(part), part.rank, part.segments);
-    if (is_double_tree(part)) {
-        return at_root(part, [](Schedule& schedule, Rank top, BlockRange piece) {
+Schedule add_up(SchedulePlan const& plan) {
+    if (is_double_tree(plan) && plan.rank != root)
+        return add_halves(under_root(plan), plan.rank, plan.segments);
+    if (is_double_tree(plan)) {
+        return at_root(plan, [](Schedule& schedule, Rank top, BlockRange piece) {
             add(schedule, Action::combine_above, top, piece);
             add(schedule, Action::finish, root, piece);
         });
     }
-    auto const place = place_of(part);
-    Schedule schedule{part.segments};
-    for (int i = 0; i < part.segments; ++i) {
+    auto const place = place_of(plan);
+    Schedule schedule{plan.segments};
+    for (int i = 0; i < plan.segments; ++i) {
         for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
             add(schedule, Action::combine_above, *child, one(i));
         auto const action = place.parent ? Action::send : Action::finish;
@@ -175,27 +177,29 @@ Schedule add_up(Part const& part) {
     return schedule;
 }
 
-Schedule scatter_by_tree(Part const& part) {
-    auto const place = binomial_place(part.rank, part.ranks);
-    Schedule schedule{part.ranks};
-    if (place.parent) add(schedule, Action::receive, *place.parent, below(part.rank, part.ranks));
-    for (auto const child : place.children) add(schedule, Action::send, child, below(child, part.ranks));
+Schedule scatter_by_tree(SchedulePlan const& plan) {
+    auto const place = binomial_place(plan.rank, plan.ranks);
+    Schedule schedule{plan.ranks};
+    if (place.parent) add(schedule, Action::receive, *place.parent, below(plan.rank, plan.ranks));
+    for (auto const child : place.children) add(schedule, Action::send, child, below(child, plan.ranks));
     return schedule;
 }
 
-Schedule gather_by_tree(Part const& part) {
-    auto const place = binomial_place(part.rank, part.ranks);
-    Schedule schedule{part.ranks};
+Schedule gather_by_tree(SchedulePlan const& plan) {
+    auto const place = binomial_place(plan.rank, plan.ranks);
+    Schedule schedule{plan.ranks};
     for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
-        add(schedule, Action::receive, *child, below(*child, part.ranks));
-    if (place.parent) add(schedule, Action::send, *place.parent, below(part.rank, part.ranks));
+        add(schedule, Action::receive, *child, below(*child, plan.ranks));
+    if (place.parent) add(schedule, Action::send, *place.parent, below(plan.rank, plan.ranks));
     return schedule;
 }
 
-Schedule add_up_double_tree(Part const& part) {
-    return add_halves(among_all(part), part.rank, part.segments);
+Schedule add_up_double_tree(SchedulePlan const& plan) {
+    return add_halves(among_all(plan), plan.rank, plan.segments);
 }
 
-Schedule pass_down_double_tree(Part const& part) { return pass_halves(among_all(part), part.segments); }
+Schedule pass_down_double_tree(SchedulePlan const& plan) {
+    return pass_halves(among_all(plan), plan.segments);
+}
 
 }  // namespace det::collectives

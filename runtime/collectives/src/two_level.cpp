@@ -47,9 +47,9 @@ public:
         if (is_even_ || leads()) {
             auto const members = nodes_.lane(local_->rank().value);
             lane_.emplace(transport::make_part(*transport_, members), tuning);
-            lane_->name_ranks(members);
+            lane_->set_global_ranks(members);
         }
-        local_->name_ranks(nodes_.on(own_node()));
+        local_->set_global_ranks(nodes_.on(own_node()));
     }
 
     Status barrier() override { return agree_on({.kind = Kind::barrier}, Ok{}); }
@@ -104,13 +104,13 @@ public:
         return flat_->run(call, Ok{});
     }
 
-    std::string way_of(TensorCall const& call) const override {
+    std::string algorithm_name(TensorCall const& call) const override {
         bool const is_by_levels = call.kind == Kind::allreduce ||
                                   (is_even_ && call.kind == Kind::broadcast) ||
                                   (is_even_ && call.kind == Kind::reduce && !is_half(call.in.type));
-        if (!is_by_levels || !lane_) return flat_->way_of(call);
-        auto const between = lane_->way_of(part_between_nodes(call));
-        return local_->size() == 1 ? between : fmt::format("{}; {}", local_->way_of(call), between);
+        if (!is_by_levels || !lane_) return flat_->algorithm_name(call);
+        auto const between = lane_->algorithm_name(part_between_nodes(call));
+        return local_->size() == 1 ? between : fmt::format("{}; {}", local_->algorithm_name(call), between);
     }
 
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
@@ -136,13 +136,13 @@ private:
     /// What all that follows on both levels is a part of.
     void begin(Call call) {
         call.sequence = sequence_++;
-        call = voice().said_as(call);
-        local_->speak_for(call);
-        flat_->speak_for(call);
-        if (lane_) lane_->speak_for(call);
+        call = error_scope().reported_call(call);
+        local_->set_scope(call);
+        flat_->set_scope(call);
+        if (lane_) lane_->set_scope(call);
     }
     Status in_my_name(Status const& refused) const {
-        if (refused || !voice().is_own()) return refused;
+        if (refused || !error_scope().is_outermost()) return refused;
         auto error = refused.error();
         error.message = fmt::format("rank {}: {}", rank().value, error.message);
         return error;
@@ -258,11 +258,11 @@ private:
 
     Status broadcast_by_lane(TensorCall const& call) {
         Rank const local_root{nodes_.local_rank_of(call.root)};
-        auto part = call;
-        part.root = {nodes_.node_of(call.root)};
-        auto const across = local_->rank() == local_root ? lane_->run(part, Ok{}) : Status(Ok{});
-        part.root = local_root;
-        return local_->run(part, across);
+        auto plan = call;
+        plan.root = {nodes_.node_of(call.root)};
+        auto const across = local_->rank() == local_root ? lane_->run(plan, Ok{}) : Status(Ok{});
+        plan.root = local_root;
+        return local_->run(plan, across);
     }
 
     /// What nodes have gathered, each packed, as values of ranks.

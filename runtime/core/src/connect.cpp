@@ -31,10 +31,10 @@ collectives::Tuning tuning_for(Place const& place, Environment const& environmen
 
 Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
                    Environment const& environment, Patience const& patience) {
-    if (place.topology.local_size == 1) return collectives::make_alone();
+    if (place.topology.local_size == 1) return collectives::make_single_rank();
     collectives::node::Options node{.node_name = node_name, .on_warning = patience.warn};
     node.collective_timeout = patience.timeout;
-    return collectives::node::meet(
+    return collectives::node::join_at(
         {directory, meeting_name(environment), Rank{place.topology.local_rank}, place.topology.local_size},
         std::move(node));
 }
@@ -64,7 +64,7 @@ struct Connected {
 Result<Connected> connect_host(Place const& place, std::optional<Info> const& info,
                                ContextOptions const& options, Patience const& patience) {
     auto const& topology = place.topology;
-    if (place.size == 1) return Connected{collectives::make_alone()};
+    if (place.size == 1) return Connected{collectives::make_single_rank()};
     if (info && topology.local_size == place.size) {
         DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, patience));
         return Connected{std::move(ranks)};

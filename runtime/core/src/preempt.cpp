@@ -11,7 +11,7 @@ namespace {
 Result<std::vector<PreemptSeat>> gather_seats(collectives::DistributedContext& distributed) {
     PreemptSeat own{{distributed.local_rank(), distributed.local_size(), distributed.cross_rank(),
                      distributed.cross_size()},
-                    distributed.words_of_node() != nullptr};
+                    distributed.node_flags() != nullptr};
     std::vector<PreemptSeat> seats;
     if (own.topology.cross_size == 1) {
         // All are alike, and nobody has to be asked.

@@ -63,7 +63,7 @@ PreemptRing make_preempt_ring(std::vector<PreemptSeat> const& seats, Rank own, s
 }
 
 PreemptBoard::PreemptBoard(collectives::DistributedContext& distributed, PreemptRing ring)
-    : words_(distributed.words_of_node()),
+    : words_(distributed.node_flags()),
       messages_(distributed.messages()),
       ring_(std::move(ring)),
       received_(ring_.sources.size()) {}

@@ -66,7 +66,7 @@ private:
 
     void forget_what_has_arrived();
 
-    collectives::SharedWords* words_;
+    collectives::SharedFlags* words_;
     transport::Transport* messages_;
     PreemptRing ring_;
     std::vector<preemption::Word> received_;  // of sources that send messages

@@ -29,7 +29,7 @@ private:
         DET_TRY_ASSIGN(auto peer, find_peer(operation, extent));
         auto row = begin_row(operation, extent);
         DET_TRY(take_turns(ours, peer, row));
-        row.way = ranks_.way_of(ours.call());
+        row.way = ranks_.algorithm_name(ours.call());
         DET_TRY_ASSIGN(row.times, ours.times());
         DET_TRY_ASSIGN(row.wrong, ours.count_wrong());
         wrong_ += row.wrong;

@@ -56,7 +56,7 @@ struct Fixture : NodeRunFixture {
         for (auto const& result : results) must(result);
     }
     /// As a program that was started by hand.
-    void run_alone(Case body) {
+    void run_single_rank(Case body) {
         check_ranks(run_rank_processes(1, [&](Rank) { return status_of(body()); }));
     }
 };
@@ -78,8 +78,10 @@ BOOST_AUTO_TEST_CASE(objects_may_be_freed_after_their_context) {
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_who_wait) {
     run_as_ranks(2, case_a_rank_that_leaves);
 }
-BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) { run_alone(case_a_single_rank); }
-BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_alone(case_no_such_devices); }
+BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) {
+    run_single_rank(case_a_single_rank);
+}
+BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_single_rank(case_no_such_devices); }
 
 BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_memory_of_devices) {
     constexpr int ranks = 2;
@@ -115,12 +117,14 @@ BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_in_memory_of_devices) {
     BOOST_TEST(devices.pinned_now == 0);
 }
 
-BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) { run_alone(case_null_arguments); }
+BOOST_AUTO_TEST_CASE(null_arguments_are_errors_and_null_objects_are_freed) {
+    run_single_rank(case_null_arguments);
+}
 BOOST_AUTO_TEST_CASE(options_may_be_of_an_older_or_a_newer_header) {
-    run_alone(case_options_of_other_versions);
+    run_single_rank(case_options_of_other_versions);
 }
 
-BOOST_AUTO_TEST_CASE(structures_keep_their_layout) { run_alone(case_layouts); }
+BOOST_AUTO_TEST_CASE(structures_keep_their_layout) { run_single_rank(case_layouts); }
 BOOST_AUTO_TEST_CASE(a_rank_knows_its_run) { run_as_ranks(1, case_info_of_the_run); }
 
 BOOST_AUTO_TEST_CASE(the_chief_reports_metrics_and_progress) {

@@ -30,9 +30,9 @@ struct Meet : transport::MeetingPlace {
         Topology const topology{rank.value % ranks_of_node, ranks_of_node, rank.value / ranks_of_node, nodes};
         DET_TRY_ASSIGN(auto transport, open_tcp(rank));
         DET_TRY_ASSIGN(auto node,
-                       collectives::node::meet({path(), fmt::format("{}.socket", node_of(rank.value)),
-                                                Rank{topology.local_rank}, ranks_of_node},
-                                               {.node_name = node_of(rank.value)}));
+                       collectives::node::join_at({path(), fmt::format("{}.socket", node_of(rank.value)),
+                                                   Rank{topology.local_rank}, ranks_of_node},
+                                                  {.node_name = node_of(rank.value)}));
         std::shared_ptr<RankGroup> const local(std::move(node));
         DET_TRY_ASSIGN(auto all, make_two_level(std::move(transport), local, topology));
         return DistributedContext::make(std::move(all), topology, local);

@@ -29,16 +29,16 @@ void for_all_parts(int ranks, Check const& check) {
                     BOOST_TEST_CONTEXT(describe(Call{.root = root, .kind = kind})
                                        << " by " << name_of(algorithm) << ", " << ranks << " ranks, "
                                        << segments << " segments")
-                    check(Part{kind, algorithm, {}, ranks, {root}, segments});
+                    check(SchedulePlan{kind, algorithm, {}, ranks, {root}, segments});
                 }
             }
         }
     }
 }
 
-Part at(Part part, int rank) {
-    part.rank = {rank};
-    return part;
+SchedulePlan at(SchedulePlan plan, int rank) {
+    plan.rank = {rank};
+    return plan;
 }
 
 /// A message: the blocks as they were when it was sent.
@@ -53,22 +53,22 @@ constexpr auto nothing = "?";
 
 /// What a rank holds before the operation: its number where all put something in, else what tells where it is
 /// from, and nothing where something has to arrive.
-Values begin_with(Part const& part, int blocks) {
+Values begin_with(SchedulePlan const& plan, int blocks) {
     Values values(static_cast<std::size_t>(blocks), nothing);
-    auto const own = static_cast<std::size_t>(part.rank.value);
-    auto const name = std::to_string(part.rank.value);
-    switch (part.kind) {
+    auto const own = static_cast<std::size_t>(plan.rank.value);
+    auto const name = std::to_string(plan.rank.value);
+    switch (plan.kind) {
         case Kind::broadcast:
-            for (std::size_t i = 0; part.rank == part.root && i < values.size(); ++i)
+            for (std::size_t i = 0; plan.rank == plan.root && i < values.size(); ++i)
                 values[i] = fmt::format("block {}", i);
             break;
         case Kind::allgather_elements:
             values[own] = name;
             break;
         case Kind::all_to_all:
-            for (int to = 0; to < part.ranks; ++to)
+            for (int to = 0; to < plan.ranks; ++to)
                 values[static_cast<std::size_t>(to)] = fmt::format("{} for {}", name, to);
-            values[static_cast<std::size_t>(part.ranks) + own] = fmt::format("{0} for {0}", name);
+            values[static_cast<std::size_t>(plan.ranks) + own] = fmt::format("{0} for {0}", name);
             break;
         default:
             values.assign(values.size(), name);
@@ -84,11 +84,11 @@ struct Symbolic {
     std::vector<std::vector<int>> finished;
     std::map<std::pair<int, int>, std::deque<Parcel>> wires;
 
-    explicit Symbolic(Part const& part) : next(static_cast<std::size_t>(part.ranks)) {
-        for (int rank = 0; rank < part.ranks; ++rank) {
-            schedules.push_back(schedule_of(at(part, rank)));
+    explicit Symbolic(SchedulePlan const& plan) : next(static_cast<std::size_t>(plan.ranks)) {
+        for (int rank = 0; rank < plan.ranks; ++rank) {
+            schedules.push_back(schedule_of(at(plan, rank)));
             auto const count = schedules.back().blocks;
-            blocks.push_back(begin_with(at(part, rank), count));
+            blocks.push_back(begin_with(at(plan, rank), count));
             finished.emplace_back(static_cast<std::size_t>(count));
         }
     }
@@ -161,41 +161,41 @@ bool has_all_ranks_once(std::string const& expression, int ranks) {
 }
 
 /// The blocks that a rank has to have in the end.
-BlockRange result_of(Part const& part, int blocks) {
-    int const rank = part.rank.value;
-    if (part.kind == Kind::reduce_scatter) return {rank, rank + 1};
-    if (part.kind == Kind::all_to_all) return {part.ranks, 2 * part.ranks};
-    if (part.kind == Kind::reduce && part.rank != part.root) return {0, 0};
+BlockRange result_of(SchedulePlan const& plan, int blocks) {
+    int const rank = plan.rank.value;
+    if (plan.kind == Kind::reduce_scatter) return {rank, rank + 1};
+    if (plan.kind == Kind::all_to_all) return {plan.ranks, 2 * plan.ranks};
+    if (plan.kind == Kind::reduce && plan.rank != plan.root) return {0, 0};
     return {0, blocks};
 }
 
-void check_results(Part const& any, Symbolic const& after) {
+void check_results(SchedulePlan const& any, Symbolic const& after) {
     for (int rank = 0; rank < any.ranks; ++rank) {
-        auto const part = at(any, rank);
+        auto const plan = at(any, rank);
         auto const& values = after.blocks[static_cast<std::size_t>(rank)];
-        auto const result = result_of(part, static_cast<int>(values.size()));
+        auto const result = result_of(plan, static_cast<int>(values.size()));
         for (int i = result.begin; i < result.end; ++i) {
             auto const& value = values[static_cast<std::size_t>(i)];
-            if (part.kind == Kind::broadcast) {
+            if (plan.kind == Kind::broadcast) {
                 BOOST_REQUIRE(value == fmt::format("block {}", i));
-            } else if (part.kind == Kind::allgather_elements) {
+            } else if (plan.kind == Kind::allgather_elements) {
                 BOOST_REQUIRE(value == std::to_string(i));
-            } else if (part.kind == Kind::all_to_all) {
-                BOOST_REQUIRE(value == fmt::format("{} for {}", i - part.ranks, rank));
+            } else if (plan.kind == Kind::all_to_all) {
+                BOOST_REQUIRE(value == fmt::format("{} for {}", i - plan.ranks, rank));
             } else {
-                BOOST_REQUIRE(has_all_ranks_once(value, part.ranks));
+                BOOST_REQUIRE(has_all_ranks_once(value, plan.ranks));
             }
         }
-        if (part.kind == Kind::allreduce) BOOST_REQUIRE((values == after.blocks.front()));
+        if (plan.kind == Kind::allreduce) BOOST_REQUIRE((values == after.blocks.front()));
     }
 }
 
 /// A mean is divided once: where a block is combined whole, which is one rank or, of an allreduce, each of
 /// those that did the same.
-void check_finished(Part const& part, Symbolic const& after) {
+void check_finished(SchedulePlan const& plan, Symbolic const& after) {
     bool const combines =
-        part.kind == Kind::allreduce || part.kind == Kind::reduce_scatter || part.kind == Kind::reduce;
-    if (!combines || part.algorithm == Algorithm::recursive_doubling) return;
+        plan.kind == Kind::allreduce || plan.kind == Kind::reduce_scatter || plan.kind == Kind::reduce;
+    if (!combines || plan.algorithm == Algorithm::recursive_doubling) return;
     for (std::size_t block = 0; block < after.blocks.front().size(); ++block) {
         int times = 0;
         for (auto const& of_rank : after.finished) times += of_rank[block];
@@ -209,25 +209,25 @@ BOOST_AUTO_TEST_SUITE(schedule_test)
 
 BOOST_AUTO_TEST_CASE(every_rank_ends_with_what_it_is_to_have_from_all_ranks) {
     for (int ranks = 2; ranks <= 33; ++ranks) {
-        for_all_parts(ranks, [](Part const& part) {
-            Symbolic simulation(part);
+        for_all_parts(ranks, [](SchedulePlan const& plan) {
+            Symbolic simulation(plan);
             simulation.run();
-            check_results(part, simulation);
-            check_finished(part, simulation);
+            check_results(plan, simulation);
+            check_finished(plan, simulation);
         });
     }
 }
 
 BOOST_AUTO_TEST_CASE(values_are_gathered_where_they_are_asked_for) {
     for (int ranks = 2; ranks <= 9; ++ranks) {
-        Part const part{.kind = Kind::gather, .ranks = ranks, .root = {ranks - 1}};
+        SchedulePlan const plan{.kind = Kind::gather, .ranks = ranks, .root = {ranks - 1}};
         std::vector<bool> has(static_cast<std::size_t>(ranks));
-        for (auto const& step : schedule_of(at(part, ranks - 1)).steps) {
+        for (auto const& step : schedule_of(at(plan, ranks - 1)).steps) {
             BOOST_TEST((step.action == Action::receive));
             BOOST_TEST(step.blocks.begin == step.peer.value);
             has[static_cast<std::size_t>(step.peer.value)] = true;
-            auto const sent = schedule_of(at(part, step.peer.value)).steps;
-            BOOST_TEST((sent == std::vector<Step>{{Action::send, part.root, step.blocks}}));
+            auto const sent = schedule_of(at(plan, step.peer.value)).steps;
+            BOOST_TEST((sent == std::vector<Step>{{Action::send, plan.root, step.blocks}}));
         }
         BOOST_TEST(std::ranges::count(has, true) == ranks - 1);
     }

@@ -32,7 +32,7 @@ inline std::vector<Status> run_nodes(Shape const& shape, Tuning const& tuning, M
     return transport::run_ranks(static_cast<int>(seats.size()), [&](auto transport) -> Status {
         auto const& [topology, make] = seats[static_cast<std::size_t>(transport->rank().value)];
         DET_TRY_ASSIGN(auto made,
-                       topology.local_size == 1 ? Result(make_alone()) : make(topology.local_rank));
+                       topology.local_size == 1 ? Result(make_single_rank()) : make(topology.local_rank));
         std::shared_ptr<RankGroup> const local(std::move(made));
         DET_TRY_ASSIGN(auto ranks, make_two_level(std::move(transport), local, topology, tuning));
         DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(ranks), topology, local));

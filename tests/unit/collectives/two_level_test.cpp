@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
         std::vector<float> values(1 << 20);
         auto const way = [&](Kind kind, std::size_t count) {
             auto const tensor = Tensor::of(std::span(values).first(count));
-            return context.way_of({.kind = kind, .in = tensor, .out = tensor, .root = chief});
+            return context.algorithm_name({.kind = kind, .in = tensor, .out = tensor, .root = chief});
         };
         DET_TRY(
             expect(way(Kind::allreduce, 1) == "threads, within the agreement; threads, within the agreement",
@@ -67,13 +67,13 @@ BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
         return expect(way(Kind::all_to_all, values.size()) == "threads, pairs",
                       way(Kind::all_to_all, values.size()));
     }));
-    BOOST_TEST(DistributedContext::single().way_of({}) == "alone");
+    BOOST_TEST(DistributedContext::single().algorithm_name({}) == "single rank");
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_do_not_fit_together_are_told_so) {
     auto const results = transport::run_ranks(2, [](auto transport) -> Status {
         Topology const wrong{1, 2, transport->rank().value, 2};  // nobody is the first
-        DET_TRY(make_two_level(std::move(transport), make_alone(), wrong));
+        DET_TRY(make_two_level(std::move(transport), make_single_rank(), wrong));
         return Ok{};
     });
     for (auto const& result : results) {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "device_steps.hpp"
 #include "device_wait.hpp"
 #include "host_copies.hpp"
-#include "works.hpp"
 
 namespace det::collectives::device {
 namespace {
@@ -15,7 +15,7 @@ using collectives::Handle;
 using collectives::RankGroup;
 using collectives::TensorCall;
 
-Status const nothing_refused = Ok{};
+Status const no_refusal = Ok{};
 
 class DeviceGroup final : public RankGroup {
 public:
@@ -67,11 +67,11 @@ public:
         return Ok{};
     }
     collectives::DeviceCopies* device_copies() override { return &copies_; }
-    std::string way_of(TensorCall const& call) const override {
-        return place_of(call) == Place::host ? host_->way_of(call)
+    std::string algorithm_name(TensorCall const& call) const override {
+        return place_of(call) == Place::host ? host_->algorithm_name(call)
                                              : std::string("the library of the devices");
     }
-    collectives::SharedWords* shared_words() override { return host_->shared_words(); }
+    collectives::SharedFlags* shared_flags() override { return host_->shared_flags(); }
     transport::Transport* messages() override { return host_->messages(); }
     Status check_ranks() override { return host_->check_ranks(); }
     void abandon() noexcept override {
@@ -125,9 +125,9 @@ private:
     /// All ranks have come, with the same call.
     Status agree(Call const& call, Status const& refused) {
         if (options_.order == Order::trusted) return refused;
-        host_->speak_for(call);
+        host_->set_scope(call);
         auto const agreed = refused ? host_->barrier() : host_->run({}, in_my_name(refused.error()));
-        host_->speak_for(std::nullopt);
+        host_->set_scope(std::nullopt);
         return agreed;
     }
     Error in_my_name(Error error) const {
@@ -141,8 +141,8 @@ private:
         DET_TRY(connect(told));
         auto scratch = scratch_for(call);
         if (!scratch) return fail(std::move(scratch).error(), told);
-        auto const works = works_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
-        if (auto taken = communicator_->enqueue(works, stream_); !taken)
+        auto const steps = device_steps_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
+        if (auto taken = communicator_->enqueue(steps, stream_); !taken)
             return fail(std::move(taken).error(), told);
         // Before it has been taken in, an event would stand in front of it.
         DET_TRY(wait_until_ready(told));
@@ -163,7 +163,7 @@ private:
         auto const id =
             rank() == collectives::chief ? devices_->make_id() : Result<std::string>(std::string());
         ++sequence_;
-        auto const refused = id ? nothing_refused : Status(in_my_name(id.error()));
+        auto const refused = id ? no_refusal : Status(in_my_name(id.error()));
         DET_TRY_ASSIGN(auto const common, host_->broadcast(id ? *id : "", collectives::chief, refused));
         auto begun = devices_->begin_connect(common, rank(), size());
         if (!begun) return fail(std::move(begun).error(), call);
@@ -234,7 +234,7 @@ private:
 
 Handle DeviceGroup::begin(TensorCall const& call, Place place, Status const& refused) {
     if (failure_) return Handle(*failure_);
-    auto told = call_on_devices(call);
+    auto told = device_call_of(call);
     told.sequence = sequence_++;
     auto agreed = agree(told, refused ? check(place) : refused);
     if (!agreed && agreed.error().code != codes::misuse) end_devices(agreed.error());

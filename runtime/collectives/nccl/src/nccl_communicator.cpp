@@ -55,13 +55,13 @@ Result<bool> NcclCommunicator::is_ready() {
     return true;
 }
 
-Status NcclCommunicator::enqueue(std::span<DeviceWork const> works, Stream stream) {
+Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream stream) {
     auto const& nccl = functions_->nccl;
-    for (; !works.empty() && works.front().action == DeviceAction::copy; works = works.subspan(1))
-        DET_TRY(copy(works.front(), static_cast<CUstream>(stream)));
+    for (; !steps.empty() && steps.front().action == DeviceAction::copy; steps = steps.subspan(1))
+        DET_TRY(copy(steps.front(), static_cast<CUstream>(stream)));
     DET_TRY(taken("begin a group of device operations", nccl.group_start()));
     auto put_all = ncclSuccess;
-    for (auto const& work : works) {
+    for (auto const& work : steps) {
         auto const result = put(work, static_cast<CUstream>(stream));
         if (result != ncclSuccess && result != ncclInProgress && put_all == ncclSuccess) put_all = result;
     }
@@ -70,7 +70,7 @@ Status NcclCommunicator::enqueue(std::span<DeviceWork const> works, Stream strea
     return taken("put an operation on a stream", ended);
 }
 
-Status NcclCommunicator::copy(DeviceWork const& work, CUstream stream) const {
+Status NcclCommunicator::copy(DeviceStep const& work, CUstream stream) const {
     auto const copied =
         functions_->cuda.copy(reinterpret_cast<CUdeviceptr>(work.out), reinterpret_cast<CUdeviceptr>(work.in),
                               work.count * size_of(work.type), stream);
@@ -79,7 +79,7 @@ Status NcclCommunicator::copy(DeviceWork const& work, CUstream stream) const {
                  fmt::format("cannot copy memory of the device: CUDA error {}", static_cast<int>(copied))};
 }
 
-ncclResult_t NcclCommunicator::put(DeviceWork const& work, CUstream stream) const {
+ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) const {
     auto const& nccl = functions_->nccl;
     auto const type = type_of(work.type);
     auto const op = op_of(work.op);

@@ -5,7 +5,7 @@
 
 namespace det::collectives::nccl {
 
-using collectives::device::DeviceWork;
+using collectives::device::DeviceStep;
 using collectives::device::Stream;
 
 /// An ncclComm_t that never blocks: what it was asked for may go on in NCCL's own thread, until `is_ready`.
@@ -16,7 +16,7 @@ public:
     ~NcclCommunicator() override;
 
     Result<bool> is_ready() override;
-    Status enqueue(std::span<DeviceWork const> works, Stream stream) override;
+    Status enqueue(std::span<DeviceStep const> steps, Stream stream) override;
     Status begin_finish() override;
     void abort() noexcept override;
 
@@ -27,8 +27,8 @@ private:
     Error cannot(char const* what, ncclResult_t result) const;
     /// That it goes on is no failure.
     Status taken(char const* what, ncclResult_t result) const;
-    Status copy(DeviceWork const& work, CUstream stream) const;
-    ncclResult_t put(DeviceWork const& work, CUstream stream) const;
+    Status copy(DeviceStep const& work, CUstream stream) const;
+    ncclResult_t put(DeviceStep const& work, CUstream stream) const;
 
     std::shared_ptr<Functions const> functions_;
     ncclComm_t communicator_ = nullptr;  // none: aborted

@@ -22,7 +22,7 @@ bool has_any(auto const& pieces) {
 
 }  // namespace
 
-void Plan::clear(int ranks) {
+void ExchangePlan::clear(int ranks) {
     sends.assign(static_cast<std::size_t>(ranks), {});
     receives.assign(static_cast<std::size_t>(ranks), {});
     sources.assign(static_cast<std::size_t>(ranks), nullptr);
@@ -33,107 +33,107 @@ void Plan::clear(int ranks) {
     ends_together = false;
 }
 
-void Exchange::begin(Seat& seat, Plan const& plan) {
-    auto const chunk = seat.segment.geometry().chunk_bytes;
-    base_ = seat.rounds;
+void Exchange::begin(RankSlot& slot, ExchangePlan const& plan) {
+    auto const chunk = slot.segment.geometry().chunk_bytes;
+    base_ = slot.rounds;
     end_ = base_ + (plan.longest_bytes + chunk - 1) / chunk;
-    seat.rounds = end_;
+    slot.rounds = end_;
     // Who has no part in a stage has it behind it, and nobody waits for it.
-    auto& own = seat.own_rounds();
+    auto& own = slot.own_rounds();
     published_ = has_any(plan.sends) ? base_ : end_;
     reduced_ = plan.part ? base_ : end_;
     collected_ = has_any(plan.receives) ? base_ : end_;
     own.published.value.store(published_, std::memory_order_release);
     own.reduced.value.store(reduced_, std::memory_order_release);
     own.collected.value.store(collected_, std::memory_order_release);
-    seat.wake();
+    slot.wake();
 }
 
-bool Exchange::advance(Seat& seat, Plan& plan) {
+bool Exchange::advance(RankSlot& slot, ExchangePlan& plan) {
     while (published_ < end_ || reduced_ < end_ || collected_ < end_) {
-        bool moved = published_ < end_ && publish(seat, plan);
-        moved |= reduced_ < end_ && reduce(seat, plan);
-        moved |= collected_ < end_ && collect(seat, plan);
+        bool moved = published_ < end_ && publish(slot, plan);
+        moved |= reduced_ < end_ && reduce(slot, plan);
+        moved |= collected_ < end_ && collect(slot, plan);
         if (!moved) return false;
-        seat.wake();
+        slot.wake();
     }
-    return !plan.ends_together || have_all(seat, &Rounds::collected, end_);
+    return !plan.ends_together || have_all(slot, &Rounds::collected, end_);
 }
 
-std::vector<int> Exchange::awaited(Seat const& seat) const {
+std::vector<int> Exchange::awaited(RankSlot const& slot) const {
     std::vector<int> ranks;
-    for (int other = 0; other < seat.ranks; ++other) {
-        auto const& rounds = seat.segment.rounds(other);
+    for (int other = 0; other < slot.ranks; ++other) {
+        auto const& rounds = slot.segment.rounds(other);
         auto const least = std::min({rounds.published.value.load(std::memory_order_acquire),
                                      rounds.reduced.value.load(std::memory_order_acquire),
                                      rounds.collected.value.load(std::memory_order_acquire)});
-        if (other != seat.rank && least < end_) ranks.push_back(other);
+        if (other != slot.rank && least < end_) ranks.push_back(other);
     }
     return ranks;
 }
 
-bool Exchange::have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count) {
-    for (int other = 0; other < seat.ranks; ++other) {
-        if (other == seat.rank) continue;
-        if ((seat.segment.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
+bool Exchange::have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count) {
+    for (int other = 0; other < slot.ranks; ++other) {
+        if (other == slot.rank) continue;
+        if ((slot.segment.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
         return false;
     }
     return true;
 }
 
-bool Exchange::is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) const {
-    auto const in_flight = seat.segment.geometry().chunks_in_flight;
-    return round < base_ + in_flight || have_all(seat, readers, round + 1 - in_flight);
+bool Exchange::is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const {
+    auto const in_flight = slot.segment.geometry().chunks_in_flight;
+    return round < base_ + in_flight || have_all(slot, readers, round + 1 - in_flight);
 }
 
-bool Exchange::publish(Seat const& seat, Plan const& plan) {
+bool Exchange::publish(RankSlot const& slot, ExchangePlan const& plan) {
     auto const readers = plan.part ? &Rounds::reduced : &Rounds::collected;
-    if (!is_slot_free(seat, readers, published_)) return false;
-    auto const chunk = seat.segment.geometry().chunk_bytes;
-    for (int reader = 0; reader < seat.ranks; ++reader) {
+    if (!is_slot_free(slot, readers, published_)) return false;
+    auto const chunk = slot.segment.geometry().chunk_bytes;
+    for (int reader = 0; reader < slot.ranks; ++reader) {
         auto const bytes = chunk_of(plan.sends[static_cast<std::size_t>(reader)], published_ - base_, chunk);
-        collectives::copy(seat.segment.slot(seat.rank, reader, published_), bytes.data(), bytes.size());
+        collectives::copy(slot.segment.chunk_slot(slot.rank, reader, published_), bytes.data(), bytes.size());
     }
-    seat.own_rounds().published.value.store(++published_, std::memory_order_release);
+    slot.own_rounds().published.value.store(++published_, std::memory_order_release);
     return true;
 }
 
-bool Exchange::reduce(Seat const& seat, Plan& plan) {
+bool Exchange::reduce(RankSlot const& slot, ExchangePlan& plan) {
     auto const& part = *plan.part;
-    if (!have_all(seat, &Rounds::published, reduced_ + 1)) return false;
-    if (part.is_shared && !is_slot_free(seat, &Rounds::collected, reduced_)) return false;
-    auto const chunk = seat.segment.geometry().chunk_bytes;
+    if (!have_all(slot, &Rounds::published, reduced_ + 1)) return false;
+    if (part.is_shared && !is_slot_free(slot, &Rounds::collected, reduced_)) return false;
+    auto const chunk = slot.segment.geometry().chunk_bytes;
     auto const own = chunk_of(part.own, reduced_ - base_, chunk);
     auto const result = chunk_of(part.result, reduced_ - base_, chunk);
     auto& sources = plan.sources;
-    for (int writer = 0; writer < seat.ranks; ++writer) {
+    for (int writer = 0; writer < slot.ranks; ++writer) {
         sources[static_cast<std::size_t>(writer)] =
-            writer == seat.rank ? own.data() : seat.segment.slot(writer, seat.rank, reduced_);
+            writer == slot.rank ? own.data() : slot.segment.chunk_slot(writer, slot.rank, reduced_);
     }
     std::array<Destination, 2> destinations{};
     std::size_t count = 0;
     if (!result.empty()) destinations[count++] = {result.data(), plan.store};
     if (part.is_shared)
-        destinations[count++] = {seat.segment.slot(seat.rank, seat.rank, reduced_), Store::cached};
+        destinations[count++] = {slot.segment.chunk_slot(slot.rank, slot.rank, reduced_), Store::cached};
     collectives::reduce(part.type, part.op, sources, std::span(destinations).first(count),
                         own.size() / size_of(part.type));
-    seat.own_rounds().reduced.value.store(++reduced_, std::memory_order_release);
+    slot.own_rounds().reduced.value.store(++reduced_, std::memory_order_release);
     return true;
 }
 
-bool Exchange::collect(Seat const& seat, Plan const& plan) {
+bool Exchange::collect(RankSlot const& slot, ExchangePlan const& plan) {
     if (collected_ >= published_) return false;  // in place it would overwrite what is yet to be sent
     auto const writers = plan.part ? &Rounds::reduced : &Rounds::published;
-    if (!have_all(seat, writers, collected_ + 1)) return false;
-    auto const chunk = seat.segment.geometry().chunk_bytes;
-    for (int writer = 0; writer < seat.ranks; ++writer) {
+    if (!have_all(slot, writers, collected_ + 1)) return false;
+    auto const chunk = slot.segment.geometry().chunk_bytes;
+    for (int writer = 0; writer < slot.ranks; ++writer) {
         auto const bytes =
             chunk_of(plan.receives[static_cast<std::size_t>(writer)], collected_ - base_, chunk);
-        auto const reader = plan.collects_from == Plan::From::their_slot_for_us ? seat.rank : writer;
-        collectives::copy(bytes.data(), seat.segment.slot(writer, reader, collected_), bytes.size(),
+        auto const reader = plan.collects_from == ExchangePlan::From::their_slot_for_us ? slot.rank : writer;
+        collectives::copy(bytes.data(), slot.segment.chunk_slot(writer, reader, collected_), bytes.size(),
                           plan.store);
     }
-    seat.own_rounds().collected.value.store(++collected_, std::memory_order_release);
+    slot.own_rounds().collected.value.store(++collected_, std::memory_order_release);
     return true;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "seat.hpp"
+#include "rank_slot.hpp"
 
 namespace det::collectives::node {
 
@@ -9,7 +9,7 @@ using MutableBytes = std::span<std::byte>;
 
 /// What a rank does in an exchange, as data: larger things go chunk by chunk through slots that stay in the
 /// cache. In a round a rank publishes a chunk of what it sends, reduces what was sent to it, and collects.
-struct Plan {
+struct ExchangePlan {
     /// To each rank; at the place of our own: to all.
     std::vector<Bytes> sends;
     /// From each rank: what it sent to us, or to all, or the result that it shares.
@@ -39,22 +39,22 @@ struct Plan {
 /// Goes through the rounds of a plan as far as the others have come.
 class Exchange {
 public:
-    void begin(Seat& seat, Plan const& plan);
+    void begin(RankSlot& slot, ExchangePlan const& plan);
     /// Whether it is over.
-    bool advance(Seat& seat, Plan& plan);
+    bool advance(RankSlot& slot, ExchangePlan& plan);
     /// Those who have something left to do. Whom we wait for may wait for one of them itself.
-    std::vector<int> awaited(Seat const& seat) const;
+    std::vector<int> awaited(RankSlot const& slot) const;
     /// Grows whenever something was done.
     std::uint64_t moves() const { return published_ + reduced_ + collected_; }
 
 private:
-    bool publish(Seat const& seat, Plan const& plan);
-    bool reduce(Seat const& seat, Plan& plan);
-    bool collect(Seat const& seat, Plan const& plan);
+    bool publish(RankSlot const& slot, ExchangePlan const& plan);
+    bool reduce(RankSlot const& slot, ExchangePlan& plan);
+    bool collect(RankSlot const& slot, ExchangePlan const& plan);
     /// Whether the counter of all others has come to `count`.
-    static bool have_all(Seat const& seat, Counter Rounds::*counter, std::uint64_t count);
+    static bool have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count);
     /// Whether nobody reads any more what lay in a slot `chunks_in_flight` rounds before.
-    bool is_slot_free(Seat const& seat, Counter Rounds::*readers, std::uint64_t round) const;
+    bool is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const;
 
     std::uint64_t base_ = 0;
     std::uint64_t end_ = 0;

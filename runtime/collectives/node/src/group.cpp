@@ -12,20 +12,20 @@ namespace {
 
 using collectives::Kind;
 
-constexpr int ranks_of_little = 16;  // more would read too much
+constexpr int small_ranks_max = 16;  // more would read too much
 
-std::size_t little_below_bytes(Segment const& segment) {
-    if (segment.ranks() > ranks_of_little) return 0;
+std::size_t small_below_bytes(Segment const& segment) {
+    if (segment.ranks() > small_ranks_max) return 0;
     return std::max(std::min(shared_from_bytes, segment.geometry().small_limit_bytes + 1), payload_bytes + 1);
 }
 
-class Handed final : public collectives::Pending {
+class PendingOperation final : public collectives::Pending {
 public:
-    Handed(NodeGroup& group, std::shared_ptr<NodeGroup::Started> started)
+    PendingOperation(NodeGroup& group, std::shared_ptr<NodeGroup::Started> started)
         : group_(group), started_(std::move(started)) {}
 
     Result<bool> test() override {
-        if (!started_->result) DET_TRY(group_.go_on());
+        if (!started_->result) DET_TRY(group_.progress());
         return started_->result.has_value();
     }
     Status wait() override { return group_.finish(*started_); }
@@ -37,19 +37,19 @@ private:
 
 }  // namespace
 
-NodeGroup::NodeGroup(Seat seat, Options options)
-    : RankGroup({seat.rank}, seat.ranks),
+NodeGroup::NodeGroup(RankSlot slot, Options options)
+    : RankGroup({slot.rank}, slot.ranks),
       options_(std::move(options)),
-      seat_(std::move(seat)),
-      watch_(seat_.segment, seat_.rank, voice(), options_,
-             options_.members == Members::processes ? watch_processes(seat_.segment) : watch_nothing()),
-      cores_(cores_of(seat_.segment)),
-      little_below_bytes_(little_below_bytes(seat_.segment)) {
-    seat_.plan = &plan_;
-    seat_.voice = &voice();
+      slot_(std::move(slot)),
+      watch_(slot_.segment, slot_.rank, error_scope(), options_,
+             options_.members == Members::processes ? watch_processes(slot_.segment) : watch_nothing()),
+      cores_(cores_of(slot_.segment)),
+      small_below_bytes_(small_below_bytes(slot_.segment)) {
+    slot_.plan = &plan_;
+    slot_.error_scope = &error_scope();
     constexpr int beats_per_limit = 10;
     if (options_.members == Members::processes) {
-        heartbeat_.emplace(seat_.segment.member(seat_.rank).heartbeat,
+        heartbeat_.emplace(slot_.segment.member(slot_.rank).heartbeat,
                            options_.silence_limit / beats_per_limit);
     }
 }
@@ -58,72 +58,72 @@ NodeGroup::~NodeGroup() { abandon(); }
 
 void NodeGroup::abandon() noexcept {
     has_left_ = true;
-    seat_.segment.member(seat_.rank).presence.store(Presence::left, std::memory_order_release);
-    seat_.wake();
+    slot_.segment.member(slot_.rank).presence.store(Presence::left, std::memory_order_release);
+    slot_.wake();
 }
 
 Status NodeGroup::check_usable() const {
-    if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", seat_.rank)};
+    if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", slot_.rank)};
     return watch_.state();
 }
 
-Status NodeGroup::await_all(collectives::Call const& said) {
-    Arrival arrival;
-    arrival.begin(said, nullptr);
-    Wait wait(seat_, watch_, cores_);
-    while (!arrival.advance(seat_)) DET_TRY(wait.pause([&] { return arrival.awaited(seat_); }, said));
-    if (arrival.objection() != nullptr) return *arrival.objection();
+Status NodeGroup::wait_for_all(collectives::Call const& reported_call) {
+    CollectiveEntry entry;
+    entry.begin(reported_call, nullptr);
+    Wait wait(slot_, watch_, cores_);
+    while (!entry.advance(slot_)) DET_TRY(wait.pause([&] { return entry.awaited(slot_); }, reported_call));
+    if (entry.mismatch() != nullptr) return *entry.mismatch();
     return Ok{};
 }
 
-collectives::Call NodeGroup::said_now(collectives::Call const& call) const {
-    auto said = voice().said_as(call);
-    said.sequence = seat_.sequence - 1;
-    return said;
+collectives::Call NodeGroup::reported_now(collectives::Call const& call) const {
+    auto reported_call = error_scope().reported_call(call);
+    reported_call.sequence = slot_.sequence - 1;
+    return reported_call;
 }
 
-bool NodeGroup::is_little(collectives::TensorCall const& call) const {
-    return call.kind == Kind::allreduce && bytes_of(call.in).size() < little_below_bytes_;
+bool NodeGroup::is_small_allreduce(collectives::TensorCall const& call) const {
+    return call.kind == Kind::allreduce && bytes_of(call.in).size() < small_below_bytes_;
 }
 
-Status NodeGroup::reduce_little(collectives::TensorCall const& call) {
+Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
     if (has_left_ || watch_.is_over()) return check_usable();
-    constexpr Offer copied{.in = Offer::in_small_buffer, .out = Offer::somewhere};
+    constexpr BufferLocation copied{.in = BufferLocation::in_small_buffer, .out = BufferLocation::somewhere};
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
-    ++seat_.sequence;
-    if (!is_tiny) collectives::copy(seat_.segment.small(seat_.sequence, seat_.rank), in.data(), in.size());
+    ++slot_.sequence;
+    if (!is_tiny) collectives::copy(slot_.segment.small(slot_.sequence, slot_.rank), in.data(), in.size());
     auto const payload = is_tiny ? in : std::as_bytes(std::span(&copied, 1));
-    auto const stamp = stamp_of(said_now(call_of(call)), false);
-    seat_.arrive(stamp, payload);
+    auto const signature = signature_of(reported_now(call_of(call)), false);
+    slot_.enter(signature, payload);
     // What follows is made ready while the lines of the others are on their way.
-    seat_.claim_next(payload.size());
-    std::array<std::byte const*, ranks_of_little> sources;
-    for (int rank = 0; rank < seat_.ranks; ++rank) {
+    slot_.claim_next(payload.size());
+    std::array<std::byte const*, small_ranks_max> sources;
+    for (int rank = 0; rank < slot_.ranks; ++rank) {
         sources[static_cast<std::size_t>(rank)] =
-            is_tiny ? seat_.cell(rank).payload.data() : seat_.segment.small(seat_.sequence, rank);
+            is_tiny ? slot_.cell(rank).payload.data() : slot_.segment.small(slot_.sequence, rank);
     }
-    sources[static_cast<std::size_t>(seat_.rank)] = in.data();
-    auto const all = std::span(sources).first(static_cast<std::size_t>(seat_.ranks));
+    sources[static_cast<std::size_t>(slot_.rank)] = in.data();
+    auto const all = std::span(sources).first(static_cast<std::size_t>(slot_.ranks));
     auto const reducer = collectives::reducer_of(call.in.type, call.op);
-    if (!see_all(stamp, payload)) DET_TRY(await_all(said_now(call_of(call))));
+    if (!poll_all(signature, payload)) DET_TRY(wait_for_all(reported_now(call_of(call))));
     if (is_tiny) {
         reducer(call.out.data, all.data(), all.size(), call.in.count);
     } else {
-        seat_.reduce_small(call, all);
-        seat_.claim_next(in.size());
+        slot_.reduce_small_buffers(call, all);
+        slot_.claim_next(in.size());
     }
     return Ok{};
 }
 
 Status NodeGroup::complete(Operation& operation) {
     if (has_left_ || watch_.is_over()) return check_usable();
-    if (!operation.has_begun()) operation.begin(seat_);
-    Wait wait(seat_, watch_, cores_);
-    for (auto moves = operation.moves(); !operation.advance(seat_);) {
+    if (!operation.has_begun()) operation.begin(slot_);
+    Wait wait(slot_, watch_, cores_);
+    for (auto moves = operation.moves(); !operation.advance(slot_);) {
         if (operation.moves() != moves) wait.begin_again();
         moves = operation.moves();
-        DET_TRY(wait.pause([&] { return operation.awaited(seat_); }, operation.said()));
+        DET_TRY(wait.pause([&] { return operation.awaited(slot_); }, operation.reported_call()));
     }
     return operation.result();
 }
@@ -131,16 +131,16 @@ Status NodeGroup::complete(Operation& operation) {
 Status NodeGroup::barrier() {
     finish_started();
     if (has_left_ || watch_.is_over()) return check_usable();
-    ++seat_.sequence;
-    auto const said = said_now({.kind = Kind::barrier});
-    auto const stamp = stamp_of(said, false);
-    seat_.arrive(stamp, {});
-    seat_.claim_next(0);
-    return see_all(stamp, {}) ? Ok{} : await_all(said);
+    ++slot_.sequence;
+    auto const reported_call = reported_now({.kind = Kind::barrier});
+    auto const signature = signature_of(reported_call, false);
+    slot_.enter(signature, {});
+    slot_.claim_next(0);
+    return poll_all(signature, {}) ? Ok{} : wait_for_all(reported_call);
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
-    if (started_.empty() && refused && is_little(call)) return reduce_little(call);
+    if (started_.empty() && refused && is_small_allreduce(call)) return reduce_small(call);
     return run_in_stages(call, refused);
 }
 
@@ -155,12 +155,12 @@ Result<std::vector<std::string>> NodeGroup::run_objects(collectives::Call call, 
     finish_started();
     ObjectOperation operation(call, std::move(value), refused);
     DET_TRY(complete(operation));
-    return operation.take_values(seat_);
+    return operation.take_values(slot_);
 }
 
 Result<std::vector<std::string>> NodeGroup::gather(std::string value) {
     DET_TRY_ASSIGN(auto values, run_objects({.kind = Kind::gather}, std::move(value), Ok{}));
-    if (seat_.rank != 0) values.clear();
+    if (slot_.rank != 0) values.clear();
     return values;
 }
 
@@ -179,62 +179,63 @@ collectives::Handle NodeGroup::start(collectives::TensorCall const& call, Status
     started->operation = std::make_unique<TensorOperation>(call, refused);
     started_.push_back(started);
     // What ends the group is told by the handles.
-    static_cast<void>(go_on());
-    return collectives::Handle(std::make_unique<Handed>(*this, std::move(started)));
+    static_cast<void>(progress());
+    return collectives::Handle(std::make_unique<PendingOperation>(*this, std::move(started)));
 }
 
-void NodeGroup::end_first(Status result) {
+void NodeGroup::complete_first(Status result) {
     started_.front()->result = std::move(result);
     started_.front()->operation.reset();
     started_.pop_front();
 }
 
-Status NodeGroup::go_on() {
+Status NodeGroup::progress() {
     DET_TRY(watch_.state());
     while (!started_.empty()) {
         auto& operation = *started_.front()->operation;
         if (!operation.has_begun()) {
-            operation.begin(seat_);
+            operation.begin(slot_);
             watch_.begin();
         }
-        if (!operation.advance(seat_)) return watch_.look(operation.awaited(seat_), operation.said());
-        end_first(operation.result());
+        if (!operation.advance(slot_))
+            return watch_.look(operation.awaited(slot_), operation.reported_call());
+        complete_first(operation.result());
     }
     return Ok{};
 }
 
 Status NodeGroup::finish(Started const& wanted) {
-    while (!wanted.result) end_first(complete(*started_.front()->operation));
+    while (!wanted.result) complete_first(complete(*started_.front()->operation));
     return *wanted.result;
 }
 
 void NodeGroup::finish_started() {
-    while (!started_.empty()) end_first(complete(*started_.front()->operation));
+    while (!started_.empty()) complete_first(complete(*started_.front()->operation));
 }
 
 void NodeGroup::finish_users_of(Bytes memory) {
     while (std::ranges::any_of(started_, [&](auto const& each) { return each->operation->uses(memory); }))
-        end_first(complete(*started_.front()->operation));
+        complete_first(complete(*started_.front()->operation));
 }
 
-std::string NodeGroup::way_of(collectives::TensorCall const& call) const {
+std::string NodeGroup::algorithm_name(collectives::TensorCall const& call) const {
     constexpr std::string_view names[] = {"with the arrival", "one copy", "no copy", "pipeline"};  // by Way
-    auto const way = TensorOperation(call, Ok{}).likely_way(seat_);
-    return fmt::format("shared memory, {}", names[static_cast<std::size_t>(way)]);
+    auto const path = TensorOperation(call, Ok{}).likely_path(slot_);
+    return fmt::format("shared memory, {}", names[static_cast<std::size_t>(path)]);
 }
 
 Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
     if (size_bytes == 0) return collectives::Buffer{};
-    if (!seat_.arena) {
+    if (!slot_.arena) {
         DET_TRY_ASSIGN(auto own, collectives::allocate_private(size_bytes));
         auto const bytes = own.bytes();
         auto const kept = std::make_shared<collectives::Buffer>(std::move(own));
         return collectives::Buffer(bytes, [this, kept](std::span<std::byte> all) { finish_users_of(all); });
     }
-    DET_TRY_ASSIGN(auto memory, seat_.arena->allocate(size_bytes));
+    DET_TRY_ASSIGN(auto memory, slot_.arena->allocate(size_bytes));
     return collectives::Buffer(memory, [this](std::span<std::byte> bytes) {
         finish_users_of(bytes);
-        seat_.arena->release(bytes);
+        slot_.arena->release(bytes);
     });
 }
 

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 /// Takes the place of the rank, unless somebody sits there.
-Status take_place(Member& member, int rank, Options const& options) {
+Status claim_rank(Member& member, int rank, Options const& options) {
     auto absent = Presence::absent;
     if (!member.presence.compare_exchange_strong(absent, Presence::arriving, std::memory_order_acq_rel)) {
         return Error{codes::misuse, fmt::format("two want to be rank {} of the same ranks", rank)};
@@ -21,7 +21,7 @@ Status take_place(Member& member, int rank, Options const& options) {
     return Ok{};
 }
 
-bool is_here(Segment const& segment, int rank) {
+bool is_present(Segment const& segment, int rank) {
     return segment.member(rank).presence.load(std::memory_order_acquire) >= Presence::present;
 }
 
@@ -29,7 +29,7 @@ Status wait_for_all(Segment const& segment, int rank, std::chrono::milliseconds 
     auto const limit = Clock::now() + timeout;
     auto nap = 20us;
     for (int other = 0; other < segment.ranks();) {
-        if (is_here(segment, other)) {
+        if (is_present(segment, other)) {
             ++other;
         } else if (Clock::now() > limit) {
             return Error{codes::timed_out, fmt::format("rank {} has waited {} ms for rank {} to join it",
@@ -63,10 +63,10 @@ Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory,
         if (auto mapped = Arena::map(memory.arena.get(), ranks, rank.value))
             arena.emplace(*std::move(mapped));
     }
-    DET_TRY(take_place(segment.member(rank.value), rank.value, options));
+    DET_TRY(claim_rank(segment.member(rank.value), rank.value, options));
     DET_TRY(wait_for_all(segment, rank.value, options.join_timeout));
     return std::unique_ptr<collectives::RankGroup>(std::make_unique<NodeGroup>(
-        Seat{std::move(segment), std::move(arena), rank.value, ranks}, std::move(options)));
+        RankSlot{std::move(segment), std::move(arena), rank.value, ranks}, std::move(options)));
 }
 
 }  // namespace det::collectives::node

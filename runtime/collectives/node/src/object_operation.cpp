@@ -25,8 +25,8 @@ bool ObjectOperation::is_source(int rank) const {
 
 bool ObjectOperation::is_target(int rank) const { return call().kind != Kind::gather || rank == call().root; }
 
-std::size_t ObjectOperation::offer(Seat& seat, Payload& payload) {
-    if (!is_source(seat.rank)) return 0;
+std::size_t ObjectOperation::location(RankSlot& slot, Payload& payload) {
+    if (!is_source(slot.rank)) return 0;
     Size const size = own_.size();
     std::memcpy(payload.data(), &size, sizeof size);
     auto const* const bytes = reinterpret_cast<std::byte const*>(own_.data());
@@ -34,35 +34,35 @@ std::size_t ObjectOperation::offer(Seat& seat, Payload& payload) {
         std::copy_n(bytes, size, payload.data() + sizeof size);
         return sizeof size + size;
     }
-    if (size <= seat.segment.geometry().small_limit_bytes) {
-        collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes, size);
+    if (size <= slot.segment.geometry().small_limit_bytes) {
+        collectives::copy(slot.segment.small(slot.sequence, slot.rank), bytes, size);
     }
     return sizeof size;
 }
 
-bool ObjectOperation::take_small(Seat const& seat, int rank, std::size_t size) {
-    if (size > std::max(tiny_limit_bytes, seat.segment.geometry().small_limit_bytes)) return false;
-    if (!is_target(seat.rank) || rank == seat.rank) return true;
-    auto const* const bytes = size <= tiny_limit_bytes ? seat.cell(rank).payload.data() + sizeof(Size)
-                                                       : seat.segment.small(seat.sequence, rank);
+bool ObjectOperation::take_small(RankSlot const& slot, int rank, std::size_t size) {
+    if (size > std::max(tiny_limit_bytes, slot.segment.geometry().small_limit_bytes)) return false;
+    if (!is_target(slot.rank) || rank == slot.rank) return true;
+    auto const* const bytes = size <= tiny_limit_bytes ? slot.cell(rank).payload.data() + sizeof(Size)
+                                                       : slot.segment.small(slot.sequence, rank);
     values_[static_cast<std::size_t>(rank)].assign(text(bytes), size);
     return true;
 }
 
-bool ObjectOperation::settle(Seat& seat, Plan& plan) {
-    values_.resize(static_cast<std::size_t>(seat.ranks));
+bool ObjectOperation::on_all_entered(RankSlot& slot, ExchangePlan& plan) {
+    values_.resize(static_cast<std::size_t>(slot.ranks));
     std::size_t longest = 0;
-    for (int rank = 0; rank < seat.ranks; ++rank) {
+    for (int rank = 0; rank < slot.ranks; ++rank) {
         if (!is_source(rank)) continue;
         Size size = 0;
-        std::memcpy(&size, seat.cell(rank).payload.data(), sizeof size);
-        if (take_small(seat, rank, size)) continue;
-        if (longest == 0) plan.clear(seat.ranks);
+        std::memcpy(&size, slot.cell(rank).payload.data(), sizeof size);
+        if (take_small(slot, rank, size)) continue;
+        if (longest == 0) plan.clear(slot.ranks);
         longest = std::max<std::size_t>(longest, size);
         auto const index = static_cast<std::size_t>(rank);
-        if (rank == seat.rank) {
+        if (rank == slot.rank) {
             plan.sends[index] = std::as_bytes(std::span(own_));
-        } else if (is_target(seat.rank)) {
+        } else if (is_target(slot.rank)) {
             values_[index].resize(size);
             plan.receives[index] = std::as_writable_bytes(std::span(values_[index]));
         }
@@ -71,9 +71,9 @@ bool ObjectOperation::settle(Seat& seat, Plan& plan) {
     return longest != 0;
 }
 
-std::vector<std::string> ObjectOperation::take_values(Seat const& seat) {
-    auto const own = static_cast<std::size_t>(seat.rank);
-    if (is_source(seat.rank) && is_target(seat.rank)) values_[own] = std::move(own_);
+std::vector<std::string> ObjectOperation::take_values(RankSlot const& slot) {
+    auto const own = static_cast<std::size_t>(slot.rank);
+    if (is_source(slot.rank) && is_target(slot.rank)) values_[own] = std::move(own_);
     return std::move(values_);
 }
 

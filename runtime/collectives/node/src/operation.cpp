@@ -2,29 +2,29 @@
 
 namespace det::collectives::node {
 
-void Operation::begin(Seat& seat) {
+void Operation::begin(RankSlot& slot) {
     has_begun_ = true;
-    said_ = seat.voice->said_as(call_);
-    said_.sequence = ++seat.sequence - 1;
+    reported_call_ = slot.error_scope->reported_call(call_);
+    reported_call_.sequence = ++slot.sequence - 1;
     Payload payload;
-    auto const size = refusal_ ? 0 : offer(seat, payload);
-    arrival_.begin(said_, refusal_ ? &*refusal_ : nullptr);
-    seat.arrive(arrival_.stamp(), Bytes(payload).first(size));
+    auto const size = refusal_ ? 0 : location(slot, payload);
+    entry_.begin(reported_call_, refusal_ ? &*refusal_ : nullptr);
+    slot.enter(entry_.signature(), Bytes(payload).first(size));
 }
 
-bool Operation::advance(Seat& seat) {
-    if (!has_arrived_) {
-        if (!arrival_.advance(seat)) return false;
-        if (arrival_.objection() != nullptr || !settle(seat, *seat.plan)) return true;
-        has_arrived_ = true;
-        exchange_.begin(seat, *seat.plan);
+bool Operation::advance(RankSlot& slot) {
+    if (!has_entered_) {
+        if (!entry_.advance(slot)) return false;
+        if (entry_.mismatch() != nullptr || !on_all_entered(slot, *slot.plan)) return true;
+        has_entered_ = true;
+        exchange_.begin(slot, *slot.plan);
     }
-    return exchange_.advance(seat, *seat.plan);
+    return exchange_.advance(slot, *slot.plan);
 }
 
 Status Operation::result() const {
-    if (arrival_.objection() == nullptr) return Ok{};
-    return *arrival_.objection();
+    if (entry_.mismatch() == nullptr) return Ok{};
+    return *entry_.mismatch();
 }
 
 }  // namespace det::collectives::node

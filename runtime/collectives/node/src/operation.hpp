@@ -1,5 +1,5 @@
 #pragma once
-#include "arrival.hpp"
+#include "collective_entry.hpp"
 #include "exchange.hpp"
 
 namespace det::collectives::node {
@@ -13,17 +13,17 @@ public:
     Operation& operator=(Operation const&) = delete;
 
     /// Arrives. Those before it are over.
-    void begin(Seat& seat);
+    void begin(RankSlot& slot);
     bool has_begun() const { return has_begun_; }
     /// Whether it is over.
-    bool advance(Seat& seat);
+    bool advance(RankSlot& slot);
 
     collectives::Call const& call() const { return call_; }
     /// What it is to the ranks, once it has begun.
-    collectives::Call const& said() const { return said_; }
+    collectives::Call const& reported_call() const { return reported_call_; }
     /// Who has to come or to do something before it can go on.
-    std::vector<int> awaited(Seat const& seat) const {
-        return has_arrived_ ? exchange_.awaited(seat) : arrival_.awaited(seat);
+    std::vector<int> awaited(RankSlot const& slot) const {
+        return has_entered_ ? exchange_.awaited(slot) : entry_.awaited(slot);
     }
     /// Changes whenever something was done.
     std::uint64_t moves() const { return exchange_.moves(); }
@@ -39,18 +39,18 @@ protected:
 
     /// Leaves what the others need, where all find it once this rank has arrived. How much of the payload it
     /// has taken.
-    virtual std::size_t offer(Seat&, Payload&) { return 0; }
+    virtual std::size_t location(RankSlot&, Payload&) { return 0; }
     /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
     /// the plan was made; otherwise the operation is over.
-    virtual bool settle(Seat&, Plan&) { return false; }
+    virtual bool on_all_entered(RankSlot&, ExchangePlan&) { return false; }
 
 private:
     collectives::Call call_;
-    collectives::Call said_;
+    collectives::Call reported_call_;
     std::optional<Error> refusal_;
     bool has_begun_ = false;
-    bool has_arrived_ = false;
-    Arrival arrival_;
+    bool has_entered_ = false;
+    CollectiveEntry entry_;
     Exchange exchange_;
 };
 

@@ -77,14 +77,14 @@ std::size_t Segment::lay_out() {
     };
     auto const ranks = static_cast<std::size_t>(ranks_);
     failure_ = place(sizeof(Failure), 1);
-    dormitory_ = place(sizeof(Dormitory), 1);
+    futex_waiters_ = place(sizeof(FutexWaiters), 1);
     cells_ = place(sizeof(Cell), 2 * ranks);
     rounds_ = place(sizeof(Rounds), ranks);
     members_ = place(sizeof(Member), ranks);
-    statements_ = place(sizeof(Statement), ranks);
-    words_ = place(sizeof(Word), ranks);
+    call_records_ = place(sizeof(CallRecord), ranks);
+    flags_ = place(sizeof(Flag), ranks);
     small_ = place(small_bytes(), ranks_ == 2 ? ranks : 2 * ranks, page_bytes);
-    slots_ = place(geometry_.chunk_bytes, ranks * ranks * geometry_.chunks_in_flight, page_bytes);
+    chunk_slots_ = place(geometry_.chunk_bytes, ranks * ranks * geometry_.chunks_in_flight, page_bytes);
     return round_up(end, page_bytes);
 }
 

@@ -13,9 +13,9 @@ namespace det::collectives::node {
 /// nothing.
 inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t line_bytes = 64;
-inline constexpr std::size_t stamp_bytes = sizeof(std::uint64_t);
-inline constexpr std::size_t payload_bytes = apart_bytes - stamp_bytes;
-inline constexpr std::size_t first_payload_bytes = line_bytes - stamp_bytes;  // in the line of the stamp
+inline constexpr std::size_t signature_bytes = sizeof(std::uint64_t);
+inline constexpr std::size_t payload_bytes = apart_bytes - signature_bytes;
+inline constexpr std::size_t first_payload_bytes = line_bytes - signature_bytes;  // in the line of the stamp
 inline constexpr std::size_t text_limit_bytes = 768;
 
 using Bytes = std::span<std::byte const>;
@@ -26,7 +26,7 @@ using Payload = std::array<std::byte, payload_bytes>;
 /// whoever writes one has seen all others arrive at the operation between, so they have read what it held
 /// before.
 struct alignas(apart_bytes) Cell {
-    std::atomic<std::uint64_t> stamp;
+    std::atomic<std::uint64_t> signature;
     Payload payload;
 };
 
@@ -36,7 +36,7 @@ struct alignas(apart_bytes) Counter {
 };
 
 /// What a rank tells the others beside operations.
-struct alignas(apart_bytes) Word {
+struct alignas(apart_bytes) Flag {
     std::atomic<std::uint64_t> value;
 };
 
@@ -50,7 +50,7 @@ struct Rounds {
 enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
 
 /// What a rank called, written out where ranks differ.
-struct alignas(apart_bytes) Statement {
+struct alignas(apart_bytes) CallRecord {
     std::atomic<std::uint64_t> sequence;  // of the operation, plus 1
     collectives::Call call;
     Refusal refusal;
@@ -78,8 +78,8 @@ struct alignas(apart_bytes) Failure {
 };
 
 /// Those who wait long sleep here.
-struct alignas(apart_bytes) Dormitory {
-    std::atomic<std::uint32_t> sleepers;
+struct alignas(apart_bytes) FutexWaiters {
+    std::atomic<std::uint32_t> waiters;
     std::atomic<std::uint32_t> wake_ups;
 };
 
@@ -100,13 +100,13 @@ public:
                         (sequence % 2) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank));
     }
     Rounds& rounds(int rank) const { return at<Rounds>(rounds_, static_cast<std::size_t>(rank)); }
-    Statement& statement(int rank) const {
-        return at<Statement>(statements_, static_cast<std::size_t>(rank));
+    CallRecord& call_record(int rank) const {
+        return at<CallRecord>(call_records_, static_cast<std::size_t>(rank));
     }
     Member& member(int rank) const { return at<Member>(members_, static_cast<std::size_t>(rank)); }
-    Word& word(int rank) const { return at<Word>(words_, static_cast<std::size_t>(rank)); }
+    Flag& flag(int rank) const { return at<Flag>(flags_, static_cast<std::size_t>(rank)); }
     Failure& failure() const { return at<Failure>(failure_, 0); }
-    Dormitory& dormitory() const { return at<Dormitory>(dormitory_, 0); }
+    FutexWaiters& futex_waiters() const { return at<FutexWaiters>(futex_waiters_, 0); }
     /// Where a rank leaves small data for an operation: two places per rank, as with cells. Two ranks have
     /// one each and change seats after every operation, so that each writes where it has just read.
     std::byte* small(std::uint64_t sequence, int rank) const {
@@ -117,10 +117,10 @@ public:
     }
     /// Where `writer` leaves its chunk of that round for `reader`; what it leaves for all, where the two are
     /// the same.
-    std::byte* slot(int writer, int reader, std::uint64_t round) const {
+    std::byte* chunk_slot(int writer, int reader, std::uint64_t round) const {
         auto const pair = static_cast<std::size_t>(writer * ranks_ + reader);
         auto const index = pair * geometry_.chunks_in_flight + round % geometry_.chunks_in_flight;
-        return memory_ + slots_ + index * geometry_.chunk_bytes;
+        return memory_ + chunk_slots_ + index * geometry_.chunk_bytes;
     }
 
 private:
@@ -141,8 +141,8 @@ private:
     std::size_t size_ = 0;
     int ranks_ = 0;
     Geometry geometry_;
-    std::size_t failure_ = 0, dormitory_ = 0, cells_ = 0, rounds_ = 0, members_ = 0, statements_ = 0,
-                words_ = 0, small_ = 0, slots_ = 0;
+    std::size_t failure_ = 0, futex_waiters_ = 0, cells_ = 0, rounds_ = 0, members_ = 0, call_records_ = 0,
+                flags_ = 0, small_ = 0, chunk_slots_ = 0;
 };
 
 }  // namespace det::collectives::node

@@ -15,10 +15,10 @@ using collectives::Store;
 // Results that the ranks' caches do not hold anyway go past them.
 constexpr std::size_t streaming_from_bytes = std::size_t{24} << 20;
 
-Offer offer_of(Seat const& seat, int rank) {
-    Offer offer;
-    std::memcpy(&offer, seat.cell(rank).payload.data(), sizeof offer);
-    return offer;
+BufferLocation location_of(RankSlot const& slot, int rank) {
+    BufferLocation location;
+    std::memcpy(&location, slot.cell(rank).payload.data(), sizeof location);
+    return location;
 }
 
 template <class T>
@@ -44,7 +44,7 @@ bool overlap(Bytes a, Bytes b) {
 
 }  // namespace
 
-std::size_t Offer::write(Payload& payload) const {
+std::size_t BufferLocation::write(Payload& payload) const {
     static_assert(sizeof *this <= payload_bytes);
     std::memcpy(payload.data(), this, sizeof *this);
     return sizeof *this;
@@ -55,9 +55,9 @@ TensorOperation::TensorOperation(collectives::TensorCall const& call, Status con
       tensors_(call),
       size_bytes_(call.kind == Kind::broadcast ? bytes_of(call.out).size() : bytes_of(call.in).size()) {}
 
-Bytes TensorOperation::contribution(Seat const& seat) const {
+Bytes TensorOperation::contribution(RankSlot const& slot) const {
     if (tensors_.kind != Kind::broadcast) return bytes_of(tensors_.in);
-    return seat.rank == tensors_.root.value ? Bytes(bytes_of(tensors_.out)) : Bytes();
+    return slot.rank == tensors_.root.value ? Bytes(bytes_of(tensors_.out)) : Bytes();
 }
 
 bool TensorOperation::uses(Bytes memory) const {
@@ -68,92 +68,92 @@ bool TensorOperation::is_source(int rank) const {
     return tensors_.kind != Kind::broadcast || rank == tensors_.root.value;
 }
 
-std::size_t TensorOperation::offer(Seat& seat, Payload& payload) {
-    auto const bytes = contribution(seat);
+std::size_t TensorOperation::location(RankSlot& slot, Payload& payload) {
+    auto const bytes = contribution(slot);
     if (size_bytes_ <= payload_bytes) {
         std::copy(bytes.begin(), bytes.end(), payload.begin());
         return bytes.size();
     }
-    if (auto const shared = offer_shared(seat, bytes)) return shared->write(payload);
-    bool const is_small = fits_small_buffer(seat);
-    if (is_small) collectives::copy(seat.segment.small(seat.sequence, seat.rank), bytes.data(), bytes.size());
-    Offer const ours{.in = is_small ? Offer::in_small_buffer : Offer::nowhere,
-                     .out = seat.arena ? Offer::somewhere : Offer::nowhere};
+    if (auto const shared = locate_shared(slot, bytes)) return shared->write(payload);
+    bool const is_small = fits_small_buffer(slot);
+    if (is_small) collectives::copy(slot.segment.small(slot.sequence, slot.rank), bytes.data(), bytes.size());
+    BufferLocation const ours{.in = is_small ? BufferLocation::in_small_buffer : BufferLocation::nowhere,
+                              .out = slot.arena ? BufferLocation::somewhere : BufferLocation::nowhere};
     return ours.write(payload);
 }
 
-bool TensorOperation::fits_small_buffer(Seat const& seat) const {
-    auto const& geometry = seat.segment.geometry();
+bool TensorOperation::fits_small_buffer(RankSlot const& slot) const {
+    auto const& geometry = slot.segment.geometry();
     if (size_bytes_ <= geometry.small_limit_bytes) return true;
     bool const all_need_all = tensors_.kind == Kind::allreduce || tensors_.kind == Kind::allgather_elements;
-    return seat.ranks == 2 && all_need_all && size_bytes_ <= geometry.pair_limit_bytes;
+    return slot.ranks == 2 && all_need_all && size_bytes_ <= geometry.pair_limit_bytes;
 }
 
-std::optional<Offer> TensorOperation::offer_shared(Seat const& seat, Bytes bytes) const {
-    if (!seat.arena || size_bytes_ < shared_from_bytes || !is_source(seat.rank)) return std::nullopt;
+std::optional<BufferLocation> TensorOperation::locate_shared(RankSlot const& slot, Bytes bytes) const {
+    if (!slot.arena || size_bytes_ < shared_from_bytes || !is_source(slot.rank)) return std::nullopt;
     // In place each rank would overwrite what others have yet to read.
     if (tensors_.kind == Kind::all_to_all && tensors_.in.data == tensors_.out.data) return std::nullopt;
-    auto const in = seat.arena->offset_of(bytes);
-    auto const out = seat.arena->offset_of(bytes_of(tensors_.out));
+    auto const in = slot.arena->offset_of(bytes);
+    auto const out = slot.arena->offset_of(bytes_of(tensors_.out));
     bool const others_write = tensors_.kind == Kind::allreduce ||
-                              (tensors_.kind == Kind::reduce && seat.rank == tensors_.root.value);
+                              (tensors_.kind == Kind::reduce && slot.rank == tensors_.root.value);
     if (!in || (others_write && !out)) return std::nullopt;
-    return Offer{.in = *in, .out = others_write ? *out : Offer::somewhere};
+    return BufferLocation{.in = *in, .out = others_write ? *out : BufferLocation::somewhere};
 }
 
-TensorOperation::Way TensorOperation::likely_way(Seat const& seat) const {
-    if (size_bytes_ <= payload_bytes) return Way::cells;
-    if (offer_shared(seat, contribution(seat))) return Way::shared_memory;
-    return fits_small_buffer(seat) ? Way::small_buffers : Way::exchange;
+TensorOperation::DataPath TensorOperation::likely_path(RankSlot const& slot) const {
+    if (size_bytes_ <= payload_bytes) return DataPath::cells;
+    if (locate_shared(slot, contribution(slot))) return DataPath::shared_memory;
+    return fits_small_buffer(slot) ? DataPath::small_buffers : DataPath::exchange;
 }
 
-TensorOperation::Way TensorOperation::find_way(Seat const& seat) const {
-    if (size_bytes_ <= payload_bytes) return Way::cells;
+TensorOperation::DataPath TensorOperation::choose_path(RankSlot const& slot) const {
+    if (size_bytes_ <= payload_bytes) return DataPath::cells;
     bool all_small = true, all_shared = true;
-    for (int rank = 0; rank < seat.ranks; ++rank) {
-        auto const offer = offer_of(seat, rank);
-        all_shared = all_shared && offer.out != Offer::nowhere;
+    for (int rank = 0; rank < slot.ranks; ++rank) {
+        auto const location = location_of(slot, rank);
+        all_shared = all_shared && location.out != BufferLocation::nowhere;
         if (!is_source(rank)) continue;
-        all_small = all_small && offer.in == Offer::in_small_buffer;
-        all_shared = all_shared && offer.in < Offer::in_small_buffer;
+        all_small = all_small && location.in == BufferLocation::in_small_buffer;
+        all_shared = all_shared && location.in < BufferLocation::in_small_buffer;
     }
-    if (all_small) return Way::small_buffers;
-    return all_shared ? Way::shared_memory : Way::exchange;
+    if (all_small) return DataPath::small_buffers;
+    return all_shared ? DataPath::shared_memory : DataPath::exchange;
 }
 
-bool TensorOperation::settle(Seat& seat, Plan& plan) {
-    auto const way = find_way(seat);
-    if (way == Way::exchange) {
-        make_plan(seat, plan);
+bool TensorOperation::on_all_entered(RankSlot& slot, ExchangePlan& plan) {
+    auto const path = choose_path(slot);
+    if (path == DataPath::exchange) {
+        make_plan(slot, plan);
         return true;
     }
-    if (way == Way::shared_memory) {
-        share_out(seat, plan);
+    if (path == DataPath::shared_memory) {
+        work_in_shared_memory(slot, plan);
         return true;
     }
     std::array<std::byte const*, 16> few;
     std::vector<std::byte const*> many(
-        static_cast<std::size_t>(seat.ranks) > few.size() ? static_cast<std::size_t>(seat.ranks) : 0);
+        static_cast<std::size_t>(slot.ranks) > few.size() ? static_cast<std::size_t>(slot.ranks) : 0);
     auto const inputs =
-        many.empty() ? std::span(few).first(static_cast<std::size_t>(seat.ranks)) : std::span(many);
-    for (int rank = 0; rank < seat.ranks; ++rank) {
-        inputs[static_cast<std::size_t>(rank)] = way == Way::cells ? seat.cell(rank).payload.data()
-                                                 : rank == seat.rank
-                                                     ? contribution(seat).data()
-                                                     : seat.segment.small(seat.sequence, rank);
+        many.empty() ? std::span(few).first(static_cast<std::size_t>(slot.ranks)) : std::span(many);
+    for (int rank = 0; rank < slot.ranks; ++rank) {
+        inputs[static_cast<std::size_t>(rank)] = path == DataPath::cells ? slot.cell(rank).payload.data()
+                                                 : rank == slot.rank
+                                                     ? contribution(slot).data()
+                                                     : slot.segment.small(slot.sequence, rank);
     }
-    if (way == Way::small_buffers && tensors_.kind == Kind::allreduce) {
-        seat.reduce_small(tensors_, inputs);
+    if (path == DataPath::small_buffers && tensors_.kind == Kind::allreduce) {
+        slot.reduce_small_buffers(tensors_, inputs);
     } else {
-        take_from(seat, inputs, Store::cached);
+        take_from(slot, inputs, Store::cached);
     }
     return false;
 }
 
-void TensorOperation::take_from(Seat const& seat, std::span<std::byte const* const> inputs,
+void TensorOperation::take_from(RankSlot const& slot, std::span<std::byte const* const> inputs,
                                 Store store) const {
     auto const out = bytes_of(tensors_.out);
-    auto const rank = static_cast<std::size_t>(seat.rank);
+    auto const rank = static_cast<std::size_t>(slot.rank);
     auto const root = static_cast<std::size_t>(tensors_.root.value);
     switch (tensors_.kind) {
         case Kind::broadcast:
@@ -161,8 +161,8 @@ void TensorOperation::take_from(Seat const& seat, std::span<std::byte const* con
             return;
         case Kind::allgather_elements:
         case Kind::all_to_all:
-            for (int from = 0; from < seat.ranks; ++from) {
-                auto const part = part_of(out, from, seat.ranks);
+            for (int from = 0; from < slot.ranks; ++from) {
+                auto const part = part_of(out, from, slot.ranks);
                 auto const skipped = tensors_.kind == Kind::all_to_all ? rank * part.size() : 0;
                 collectives::copy(part.data(), inputs[static_cast<std::size_t>(from)] + skipped, part.size(),
                                   store);
@@ -186,51 +186,51 @@ void TensorOperation::take_from(Seat const& seat, std::span<std::byte const* con
                         tensors_.out.count);
 }
 
-void TensorOperation::share_out(Seat const& seat, Plan& plan) const {
-    plan.clear(seat.ranks);
-    for (int rank = 0; rank < seat.ranks; ++rank) {
+void TensorOperation::work_in_shared_memory(RankSlot const& slot, ExchangePlan& plan) const {
+    plan.clear(slot.ranks);
+    for (int rank = 0; rank < slot.ranks; ++rank) {
         if (is_source(rank))
-            plan.sources[static_cast<std::size_t>(rank)] = seat.arena->at(offer_of(seat, rank).in);
+            plan.sources[static_cast<std::size_t>(rank)] = slot.arena->at(location_of(slot, rank).in);
     }
-    auto const all_bytes = size_bytes_ * static_cast<std::size_t>(seat.ranks);
+    auto const all_bytes = size_bytes_ * static_cast<std::size_t>(slot.ranks);
     auto const store = all_bytes < streaming_from_bytes ? Store::cached : Store::streaming;
     if (tensors_.kind == Kind::allreduce || tensors_.kind == Kind::reduce) {
-        reduce_slice(seat, plan, store);
+        reduce_slice(slot, plan, store);
     } else {
-        take_from(seat, plan.sources, store);
+        take_from(slot, plan.sources, store);
     }
     if (store == Store::streaming) collectives::finish_streaming();
     plan.longest_bytes = 1;
     plan.ends_together = true;
 }
 
-void TensorOperation::reduce_slice(Seat const& seat, Plan& plan, Store store) const {
-    auto const slice = slice_of(bytes_of(tensors_.in), seat.rank, seat.ranks);
+void TensorOperation::reduce_slice(RankSlot const& slot, ExchangePlan& plan, Store store) const {
+    auto const slice = slice_of(bytes_of(tensors_.in), slot.rank, slot.ranks);
     auto const skipped = static_cast<std::size_t>(slice.data() - bytes_of(tensors_.in).data());
     std::vector<Destination> destinations;
-    for (int rank = 0; rank < seat.ranks; ++rank) {
+    for (int rank = 0; rank < slot.ranks; ++rank) {
         plan.sources[static_cast<std::size_t>(rank)] += skipped;
         if (tensors_.kind == Kind::reduce && rank != tensors_.root.value) continue;
         // What was reduced in place is in the cache already, and going past it would be slower.
-        auto const offer = offer_of(seat, rank);
-        bool const is_in_place = offer.in == offer.out;
-        destinations.push_back({seat.arena->at(offer.out) + skipped, is_in_place ? Store::cached : store});
+        auto const location = location_of(slot, rank);
+        bool const is_in_place = location.in == location.out;
+        destinations.push_back({slot.arena->at(location.out) + skipped, is_in_place ? Store::cached : store});
     }
     collectives::reduce(tensors_.in.type, tensors_.op, plan.sources, destinations,
                         slice.size() / size_of(tensors_.in.type));
 }
 
-void TensorOperation::make_plan(Seat const& seat, Plan& plan) const {
-    plan.clear(seat.ranks);
+void TensorOperation::make_plan(RankSlot const& slot, ExchangePlan& plan) const {
+    plan.clear(slot.ranks);
     auto const in = bytes_of(tensors_.in);
     auto const out = bytes_of(tensors_.out);
     bool const in_place = tensors_.in.data == tensors_.out.data;
     if (!in_place && out.size() >= streaming_from_bytes) plan.store = Store::streaming;
-    auto const own = static_cast<std::size_t>(seat.rank);
+    auto const own = static_cast<std::size_t>(slot.rank);
     switch (tensors_.kind) {
         case Kind::broadcast:
             plan.longest_bytes = out.size();
-            if (is_source(seat.rank)) {
+            if (is_source(slot.rank)) {
                 plan.sends[own] = out;
             } else {
                 plan.receives[static_cast<std::size_t>(tensors_.root.value)] = out;
@@ -239,41 +239,41 @@ void TensorOperation::make_plan(Seat const& seat, Plan& plan) const {
         case Kind::allgather_elements:
         case Kind::all_to_all: {
             bool const is_gather = tensors_.kind == Kind::allgather_elements;
-            if (!is_gather) plan.collects_from = Plan::From::their_slot_for_us;
-            plan.longest_bytes = is_gather ? in.size() : in.size() / static_cast<std::size_t>(seat.ranks);
-            for (int rank = 0; rank < seat.ranks; ++rank) {
-                if (rank != seat.rank)
-                    plan.receives[static_cast<std::size_t>(rank)] = part_of(out, rank, seat.ranks);
-                if (rank != seat.rank && !is_gather) {
-                    plan.sends[static_cast<std::size_t>(rank)] = part_of(in, rank, seat.ranks);
+            if (!is_gather) plan.collects_from = ExchangePlan::From::their_slot_for_us;
+            plan.longest_bytes = is_gather ? in.size() : in.size() / static_cast<std::size_t>(slot.ranks);
+            for (int rank = 0; rank < slot.ranks; ++rank) {
+                if (rank != slot.rank)
+                    plan.receives[static_cast<std::size_t>(rank)] = part_of(out, rank, slot.ranks);
+                if (rank != slot.rank && !is_gather) {
+                    plan.sends[static_cast<std::size_t>(rank)] = part_of(in, rank, slot.ranks);
                 }
             }
             if (is_gather) plan.sends[own] = in;
-            auto const ours = is_gather ? in : part_of(in, seat.rank, seat.ranks);
-            collectives::copy(part_of(out, seat.rank, seat.ranks).data(), ours.data(), ours.size(),
+            auto const ours = is_gather ? in : part_of(in, slot.rank, slot.ranks);
+            collectives::copy(part_of(out, slot.rank, slot.ranks).data(), ours.data(), ours.size(),
                               plan.store);
             return;
         }
         default:
-            plan_reduction(seat, plan);
+            plan_reduction(slot, plan);
     }
 }
 
-void TensorOperation::plan_reduction(Seat const& seat, Plan& plan) const {
+void TensorOperation::plan_reduction(RankSlot const& slot, ExchangePlan& plan) const {
     auto const in = bytes_of(tensors_.in);
     auto const out = bytes_of(tensors_.out);
     bool const is_scatter = tensors_.kind == Kind::reduce_scatter;
-    bool const is_root = tensors_.kind != Kind::reduce || seat.rank == tensors_.root.value;
+    bool const is_root = tensors_.kind != Kind::reduce || slot.rank == tensors_.root.value;
     auto const slice = [&](auto whole, int rank) {
-        return is_scatter ? part_of(whole, rank, seat.ranks) : slice_of(whole, rank, seat.ranks);
+        return is_scatter ? part_of(whole, rank, slot.ranks) : slice_of(whole, rank, slot.ranks);
     };
-    for (int rank = 0; rank < seat.ranks; ++rank) {
-        if (rank == seat.rank) continue;
+    for (int rank = 0; rank < slot.ranks; ++rank) {
+        if (rank == slot.rank) continue;
         plan.sends[static_cast<std::size_t>(rank)] = slice(in, rank);
         if (!is_scatter && is_root) plan.receives[static_cast<std::size_t>(rank)] = slice(out, rank);
     }
-    auto const result = is_scatter ? out : is_root ? slice(out, seat.rank) : MutableBytes();
-    plan.part = {tensors_.in.type, tensors_.op, slice(in, seat.rank), result, !is_scatter};
+    auto const result = is_scatter ? out : is_root ? slice(out, slot.rank) : MutableBytes();
+    plan.part = {tensors_.in.type, tensors_.op, slice(in, slot.rank), result, !is_scatter};
     plan.longest_bytes = slice(in, 0).size();
 }
 

@@ -30,7 +30,7 @@ bool Wait::pause_longer() {
     }
     constexpr int part = 16;
     auto const waited = std::chrono::duration_cast<std::chrono::microseconds>(now - sleeping_since_);
-    seat_.sleep(std::clamp<std::chrono::microseconds>(waited / part, 20us, 1ms));
+    slot_.sleep(std::clamp<std::chrono::microseconds>(waited / part, 20us, 1ms));
     return true;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <sched.h>
 
+#include "rank_slot.hpp"
 #include "relax.hpp"
-#include "seat.hpp"
 #include "watch.hpp"
 
 namespace det::collectives::node {
@@ -15,7 +15,7 @@ Cores cores_of(Segment const& segment);
 /// keeps another from running, so they yield. Who has waited long sleeps.
 class Wait {
 public:
-    Wait(Seat const& seat, Watch& watch, Cores cores) : seat_(seat), watch_(watch), cores_(cores) {}
+    Wait(RankSlot const& slot, Watch& watch, Cores cores) : slot_(slot), watch_(watch), cores_(cores) {}
 
     /// Something has come, and the next is awaited.
     void begin_again() { polls_ = yields_ = 0; }
@@ -37,7 +37,7 @@ private:
     /// Whether it is time to see what the others do.
     bool pause_longer();
 
-    Seat const& seat_;
+    RankSlot const& slot_;
     Watch& watch_;
     Cores cores_;
     int polls_ = 0;

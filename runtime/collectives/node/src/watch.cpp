@@ -34,7 +34,7 @@ Status Watch::check() const {
     for (int rank = 0; rank < segment_.ranks(); ++rank) {
         auto const reason = rank == rank_ ? std::nullopt : reason_of_end(rank);
         if (!reason) continue;
-        auto const name = voice_.named({rank});
+        auto const name = error_scope_.global_rank({rank});
         return Error{codes::transport,
                      fmt::format("{} is lost: {}", who(segment_.member(rank), name), *reason), loss_hint};
     }
@@ -63,10 +63,10 @@ Status Watch::look_closer(std::vector<int> const& awaited, collectives::Call con
         // It may have done its part just before: so twice.
         auto& is_suspect = known_[static_cast<std::size_t>(rank)].is_suspect;
         if (std::exchange(is_suspect, reason.has_value()) && reason) {
-            return end_group(
-                fmt::format("{} is lost: {}; {}", who(segment_.member(rank), voice_.named({rank})), *reason,
-                            describe_wait(rank, call)),
-                false);
+            return end_group(fmt::format("{} is lost: {}; {}",
+                                         who(segment_.member(rank), error_scope_.global_rank({rank})),
+                                         *reason, describe_wait(rank, call)),
+                             false);
         }
     }
     return Ok{};
@@ -109,9 +109,9 @@ void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_po
 }
 
 std::string Watch::describe_wait(int awaited, collectives::Call const& call) const {
-    auto const number = voice_.spoken ? voice_.spoken->sequence : call.sequence;
+    auto const number = error_scope_.enclosing_call ? error_scope_.enclosing_call->sequence : call.sequence;
     return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}",
-                       voice_.named({rank_}).value, voice_.named({awaited}).value,
+                       error_scope_.global_rank({rank_}).value, error_scope_.global_rank({awaited}).value,
                        segment_.member(awaited).node, describe(call), number + 1);
 }
 

@@ -10,9 +10,13 @@ namespace det::collectives::node {
 /// wait for the lost one as well.
 class Watch {
 public:
-    Watch(Segment& segment, int rank, collectives::Voice const& voice, Options const& options,
+    Watch(Segment& segment, int rank, collectives::ErrorScope const& error_scope, Options const& options,
           std::unique_ptr<Liveness> liveness)
-        : segment_(segment), rank_(rank), voice_(voice), options_(options), liveness_(std::move(liveness)) {}
+        : segment_(segment),
+          rank_(rank),
+          error_scope_(error_scope),
+          options_(options),
+          liveness_(std::move(liveness)) {}
 
     /// One wait begins.
     void begin();
@@ -41,7 +45,7 @@ private:
 
     Segment& segment_;
     int rank_;
-    collectives::Voice const& voice_;
+    collectives::ErrorScope const& error_scope_;
     Options const& options_;
     std::unique_ptr<Liveness> liveness_;
 

@@ -45,7 +45,7 @@ public:
 
 private:
     static collectives::DistributedContext open(std::string const& directory, int rank, int size) {
-        auto group = must(collectives::node::meet({directory, "ranks.socket", Rank{rank}, size}));
+        auto group = must(collectives::node::join_at({directory, "ranks.socket", Rank{rank}, size}));
         return must(collectives::DistributedContext::make(std::move(group), {rank, size, 0, 1}));
     }
 

@@ -26,7 +26,7 @@ inline Result<std::unique_ptr<RankGroup>> by_messages(std::unique_ptr<Transport>
 /// Each rank a node of its own.
 inline Result<std::unique_ptr<RankGroup>> by_two_levels(std::unique_ptr<Transport> transport) {
     Topology const topology{0, 1, transport->rank().value, transport->size()};
-    return make_two_level(std::move(transport), make_alone(), topology);
+    return make_two_level(std::move(transport), make_single_rank(), topology);
 }
 
 inline std::vector<Status> run_devices(int ranks, FakeDevices& devices, ContextBody const& body,

@@ -74,9 +74,9 @@ public:
             return true;
         });
     }
-    void enqueue(int rank, std::span<DeviceWork const> works, Stream stream) {
+    void enqueue(int rank, std::span<DeviceStep const> steps, Stream stream) {
         set([&] {
-            seat(rank).batches.push_back({{works.begin(), works.end()}, stream});
+            seat(rank).batches.push_back({{steps.begin(), steps.end()}, stream});
             seat(rank).polls_left = polls_until_ready;
         });
     }
@@ -107,7 +107,7 @@ public:
 
 private:
     struct Batch {
-        std::vector<DeviceWork> works;
+        std::vector<DeviceStep> steps;
         Stream stream;
     };
     struct Seat {
@@ -136,8 +136,8 @@ private:
     }
 
     void do_next() {
-        std::vector<std::vector<DeviceWork> const*> all;
-        for (auto const& seat : seats_) all.push_back(&seat.batches[done_].works);
+        std::vector<std::vector<DeviceStep> const*> all;
+        for (auto const& seat : seats_) all.push_back(&seat.batches[done_].steps);
         ++done_;
         auto const action = all[0]->back().action;
         if (action == DeviceAction::receive) return exchange(all);
@@ -146,30 +146,30 @@ private:
         reduce(all);
     }
 
-    static std::size_t bytes_of(DeviceWork const& work) {
+    static std::size_t bytes_of(DeviceStep const& work) {
         return work.count * collectives::size_of(work.type);
     }
     static void copy(void* to, void const* from, std::size_t size) {
         if (to != nullptr && size != 0) std::memmove(to, from, size);
     }
 
-    using Works = std::vector<std::vector<DeviceWork> const*>;
+    using Works = std::vector<std::vector<DeviceStep> const*>;
 
     static void broadcast(Works const& all) {
         auto const& root = all[static_cast<std::size_t>(all[0]->front().peer.value)]->front();
-        for (auto const* works : all) copy(works->front().out, root.in, bytes_of(root));
+        for (auto const* steps : all) copy(steps->front().out, root.in, bytes_of(root));
     }
 
     static void allgather(Works const& all) {
         auto const size = bytes_of(all[0]->front());
         std::vector<std::byte> whole(size * all.size());
         for (std::size_t i = 0; i < all.size(); ++i) copy(whole.data() + i * size, all[i]->front().in, size);
-        for (auto const* works : all) copy(works->front().out, whole.data(), whole.size());
+        for (auto const* steps : all) copy(steps->front().out, whole.data(), whole.size());
     }
 
     static void exchange(Works const& all) {
-        for (auto const* works : all) {
-            auto const& first = works->front();
+        for (auto const* steps : all) {
+            auto const& first = steps->front();
             if (first.action == DeviceAction::copy) copy(first.out, first.in, bytes_of(first));
         }
         for (std::size_t to = 0; to < all.size(); ++to) {
@@ -190,7 +190,7 @@ private:
         auto const count = is_scattered ? first.count * all.size() : first.count;
         std::vector<std::byte> whole(count * collectives::size_of(first.type));
         std::vector<std::byte const*> sources;
-        for (auto const* works : all) sources.push_back(static_cast<std::byte const*>(works->front().in));
+        for (auto const* steps : all) sources.push_back(static_cast<std::byte const*>(steps->front().in));
         collectives::Destination const destination{whole.data()};
         if (all.size() == 1) {
             copy(whole.data(), sources[0], whole.size());
@@ -253,8 +253,8 @@ class FakeCommunicator final : public DeviceCommunicator {
 public:
     FakeCommunicator(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
     Result<bool> is_ready() override { return devices_.is_ready(rank_); }
-    Status enqueue(std::span<DeviceWork const> works, Stream stream) override {
-        devices_.enqueue(rank_, works, stream);
+    Status enqueue(std::span<DeviceStep const> steps, Stream stream) override {
+        devices_.enqueue(rank_, steps, stream);
         return Ok{};
     }
     Status begin_finish() override {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "../../../conformance/expectation.hpp"
-#include "../collective_cases.hpp"
 #include "../../transport/rank_threads.hpp"
+#include "../collective_cases.hpp"
 #include "check_result.hpp"
 #include "node_threads.hpp"
 
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_group_says_which_way_data_goes) {
         std::vector<float> own(1 << 18);
         auto const way = [&](std::span<float> values, std::size_t count) {
             auto const tensor = Tensor::of(values.first(count));
-            return context.way_of({.in = tensor, .out = tensor});
+            return context.algorithm_name({.in = tensor, .out = tensor});
         };
         DET_TRY(expect(way(own, 1) == "shared memory, with the arrival", way(own, 1)));
         DET_TRY(expect(way(own, 500) == "shared memory, one copy", way(own, 500)));

@@ -79,7 +79,7 @@ Status gather_objects(DistributedContext& context) {
 /// In step, one call apart at most, by words alone.
 Status exchange_words(DistributedContext& context) {
     static std::uint64_t calls = 0;
-    auto& words = *context.words_of_node();
+    auto& words = *context.node_flags();
     words.write(++calls);
     for (int rank = 0; rank < ranks; ++rank) {
         DET_TRY(words.wait(
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(processes_meet_in_a_directory_and_do_so_again) {
     TemporaryDirectory const directory;
     processes.start([&](int rank) -> Status {
         for (int round = 0; round < 5; ++round) {
-            DET_TRY_ASSIGN(auto group, meet({directory.path(), "ranks.socket", {rank}, ranks}, options));
+            DET_TRY_ASSIGN(auto group, join_at({directory.path(), "ranks.socket", {rank}, ranks}, options));
             DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(group), {rank, ranks, 0, 1}));
             DET_TRY_ASSIGN(auto const sum, context.allreduce(rank, ReduceOp::sum));
             DET_TRY(expect(sum == ranks * (ranks - 1) / 2, "the sum of the ranks"));
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named) {
     options.join_timeout = 200ms;
     processes.start([&](int rank) -> Status {
         if (rank == victim) return Ok{};
-        DET_TRY(meet({directory.path(), "ranks.socket", {rank}, ranks}, options));
+        DET_TRY(join_at({directory.path(), "ranks.socket", {rank}, ranks}, options));
         return Ok{};
     });
     BOOST_TEST(!processes.wait(victim).is_error);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_size_is_refused_on_both_sides) {
     options.join_timeout = 5s;
     processes.start([&](int rank) -> Status {
         if (rank == 2) return Ok{};
-        DET_TRY(meet({directory.path(), "ranks.socket", {rank}, rank == 0 ? 2 : 3}, options));
+        DET_TRY(join_at({directory.path(), "ranks.socket", {rank}, rank == 0 ? 2 : 3}, options));
         return Ok{};
     });
     for (int const rank : {0, 1}) {

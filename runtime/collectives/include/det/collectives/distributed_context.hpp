@@ -13,7 +13,7 @@ namespace det::collectives {
 
 class DeviceCopies;
 class RankGroup;
-class SharedWords;
+class SharedFlags;
 struct TensorCall;
 
 inline constexpr Rank chief{0};
@@ -111,7 +111,7 @@ public:
 
     /// How such a call would be done here, in a few words for people: "shared memory, slots; UCX, ring". Not
     /// known: nothing.
-    std::string way_of(TensorCall const& call) const;
+    std::string algorithm_name(TensorCall const& call) const;
     /// The cudaStream_t on which all that follows in device memory, checkpoints too, is put; null, as at the
     /// beginning: the default one. Ranks may use different ones. codes::misuse where the ranks have no
     /// devices.
@@ -124,7 +124,7 @@ public:
     // For those who have something to do or to tell other ranks beside operations. Null where there is
     // nothing of the kind; they live as long as this context.
 
-    SharedWords* words_of_node();
+    SharedFlags* node_flags();
     transport::Transport* messages();
     DeviceCopies* device_copies();
 
@@ -139,16 +139,16 @@ private:
     /// tenth of a tiny operation.
     Status allreduce_in_place(void* data, std::size_t count, DataType type, ReduceOp op);
     /// No others, and nothing that is not this process's memory.
-    bool is_alone() const;
+    bool is_single_rank() const;
     Status run(TensorCall const& call);
     [[gnu::noinline]] Status run_checked(TensorCall const& call);  // apart from the way of most calls
     Handle start(TensorCall const& call);
-    bool is_alone_on_node() const { return topology_.local_size == 1; }
+    bool is_single_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
     /// For what is not a part of an operation of all ranks.
-    RankGroup& node_by_itself();
+    RankGroup& local_group();
     /// The values of this node's ranks, by way of all ranks.
-    Result<std::vector<std::string>> allgather_of_node(std::string value);
+    Result<std::vector<std::string>> allgather_on_node(std::string value);
 
     std::unique_ptr<RankGroup> ranks_;  // none: a single rank
     Topology topology_;

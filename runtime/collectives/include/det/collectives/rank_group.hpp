@@ -36,21 +36,24 @@ inline Call call_of(TensorCall const& call) {
 
 /// How ranks are told apart, and operations, in what they compare and in messages. A group whose operations
 /// are parts of those of a larger one speaks for that one.
-struct Voice {
-    std::vector<Rank> names;     // how the larger one numbers these ranks; none: as they number themselves
-    std::optional<Call> spoken;  // what the larger one was asked for; none: their own operations
+struct ErrorScope {
+    std::vector<Rank>
+        global_ranks;  // how the larger one numbers these ranks; none: as they number themselves
+    std::optional<Call> enclosing_call;  // what the larger one was asked for; none: their own operations
 
-    Rank named(Rank rank) const { return names.empty() ? rank : names[static_cast<std::size_t>(rank.value)]; }
-    Call said_as(Call const& call) const { return spoken.value_or(call); }
-    /// Who passes on the reason of others has it with their names.
-    bool is_own() const { return !spoken; }
+    Rank global_rank(Rank rank) const {
+        return global_ranks.empty() ? rank : global_ranks[static_cast<std::size_t>(rank.value)];
+    }
+    Call reported_call(Call const& call) const { return enclosing_call.value_or(call); }
+    /// Who passes on the reason of others has it with their global ranks.
+    bool is_outermost() const { return !enclosing_call; }
 };
 
 /// A word of each rank of a node, which all of them can read at any time: for those who tell each other
 /// something without waiting, beside the operations. Zero until its rank has written it.
-class SharedWords {
+class SharedFlags {
 public:
-    virtual ~SharedWords() = default;
+    virtual ~SharedFlags() = default;
     virtual void write(std::uint64_t value) = 0;
     virtual std::uint64_t read(int local_rank) const = 0;
     /// Until that word is enough. A rank that is lost is an Error, as in operations; `call` is the number of
@@ -72,9 +75,11 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return size_; }
 
-    void name_ranks(std::vector<Rank> names) { voice_.names = std::move(names); }
+    void set_global_ranks(std::vector<Rank> global_ranks) {
+        error_scope_.global_ranks = std::move(global_ranks);
+    }
     /// From here on; nothing: for itself.
-    void speak_for(std::optional<Call> const& call) { voice_.spoken = call; }
+    void set_scope(std::optional<Call> const& call) { error_scope_.enclosing_call = call; }
 
     virtual Status barrier() = 0;
     virtual Result<std::vector<std::string>> gather(std::string value) = 0;
@@ -86,13 +91,13 @@ public:
     virtual Handle start(TensorCall const& call, Status const& refused) { return Handle(run(call, refused)); }
 
     /// How such an operation would be done, in a few words for people: "MPI, ring". Not known: nothing.
-    virtual std::string way_of(TensorCall const&) const { return {}; }
+    virtual std::string algorithm_name(TensorCall const&) const { return {}; }
 
     virtual Result<Buffer> allocate(std::size_t size_bytes);
     virtual void abandon() noexcept = 0;
 
     /// Null where these ranks share no memory.
-    virtual SharedWords* shared_words() { return nullptr; }
+    virtual SharedFlags* shared_flags() { return nullptr; }
     /// What goes between these ranks as messages; null where nothing does. Tag transport::tag_max is left to
     /// those who have something to tell beside operations.
     virtual transport::Transport* messages() { return nullptr; }
@@ -109,12 +114,12 @@ public:
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
-    Voice const& voice() const { return voice_; }
+    ErrorScope const& error_scope() const { return error_scope_; }
 
 private:
     Rank rank_;
     int size_;
-    Voice voice_;
+    ErrorScope error_scope_;
 };
 
 /// Ranks that are connected by messages.
@@ -122,7 +127,7 @@ Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transpo
                                               Tuning const& tuning = {});
 
 /// One rank, with nothing to say to anybody: on its node, say.
-std::unique_ptr<RankGroup> make_alone();
+std::unique_ptr<RankGroup> make_single_rank();
 
 /// Memory of this process alone.
 Result<Buffer> allocate_private(std::size_t size_bytes);

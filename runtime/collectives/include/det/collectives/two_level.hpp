@@ -6,7 +6,7 @@
 namespace det::collectives {
 
 /// Ranks on several nodes. What can be done within a node is done there, by `local`: the ranks of this node
-/// in the order of their local ranks, make_alone() where there is one. Between nodes talk the first ranks of
+/// in the order of their local ranks, make_single_rank() where there is one. Between nodes talk the first ranks of
 /// all nodes, or, with much data, ranks of the same number on all nodes side by side.
 ///
 /// Collective: all ranks make it together.

@@ -27,7 +27,7 @@ inline constexpr std::size_t device_actions = 8;
 
 /// What a library for devices does at once. `count`: elements that each rank puts in; of a reduce_scatter
 /// those that each gets.
-struct DeviceWork {
+struct DeviceStep {
     DeviceAction action = DeviceAction::allreduce;
     void const* in = nullptr;
     void* out = nullptr;
@@ -65,7 +65,7 @@ public:
     /// may be asked for. An Error where something failed, here or at another rank, whenever that was.
     virtual Result<bool> is_ready() = 0;
     /// Puts all of it on the stream, to be done as one.
-    virtual Status enqueue(std::span<DeviceWork const> works, Stream stream) = 0;
+    virtual Status enqueue(std::span<DeviceStep const> steps, Stream stream) = 0;
     /// In common with the others: nothing will follow.
     virtual Status begin_finish() = 0;
     /// Ends what is on its way, here; the others are not told.

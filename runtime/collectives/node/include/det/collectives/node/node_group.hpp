@@ -61,12 +61,12 @@ Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory,
 /// The same for processes that have nothing in common but a directory of their own user, and a name that is
 /// theirs alone there: rank 0 makes the memory and passes it on through a socket of that name, which is gone
 /// when all have come.
-struct Meeting {
+struct Rendezvous {
     std::filesystem::path directory;
     std::string name;
     Rank rank;
     int size = 1;
 };
-Result<std::unique_ptr<collectives::RankGroup>> meet(Meeting const& meeting, Options options = {});
+Result<std::unique_ptr<collectives::RankGroup>> join_at(Rendezvous const& rendezvous, Options options = {});
 
 }  // namespace det::collectives::node

@@ -4,6 +4,6 @@
 namespace det::collectives {
 
 /// What a single rank gets of what it puts in: all of it.
-Status run_alone(TensorCall const& call);
+Status run_single_rank(TensorCall const& call);
 
 }  // namespace det::collectives

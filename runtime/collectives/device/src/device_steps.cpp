@@ -1,4 +1,4 @@
-#include "works.hpp"
+#include "device_steps.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -29,14 +29,14 @@ OnDevices const& find(Kind kind) {
     return *found;
 }
 
-std::vector<DeviceWork> exchange(TensorCall const& call, int ranks, void* scratch) {
+std::vector<DeviceStep> exchange(TensorCall const& call, int ranks, void* scratch) {
     auto const count = call.in.count / static_cast<std::size_t>(ranks);
     auto const part_bytes = count * size_of(call.in.type);
     auto const* in = static_cast<std::byte const*>(call.in.data);
     auto* out = static_cast<std::byte*>(call.out.data);
-    std::vector<DeviceWork> works;
+    std::vector<DeviceStep> steps;
     if (scratch != nullptr) {
-        works.push_back({.action = DeviceAction::copy,
+        steps.push_back({.action = DeviceAction::copy,
                          .in = in,
                          .out = scratch,
                          .count = call.in.count,
@@ -44,15 +44,15 @@ std::vector<DeviceWork> exchange(TensorCall const& call, int ranks, void* scratc
         in = static_cast<std::byte const*>(scratch);
     }
     for (int rank = 0; rank < ranks; ++rank, in += part_bytes, out += part_bytes) {
-        works.push_back(
+        steps.push_back(
             {.action = DeviceAction::send, .in = in, .count = count, .type = call.in.type, .peer = {rank}});
-        works.push_back({.action = DeviceAction::receive,
+        steps.push_back({.action = DeviceAction::receive,
                          .out = out,
                          .count = count,
                          .type = call.in.type,
                          .peer = {rank}});
     }
-    return works;
+    return steps;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::size_t scratch_bytes(TensorCall const& call) {
     return overwrites ? bytes_of(call.in).size() : 0;
 }
 
-std::vector<DeviceWork> works_of(TensorCall const& call, Rank self, int ranks, void* scratch) {
+std::vector<DeviceStep> device_steps_of(TensorCall const& call, Rank self, int ranks, void* scratch) {
     if (call.kind == Kind::all_to_all) return exchange(call, ranks, scratch);
     bool const is_broadcast = call.kind == Kind::broadcast;
     bool const has_result = call.kind != Kind::reduce || self == call.root;
@@ -75,7 +75,7 @@ std::vector<DeviceWork> works_of(TensorCall const& call, Rank self, int ranks, v
              .peer = call.root}};
 }
 
-collectives::Call call_on_devices(TensorCall const& call) {
+collectives::Call device_call_of(TensorCall const& call) {
     auto told = call_of(call);
     told.kind = find(call.kind).on_devices;
     return told;

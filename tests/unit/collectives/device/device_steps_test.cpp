@@ -1,5 +1,5 @@
 // What a device is asked to do for a call.
-#include "works.hpp"
+#include "device_steps.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,28 +37,28 @@ BOOST_AUTO_TEST_CASE(counts_are_those_that_the_library_of_the_devices_counts) {
         {Kind::broadcast, 8, 8, 8, DeviceAction::broadcast},
     };
     for (auto const& [kind, in, out, count, action] : cases) {
-        auto const works = works_of(call_of_floats(kind, in, out, {1}), {1}, ranks);
-        BOOST_REQUIRE(works.size() == 1u);
-        BOOST_TEST(works[0].count == count);
-        BOOST_TEST((works[0].action == action));
-        BOOST_TEST((works[0].op == ReduceOp::max));
-        BOOST_TEST(works[0].peer.value == 1);
-        BOOST_TEST(works[0].out == out_memory);
-        BOOST_TEST(works[0].in == (kind == Kind::broadcast ? out_memory : in_memory));
+        auto const steps = device_steps_of(call_of_floats(kind, in, out, {1}), {1}, ranks);
+        BOOST_REQUIRE(steps.size() == 1u);
+        BOOST_TEST(steps[0].count == count);
+        BOOST_TEST((steps[0].action == action));
+        BOOST_TEST((steps[0].op == ReduceOp::max));
+        BOOST_TEST(steps[0].peer.value == 1);
+        BOOST_TEST(steps[0].out == out_memory);
+        BOOST_TEST(steps[0].in == (kind == Kind::broadcast ? out_memory : in_memory));
     }
 }
 
 BOOST_AUTO_TEST_CASE(only_the_root_of_a_reduce_gets_a_result) {
-    BOOST_TEST(works_of(call_of_floats(Kind::reduce, 8, 8, {2}), {1}, ranks)[0].out == nullptr);
-    BOOST_TEST(works_of(call_of_floats(Kind::reduce, 8, 8, {2}), {2}, ranks)[0].out == out_memory);
+    BOOST_TEST(device_steps_of(call_of_floats(Kind::reduce, 8, 8, {2}), {1}, ranks)[0].out == nullptr);
+    BOOST_TEST(device_steps_of(call_of_floats(Kind::reduce, 8, 8, {2}), {2}, ranks)[0].out == out_memory);
 }
 
 BOOST_AUTO_TEST_CASE(all_to_all_is_a_send_to_and_a_receive_from_each_rank) {
-    auto const works = works_of(call_of_floats(Kind::all_to_all, 8, 8), {1}, ranks);
-    BOOST_REQUIRE(works.size() == 2u * ranks);
+    auto const steps = device_steps_of(call_of_floats(Kind::all_to_all, 8, 8), {1}, ranks);
+    BOOST_REQUIRE(steps.size() == 2u * ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
-        auto const& send = works[2 * i];
-        auto const& receive = works[2 * i + 1];
+        auto const& send = steps[2 * i];
+        auto const& receive = steps[2 * i + 1];
         BOOST_TEST((send.action == DeviceAction::send && receive.action == DeviceAction::receive));
         BOOST_TEST(send.peer.value == static_cast<int>(i));
         BOOST_TEST(receive.peer.value == static_cast<int>(i));
@@ -71,16 +71,16 @@ BOOST_AUTO_TEST_CASE(all_to_all_is_a_send_to_and_a_receive_from_each_rank) {
 BOOST_AUTO_TEST_CASE(counts_beyond_32_bits_stay_as_they_are) {
     constexpr std::size_t count = std::size_t{1} << 33;
     auto call = call_of_floats(Kind::all_to_all, count, count);
-    auto const works = works_of(call, {0}, ranks);
-    BOOST_TEST(works.back().count == count / ranks);
-    BOOST_TEST(static_cast<std::size_t>(static_cast<std::byte*>(works.back().out) - out_memory) ==
+    auto const steps = device_steps_of(call, {0}, ranks);
+    BOOST_TEST(steps.back().count == count / ranks);
+    BOOST_TEST(static_cast<std::size_t>(static_cast<std::byte*>(steps.back().out) - out_memory) ==
                count * sizeof(float) / ranks * (ranks - 1));
 }
 
 BOOST_AUTO_TEST_CASE(a_call_on_devices_is_another_call) {
     auto const call = call_of_floats(Kind::allreduce, 8, 8);
-    BOOST_TEST(describe(call_on_devices(call)) == "allreduce(max of 8 float32) on devices");
-    BOOST_TEST(!(call_on_devices(call) == call_of(call)));
+    BOOST_TEST(describe(device_call_of(call)) == "allreduce(max of 8 float32) on devices");
+    BOOST_TEST(!(device_call_of(call) == call_of(call)));
 }
 
 BOOST_AUTO_TEST_CASE(an_all_to_all_in_place_sends_from_a_copy) {
@@ -89,14 +89,14 @@ BOOST_AUTO_TEST_CASE(an_all_to_all_in_place_sends_from_a_copy) {
     call.in.data = out_memory;
     BOOST_TEST(scratch_bytes(call) == 8 * sizeof(float));
     BOOST_TEST(scratch_bytes({.kind = Kind::allreduce, .in = call.in, .out = call.out}) == 0u);
-    auto const works = works_of(call, {1}, ranks, in_memory);
-    BOOST_REQUIRE(works.size() == 1 + 2u * ranks);
-    BOOST_TEST((works[0].action == DeviceAction::copy));
-    BOOST_TEST(works[0].count == 8u);
-    BOOST_TEST(works[0].in == out_memory);
-    BOOST_TEST(works[0].out == in_memory);
-    BOOST_TEST(works[3].in == in_memory + 2 * sizeof(float));    // sent to rank 1
-    BOOST_TEST(works[4].out == out_memory + 2 * sizeof(float));  // what comes from it
+    auto const steps = device_steps_of(call, {1}, ranks, in_memory);
+    BOOST_REQUIRE(steps.size() == 1 + 2u * ranks);
+    BOOST_TEST((steps[0].action == DeviceAction::copy));
+    BOOST_TEST(steps[0].count == 8u);
+    BOOST_TEST(steps[0].in == out_memory);
+    BOOST_TEST(steps[0].out == in_memory);
+    BOOST_TEST(steps[3].in == in_memory + 2 * sizeof(float));    // sent to rank 1
+    BOOST_TEST(steps[4].out == out_memory + 2 * sizeof(float));  // what comes from it
 }
 
 BOOST_AUTO_TEST_SUITE_END()

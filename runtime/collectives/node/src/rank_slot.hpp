@@ -10,24 +10,24 @@
 
 namespace det::collectives::node {
 
-struct Plan;
+struct ExchangePlan;
 
 /// The place of one rank in the shared memory, and what it counts there.
-struct Seat {
+struct RankSlot {
     Segment segment;
     std::optional<Arena> arena;
     int rank = 0;
     int ranks = 1;
     std::uint64_t sequence = 0;  // of the operation that is going on
     std::uint64_t rounds = 0;    // of exchanges, before this operation
-    collectives::Voice const* voice = nullptr;
-    Plan* plan = nullptr;  // of this operation; keeps its memory from one to the next
+    collectives::ErrorScope const* error_scope = nullptr;
+    ExchangePlan* plan = nullptr;  // of this operation; keeps its memory from one to the next
 
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }
 
     /// Says that this rank has come to the operation, with what it has to give where that is tiny.
-    void arrive(std::uint64_t stamp, Bytes payload) const {
+    void enter(std::uint64_t signature, Bytes payload) const {
         auto& own = cell(rank);
         if (payload.size() > first_payload_bytes) {
             auto const rest = payload.subspan(first_payload_bytes);
@@ -37,11 +37,11 @@ struct Seat {
         }
         // One right after the other: those who poll the line would take it away between them.
         if (!payload.empty()) std::memcpy(own.payload.data(), payload.data(), payload.size());
-        own.stamp.store(stamp, std::memory_order_release);
+        own.signature.store(signature, std::memory_order_release);
         wake();
     }
     /// For those who have a core to wait on: whether all come soon, and say the same.
-    bool see_all(std::uint64_t stamp, bool has_two_lines) const;
+    bool poll_all(std::uint64_t signature, bool has_two_lines) const;
 
     /// Asks for the lines in which this rank will leave its part of the next operation, of this size, which
     /// others don't look at any more: so they are ours when they are needed.
@@ -49,19 +49,20 @@ struct Seat {
 
     /// out = sources[0] op sources[1] op ..., in which the sources of others are their small buffers. Of two
     /// ranks each takes the lines that it reads for itself, since it will write there next.
-    void reduce_small(collectives::TensorCall const& call, std::span<std::byte const* const> sources) const;
+    void reduce_small_buffers(collectives::TensorCall const& call,
+                              std::span<std::byte const* const> sources) const;
 
     /// After something was written that others wait for. Those who sleep since long are woken: without a
     /// fence, so that one who is just lying down may be missed; it wakes by itself soon.
     void wake() const {
-        if (segment.dormitory().sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers();
+        if (segment.futex_waiters().waiters.load(std::memory_order_relaxed) != 0) wake_waiters();
     }
-    void wake_sleepers() const;
+    void wake_waiters() const;
     /// Until somebody writes something, or for a moment.
     void sleep(std::chrono::microseconds at_most) const;
 };
 
-inline bool Seat::see_all(std::uint64_t stamp, bool has_two_lines) const {
+inline bool RankSlot::poll_all(std::uint64_t signature, bool has_two_lines) const {
     constexpr int polls_max = 300;
     // Who polls before a rank that comes at the same time has written takes the line away from it, and waits
     // for two hand-overs more.
@@ -70,7 +71,7 @@ inline bool Seat::see_all(std::uint64_t stamp, bool has_two_lines) const {
     for (int polls = 0; polls < polls_max; ++polls) {
         // Both lines are on their way at once.
         if (has_two_lines) __builtin_prefetch(&cell(next).payload.back());
-        while (cell(next).stamp.load(std::memory_order_acquire) == stamp) {
+        while (cell(next).signature.load(std::memory_order_acquire) == signature) {
             if (++next == ranks) return true;
         }
     }

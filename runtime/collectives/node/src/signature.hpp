@@ -16,7 +16,7 @@ inline std::uint64_t mix(std::uint64_t count, std::uint64_t rest) {
     return (sum ^ (sum >> 32)) * 0x94d0'49bb'1331'11ebu;
 }
 
-inline std::uint64_t stamp_of(collectives::Call const& call, bool is_refusal) {
+inline std::uint64_t signature_of(collectives::Call const& call, bool is_refusal) {
     auto const rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) << 32 |
                       static_cast<std::uint64_t>(call.kind) << 16 |
                       static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op);

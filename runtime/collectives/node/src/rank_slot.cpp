@@ -1,4 +1,4 @@
-#include "seat.hpp"
+#include "rank_slot.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -10,9 +10,9 @@
 namespace det::collectives::node {
 namespace {
 
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, timespec const* timeout) {
-    static_assert(sizeof word == sizeof(std::uint32_t));
-    return ::syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
+long futex(std::atomic<std::uint32_t>& flag, int operation, std::uint32_t value, timespec const* timeout) {
+    static_assert(sizeof flag == sizeof(std::uint32_t));
+    return ::syscall(SYS_futex, &flag, operation, value, timeout, nullptr, 0);
 }
 
 #ifdef __x86_64__
@@ -28,14 +28,14 @@ constexpr std::size_t claimed_ahead_bytes = 2048;
 
 }  // namespace
 
-void Seat::claim_next(std::size_t size_bytes) const {
+void RankSlot::claim_next(std::size_t size_bytes) const {
     auto* const next = reinterpret_cast<std::byte*>(&segment.cell(sequence + 1, rank));
-    claim(next, stamp_bytes + (size_bytes <= payload_bytes ? size_bytes : 0));
+    claim(next, signature_bytes + (size_bytes <= payload_bytes ? size_bytes : 0));
     if (size_bytes > payload_bytes && ranks != 2) claim(segment.small(sequence + 1, rank), size_bytes);
 }
 
-void Seat::reduce_small(collectives::TensorCall const& call,
-                        std::span<std::byte const* const> sources) const {
+void RankSlot::reduce_small_buffers(collectives::TensorCall const& call,
+                                    std::span<std::byte const* const> sources) const {
     auto* const out = bytes_of(call.out).data();
     if (ranks != 2) return collectives::reduce(call.in.type, call.op, sources, out, call.out.count);
     auto* const theirs = segment.small(sequence, 1 - rank);
@@ -50,19 +50,19 @@ void Seat::reduce_small(collectives::TensorCall const& call,
     }
 }
 
-void Seat::wake_sleepers() const {
-    auto& wake_ups = segment.dormitory().wake_ups;
+void RankSlot::wake_waiters() const {
+    auto& wake_ups = segment.futex_waiters().wake_ups;
     wake_ups.fetch_add(1, std::memory_order_release);
     futex(wake_ups, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void Seat::sleep(std::chrono::microseconds at_most) const {
-    auto& [sleepers, wake_ups] = segment.dormitory();
+void RankSlot::sleep(std::chrono::microseconds at_most) const {
+    auto& [waiters, wake_ups] = segment.futex_waiters();
     auto const seen = wake_ups.load(std::memory_order_acquire);
-    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    waiters.fetch_add(1, std::memory_order_seq_cst);
     timespec const timeout{0, static_cast<long>(at_most.count() * 1000)};
     futex(wake_ups, FUTEX_WAIT, seen, &timeout);
-    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    waiters.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace det::collectives::node

@@ -11,10 +11,10 @@ std::size_t scratch_bytes(collectives::TensorCall const& call);
 
 /// What the device of rank `self` does for a call that has been checked. `scratch`: as many bytes as it
 /// needs. Pure.
-std::vector<DeviceWork> works_of(collectives::TensorCall const& call, Rank self, int ranks,
-                                 void* scratch = nullptr);
+std::vector<DeviceStep> device_steps_of(collectives::TensorCall const& call, Rank self, int ranks,
+                                        void* scratch = nullptr);
 
 /// The call as ranks tell it to each other: one on devices differs from the same one in host memory.
-collectives::Call call_on_devices(collectives::TensorCall const& call);
+collectives::Call device_call_of(collectives::TensorCall const& call);
 
 }  // namespace det::collectives::device

@@ -1,0 +1,104 @@
+#include "collective_entry.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "liveness.hpp"
+
+namespace det::collectives::node {
+namespace {
+
+using collectives::Call;
+
+Refusal refusal_by(ErrorCode const& code) {
+    return code == codes::transport   ? Refusal::lost_rank
+           : code == codes::timed_out ? Refusal::timeout
+                                      : Refusal::misuse;
+}
+
+Error error_of(Refusal refusal, std::string message) {
+    if (refusal == Refusal::misuse)
+        return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
+    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message), loss_hint};
+}
+
+std::string describe_refusal(RankSlot const& slot, Error const& refusal) {
+    if (!slot.error_scope->is_outermost()) return refusal.message;
+    return fmt::format("rank {}: {}", slot.error_scope->global_rank({slot.rank}).value, refusal.message);
+}
+
+}  // namespace
+
+void CollectiveEntry::begin(Call const& call, Error const* refusal) {
+    call_ = &call;
+    refusal_ = refusal;
+    differs_ = refusal != nullptr;
+    signature_ = signature_of(call, differs_);
+}
+
+bool CollectiveEntry::advance(RankSlot& slot) {
+    if (stage_ == Stage::recording) return advance_recording(slot);
+    for (; next_ < slot.ranks; ++next_) {
+        auto const theirs = slot.cell(next_).signature.load(std::memory_order_acquire);
+        if (theirs == signature_) continue;
+        if ((theirs & sequence_mask) != (signature_ & sequence_mask)) return false;
+        differs_ = true;
+    }
+    if (!differs_) return true;
+    write_record(slot);
+    stage_ = Stage::recording;
+    next_ = 0;
+    return advance_recording(slot);
+}
+
+bool CollectiveEntry::advance_recording(RankSlot& slot) {
+    for (; next_ < slot.ranks; ++next_) {
+        auto const theirs = slot.segment.call_record(next_).sequence.load(std::memory_order_acquire);
+        if (theirs != call_->sequence + 1) return false;
+    }
+    mismatch_ = std::make_unique<Error const>(find_mismatch(slot));
+    return true;
+}
+
+std::vector<int> CollectiveEntry::awaited(RankSlot const& slot) const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < slot.ranks; ++rank) {
+        auto const signature = slot.cell(rank).signature.load(std::memory_order_acquire);
+        auto const recorded = slot.segment.call_record(rank).sequence.load(std::memory_order_acquire);
+        bool const has_entered = stage_ == Stage::entering
+                                     ? (signature & sequence_mask) == (signature_ & sequence_mask)
+                                     : recorded == call_->sequence + 1;
+        if (!has_entered) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+void CollectiveEntry::write_record(RankSlot& slot) {
+    auto& call_record = slot.segment.call_record(slot.rank);
+    call_record.call = *call_;
+    call_record.refusal = refusal_ != nullptr ? refusal_by(refusal_->code) : Refusal::none;
+    auto const reason = refusal_ != nullptr ? describe_refusal(slot, *refusal_) : std::string();
+    call_record.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
+    std::copy_n(reason.data(), call_record.reason_size, call_record.reason);
+    call_record.sequence.store(call_->sequence + 1, std::memory_order_release);
+    slot.wake();
+}
+
+Error CollectiveEntry::find_mismatch(RankSlot const& slot) const {
+    auto const fail = [](std::string message) { return error_of(Refusal::misuse, std::move(message)); };
+    for (int rank = 0; rank < slot.ranks; ++rank) {
+        auto const& call_record = slot.segment.call_record(rank);
+        if (call_record.refusal == Refusal::none) continue;
+        return error_of(call_record.refusal, {call_record.reason, call_record.reason_size});
+    }
+    auto const& first = slot.segment.call_record(0).call;
+    for (int rank = 1; rank < slot.ranks; ++rank) {
+        auto const& other = slot.segment.call_record(rank).call;
+        if (other != first)
+            return fail(describe_difference(first, slot.error_scope->global_rank({0}), other,
+                                            slot.error_scope->global_rank({rank})));
+    }
+    return fail("ranks disagree on an operation that all describe in the same way");
+}
+
+}  // namespace det::collectives::node

@@ -1,0 +1,119 @@
+#include <det/collectives/node/node_group.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "local_socket.hpp"
+
+namespace det::collectives::node {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Joined = Result<std::unique_ptr<collectives::RankGroup>>;
+
+/// What a rank says when it comes.
+struct JoinRequest {
+    char magic[8];
+    std::uint32_t version = 1;
+    std::int32_t rank = 0;
+    std::int32_t size = 0;
+    std::uint32_t reserved = 0;
+};
+constexpr char join_magic[8] = {'D', 'E', 'T', 'M', 'E', 'E', 'T', '\n'};
+
+/// And what it is told: the memory comes along unless there is a reason.
+struct JoinReply {
+    char refusal[256];
+};
+
+std::optional<std::string> find_refusal(JoinRequest const& request, Rendezvous const& rendezvous,
+                                        std::vector<bool>& has_joined) {
+    if (!std::equal(std::begin(join_magic), std::end(join_magic), request.magic) ||
+        request.version != JoinRequest{}.version) {
+        return "it is of another version of the program";
+    }
+    if (request.size != rendezvous.size) {
+        return fmt::format("it is one of {} ranks, where rank 0 is one of {}", request.size, rendezvous.size);
+    }
+    if (request.rank < 1 || request.rank >= rendezvous.size)
+        return fmt::format("there is no rank {}", request.rank);
+    if (has_joined[static_cast<std::size_t>(request.rank)])
+        return fmt::format("there is a rank {} already", request.rank);
+    has_joined[static_cast<std::size_t>(request.rank)] = true;
+    return std::nullopt;
+}
+
+Status admit_rank(int socket, Rendezvous const& rendezvous, SharedMemory const& memory,
+                  std::vector<bool>& has_joined, Deadline deadline) {
+    JoinRequest request;
+    DET_TRY(receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0, deadline));
+    JoinReply reply{};
+    std::vector<int> files{memory.control.get()};
+    if (memory.arena) files.push_back(memory.arena.get());
+    auto const refusal = find_refusal(request, rendezvous, has_joined);
+    if (refusal) {
+        refusal->copy(reply.refusal, sizeof reply.refusal - 1);
+        files.clear();
+    }
+    DET_TRY(send_message(socket, std::as_bytes(std::span(&reply, 1)), files));
+    if (!refusal) return Ok{};
+    return Error{codes::misuse, fmt::format("rank {} cannot join: {}", request.rank, *refusal)};
+}
+
+Error timed_out_waiting(Rendezvous const& rendezvous, std::string const& who, Options const& options) {
+    return {codes::timed_out,
+            fmt::format("rank {} has waited {} ms for {} at '{}'", rendezvous.rank.value,
+                        options.join_timeout.count(), who, (rendezvous.directory / rendezvous.name).string()),
+            "start all ranks of the node in the same run, on the same node"};
+}
+
+Status admit_all(int listener, Rendezvous const& rendezvous, SharedMemory const& memory,
+                 Options const& options, Deadline deadline) {
+    std::vector<bool> has_joined(static_cast<std::size_t>(rendezvous.size));
+    for (int joined = 1; joined < rendezvous.size; ++joined) {
+        DET_TRY_ASSIGN(auto const socket, accept_one(listener, deadline));
+        if (!socket)
+            return timed_out_waiting(rendezvous, fmt::format("{} of the others", rendezvous.size - joined),
+                                     options);
+        DET_TRY(admit_rank(socket->get(), rendezvous, memory, has_joined, deadline));
+    }
+    return Ok{};
+}
+
+Joined host_ranks(Rendezvous const& rendezvous, Options options, Deadline deadline) {
+    DET_TRY_ASSIGN(auto const memory, create_shared_memory(rendezvous.size, geometry_for(rendezvous.size)));
+    DET_TRY_ASSIGN(auto const listener, listen_at(rendezvous.directory, rendezvous.name));
+    auto const received = admit_all(listener.get(), rendezvous, memory, options, deadline);
+    ::unlink((rendezvous.directory / rendezvous.name).c_str());
+    DET_TRY(received);
+    return join(memory, rendezvous.rank, std::move(options));
+}
+
+Joined join_host(Rendezvous const& rendezvous, Options options, Deadline deadline) {
+    DET_TRY_ASSIGN(auto const socket, connect_to(rendezvous.directory, rendezvous.name, deadline));
+    if (!socket) return timed_out_waiting(rendezvous, "rank 0", options);
+    JoinRequest request{.magic = {}, .rank = rendezvous.rank.value, .size = rendezvous.size};
+    std::copy(std::begin(join_magic), std::end(join_magic), request.magic);
+    DET_TRY(send_message(socket->get(), std::as_bytes(std::span(&request, 1)), {}));
+    JoinReply reply{};
+    constexpr std::size_t files_limit = 2;
+    DET_TRY_ASSIGN(auto files, receive_message(socket->get(), std::as_writable_bytes(std::span(&reply, 1)),
+                                               files_limit, deadline));
+    reply.refusal[sizeof reply.refusal - 1] = '\0';
+    if (reply.refusal[0] != '\0' || files.empty()) {
+        return Error{codes::misuse,
+                     fmt::format("rank {} cannot join rank 0: {}", rendezvous.rank.value, reply.refusal)};
+    }
+    SharedMemory memory{std::move(files[0]), files.size() > 1 ? std::move(files[1]) : UniqueFd()};
+    return join(memory, rendezvous.rank, std::move(options));
+}
+
+}  // namespace
+
+Joined join_at(Rendezvous const& rendezvous, Options options) {
+    auto const deadline = Clock::now() + options.join_timeout;
+    return rendezvous.rank.value == 0 ? host_ranks(rendezvous, std::move(options), deadline)
+                                      : join_host(rendezvous, std::move(options), deadline);
+}
+
+}  // namespace det::collectives::node
