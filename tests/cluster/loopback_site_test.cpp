@@ -1,4 +1,4 @@
-// The cluster that the other cluster tests stand on: what it promises in site-configs/loopback/README.md.
+// Tests what site-configs/loopback/README.md promises. The other cluster tests depend on it.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -42,11 +42,11 @@ nlohmann::json find_daemon(LoopbackCluster const& cluster, std::string const& na
     return {};
 }
 
-bool has_no_keeper(LoopbackCluster const& cluster) {
+bool is_not_running(LoopbackCluster const& cluster) {
     return run_cluster_command({"status", "--name", cluster.name()}).exit_code == 4;
 }
 
-/// Without waiting for it.
+/// Starts det-loopback and does not wait for it.
 pid_t start_cluster_command(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), det::test::built_path("bin/det-loopback"));
     std::vector<char*> pointers;
@@ -69,13 +69,14 @@ std::string content(std::filesystem::path const& path) { return read_file(path).
 
 bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// Everything on the machine by which a cluster could be remembered.
-struct Traces {
+/// Everything of the host machine that a cluster could change and leave behind.
+struct HostState {
     std::set<std::string> mounts, links, cgroups, processes;
 };
 
-/// Nothing there that was not there before; what other programs took away meanwhile is none of our business.
-void check_no_more_than(Traces const& before, Traces const& after) {
+/// Checks that `after` contains nothing that `before` lacks. Other programs may have removed things
+/// meanwhile.
+void check_nothing_added(HostState const& before, HostState const& after) {
     auto const check = [](std::set<std::string> const& old, std::set<std::string> const& now) {
         for (auto const& name : now) BOOST_TEST(old.contains(name), "left behind: " << name);
     };
@@ -85,7 +86,7 @@ void check_no_more_than(Traces const& before, Traces const& after) {
     check(before.processes, after.processes);
 }
 
-std::set<std::string> names_that_contain(std::string const& part, std::filesystem::path const& directory) {
+std::set<std::string> names_containing(std::string const& part, std::filesystem::path const& directory) {
     std::set<std::string> found;
     for (auto const& name : must(list_directory(directory))) {
         if (contains(name, part)) found.insert(name);
@@ -93,7 +94,7 @@ std::set<std::string> names_that_contain(std::string const& part, std::filesyste
     return found;
 }
 
-std::set<std::string> processes_that_name(std::string const& part) {
+std::set<std::string> processes_mentioning(std::string const& part) {
     std::set<std::string> found;
     for (auto const& pid : must(list_directory("/proc"))) {
         auto const command_line = content(std::filesystem::path("/proc") / pid / "cmdline");
@@ -102,21 +103,21 @@ std::set<std::string> processes_that_name(std::string const& part) {
     return found;
 }
 
-Traces traces_of(std::string const& name) {
-    Traces traces;
+HostState host_state(std::string const& name) {
+    HostState state;
     auto const mounts = content("/proc/self/mounts");
-    for (auto const line : split_lines(mounts)) traces.mounts.emplace(line);
-    for (auto const& link : must(list_directory("/sys/class/net"))) traces.links.insert(link);
-    traces.cgroups = names_that_contain(name, "/sys/fs/cgroup/freezer");
-    traces.processes = processes_that_name(name);
-    return traces;
+    for (auto const line : split_lines(mounts)) state.mounts.emplace(line);
+    for (auto const& link : must(list_directory("/sys/class/net"))) state.links.insert(link);
+    state.cgroups = names_containing(name, "/sys/fs/cgroup/freezer");
+    state.processes = processes_mentioning(name);
+    return state;
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(loopback_site_test)
 
-BOOST_AUTO_TEST_CASE(up_gives_idle_nodes_with_their_slots_in_two_partitions) {
+BOOST_AUTO_TEST_CASE(up_starts_idle_nodes_with_slots_in_two_partitions) {
     LoopbackCluster const cluster({.nodes = 3, .slots = 2, .grace_s = 17});
     BOOST_TEST(cluster.shell("sinfo --noheader --Node --partition=compute --format='%N %T %G %c'") ==
                "n0 idle gpu:2 8\nn1 idle gpu:2 8\nn2 idle gpu:2 8");
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(up_gives_idle_nodes_with_their_slots_in_two_partitions) {
     BOOST_TEST(read_status(cluster)["nodes"].size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_are_hosts_of_their_own) {
+BOOST_AUTO_TEST_CASE(each_node_has_its_own_host_name_network_and_temporary_directories) {
     LoopbackCluster const cluster;
     auto const names = cluster.shell("srun -N2 bash -c 'hostname | tee /tmp/who /var/tmp/who /dev/shm/who'");
     BOOST_TEST(sorted_lines(names) == (std::vector<std::string>{"n0", "n1"}),
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_hosts_of_their_own) {
                              "cat $DET_ROOT/node.*") == "0\n1");
 }
 
-BOOST_AUTO_TEST_CASE(a_login_is_like_one_through_ssh) {
+BOOST_AUTO_TEST_CASE(a_login_has_its_own_environment_and_returns_the_exit_code) {
     LoopbackCluster const cluster({.nodes = 1});
     BOOST_TEST(cluster.shell("id --user --name; hostname; pwd; printenv DET_ROOT") ==
                fmt::format("researcher\nlogin\n{}\n{}", cluster.home().string(),
@@ -157,67 +158,70 @@ BOOST_AUTO_TEST_CASE(a_login_is_like_one_through_ssh) {
     BOOST_TEST(cluster.login("researcher", {"no-such-program"}).exit_code == 127);
     BOOST_TEST(cluster.login("researcher", {"printf", "%s.", "--", "-N4"}).out == "--.-N4.");
     BOOST_TEST(cluster.login("root", {"id", "--user"}).out == "0\n");
-    auto const stranger = cluster.login("colleague", {"cat", (cluster.home() / ".profile").string()});
-    BOOST_TEST(contains(stranger.err, "Permission denied"));
+    auto const other_user = cluster.login("colleague", {"cat", (cluster.home() / ".profile").string()});
+    BOOST_TEST(contains(other_user.err, "Permission denied"));
     BOOST_TEST(contains(cluster.login("nobody-at-all", {"true"}).err, "error: no user 'nobody-at-all'"));
 }
 
-BOOST_AUTO_TEST_CASE(a_login_passes_signals_on_and_takes_its_command_along) {
+BOOST_AUTO_TEST_CASE(a_login_forwards_signals_and_its_command_ends_with_it) {
     LoopbackCluster const cluster({.nodes = 1});
     auto const ready = cluster.home() / "ready";
-    auto const begin = [&](std::string const& script) {
+    auto const start = [&](std::string const& script) {
         std::filesystem::remove(ready);
         auto const child = start_cluster_command({"login", "--name", cluster.name(), "sh", "-c", script});
         cluster.wait_until([&] { return path_exists(ready); }, 10s, "the command runs");
         return child;
     };
-    auto const asked = begin("trap 'exit 3' TERM; touch ~/ready; while :; do sleep 0.1; done");
-    ::kill(asked, SIGTERM);
-    BOOST_TEST(wait_for(asked) == 3);
+    auto const terminated = start("trap 'exit 3' TERM; touch ~/ready; while :; do sleep 0.1; done");
+    ::kill(terminated, SIGTERM);
+    BOOST_TEST(wait_for(terminated) == 3);
 
-    auto const killed = begin("touch ~/ready; exec sleep 4711");
-    auto const sleeps = [] { return !processes_that_name("sleep" + std::string(1, '\0') + "4711").empty(); };
-    BOOST_TEST(sleeps());
+    auto const killed = start("touch ~/ready; exec sleep 4711");
+    auto const is_running = [] {
+        return !processes_mentioning("sleep" + std::string(1, '\0') + "4711").empty();
+    };
+    BOOST_TEST(is_running());
     ::kill(killed, SIGKILL);
     BOOST_TEST(wait_for(killed) == 128 + SIGKILL);
-    cluster.wait_until([&] { return !sleeps(); }, 5s, "the command ends");
+    cluster.wait_until([&] { return !is_running(); }, 5s, "the command ends");
 }
 
-/// A preempted job whose batch script and whose child say which signals they get.
-void check_preemption(std::string const& proctrack, std::string const& who_hears_term) {
+/// Preempts a job. Its batch script and a child process of the script write the signals that they receive to
+/// a file.
+void check_preemption(std::string const& proctrack, std::string const& expected) {
     LoopbackCluster const cluster({.nodes = 1, .grace_s = 0, .proctrack = proctrack});
-    auto const said = cluster.home() / "said";
+    auto const received = cluster.home() / "received";
     cluster.shell(R"(cat > job.sh <<'END'
 #!/bin/bash
 [ -n "$SLURM_RESTART_COUNT" ] && exit 0
-bash -c 'trap "echo child >> said; exit" TERM; echo ready >> said; while :; do sleep 0.1; done' &
-trap 'echo script >> said; exit' TERM
+bash -c 'trap "echo child >> received; exit" TERM; echo ready >> received; while :; do sleep 0.1; done' &
+trap 'echo script >> received; exit' TERM
 while :; do sleep 0.1; done
 END
 sbatch --output=job.out job.sh)");
-    cluster.wait_until([&] { return content(said) == "ready\n"; }, 20s, "the job runs");
+    cluster.wait_until([&] { return content(received) == "ready\n"; }, 20s, "the job runs");
     cluster.shell("sbatch --partition=urgent --output=urgent.out --wrap='echo done'");
     cluster.wait_until([&] { return content(cluster.home() / "urgent.out") == "done\n"; }, 40s,
                        "the urgent job ran");
-    auto const heard = join(sorted_lines(content(said)), " ");
-    BOOST_TEST(heard == who_hears_term);
+    auto const lines = join(sorted_lines(content(received)), " ");
+    BOOST_TEST(lines == expected);
     auto const job = cluster.shell("scontrol --oneliner show job 1");
     BOOST_TEST(contains(job, "JobState=PENDING"), job);
     BOOST_TEST(contains(job, "Restarts=1"), job);
 }
 
-BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_cgroups_only_the_script_hears_of_it) {
+BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_cgroup_only_the_script_receives_sigterm) {
     check_preemption("cgroup", "ready script");
 }
 
-BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_linuxproc_every_process_hears_of_it) {
+BOOST_AUTO_TEST_CASE(urgent_preempts_and_requeues_and_with_linuxproc_every_process_receives_sigterm) {
     check_preemption("linuxproc", "child ready script");
 }
 
 #ifdef DET_MPI_HOSTS
 BOOST_AUTO_TEST_CASE(open_mpi_runs_across_nodes_by_pmix) {
     LoopbackCluster const cluster;
-    // UCX says on stdout where the other node was the quicker one to leave.
+    // UCX writes a warning to stdout if the other node disconnects first.
     auto const output =
         cluster.login("researcher", {"env", "UCX_LOG_LEVEL=fatal", "timeout", "20", "srun", "--mpi=pmix",
                                      "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2",
@@ -231,7 +235,7 @@ BOOST_AUTO_TEST_CASE(open_mpi_runs_across_nodes_by_pmix) {
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(two_clusters_live_side_by_side) {
+BOOST_AUTO_TEST_CASE(two_clusters_run_side_by_side) {
     LoopbackCluster const one({.nodes = 1}), other({.nodes = 2, .slots = 0});
     for (auto const* cluster : {&one, &other}) {
         cluster->shell("sbatch --nodes=1 --output=out --wrap='srun hostname; sleep 100'");
@@ -248,7 +252,7 @@ BOOST_AUTO_TEST_CASE(two_clusters_live_side_by_side) {
     BOOST_TEST(contains(again.err, "is up already [already-up]"), again.err);
 }
 
-BOOST_AUTO_TEST_CASE(an_option_of_slurm_conf_can_be_set_and_a_wrong_one_is_explained) {
+BOOST_AUTO_TEST_CASE(slurm_option_sets_a_line_and_reports_an_unknown_key) {
     {
         LoopbackCluster const cluster(
             {.nodes = 2, .slurm_options = {"MaxArraySize=11", "PartitionName=small Nodes=n0"}});
@@ -261,7 +265,7 @@ BOOST_AUTO_TEST_CASE(an_option_of_slurm_conf_can_be_set_and_a_wrong_one_is_expla
     BOOST_TEST(!path_exists("/var/lib/det-loopback/wrong"));
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_below_tmp_is_seen_by_every_node) {
+BOOST_AUTO_TEST_CASE(every_node_sees_a_state_directory_below_tmp) {
     TemporaryDirectory const base;
     std::string const dir = "--dir=" + base.path().string();
     auto const up = run_cluster_command({"up", dir, "--nodes=2", "--no-plugin"});
@@ -275,20 +279,21 @@ BOOST_AUTO_TEST_CASE(a_directory_below_tmp_is_seen_by_every_node) {
     BOOST_TEST(must(list_directory(base.path())).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_daemon_that_dies_is_started_again) {
+BOOST_AUTO_TEST_CASE(a_daemon_that_dies_is_restarted) {
     LoopbackCluster const cluster;
     ::kill(find_daemon(cluster, "slurmd.n1")["pid"].get<pid_t>(), SIGKILL);
     ::kill(find_daemon(cluster, "slurmctld")["pid"].get<pid_t>(), SIGKILL);
-    auto const is_back = [&](std::string const& name) {
+    auto const has_restarted = [&](std::string const& name) {
         auto const daemon = find_daemon(cluster, name);
         return daemon["state"] == "running" && daemon["restarts"] == 1;
     };
-    cluster.wait_until([&] { return is_back("slurmd.n1") && is_back("slurmctld"); }, 10s, "both are back");
+    cluster.wait_until([&] { return has_restarted("slurmd.n1") && has_restarted("slurmctld"); }, 10s,
+                       "both have restarted");
     BOOST_TEST(sorted_lines(cluster.shell("srun -N2 hostname")) == (std::vector<std::string>{"n0", "n1"}),
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_can_be_cut_off_and_healed) {
+BOOST_AUTO_TEST_CASE(cut_and_heal_take_the_network_of_a_node_down_and_up) {
     LoopbackCluster const cluster;
     auto const reaches_n1 = [&] {
         return cluster.login("researcher", {"timeout", "2", "bash", "-c", "exec 3<>/dev/tcp/n1/6818"})
@@ -301,7 +306,7 @@ BOOST_AUTO_TEST_CASE(a_node_can_be_cut_off_and_healed) {
     cluster.wait_until(reaches_n1, 10s, "n1 can be reached again");
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_switched_off_takes_its_processes_along) {
+BOOST_AUTO_TEST_CASE(switching_a_node_off_ends_its_processes) {
     LoopbackCluster const cluster({.nodes = 1, .slurm_options = {"SlurmdTimeout=5"}});
     auto const ticks = cluster.home() / "ticks";
     cluster.shell("sbatch --no-requeue --wrap='while :; do date +%N > ticks; sleep 0.1; done'");
@@ -319,22 +324,22 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_switched_off_takes_its_processes_along) {
     cluster.wait_until([&] { return node_is("idle"); }, 20s, "n0 is back without the job");
 }
 
-BOOST_AUTO_TEST_CASE(down_leaves_nothing_behind) {
+BOOST_AUTO_TEST_CASE(down_removes_everything) {
     std::string name;
-    Traces before;
+    HostState before;
     {
         LoopbackCluster const cluster;
         name = cluster.name();
         cluster.shell("sbatch -N2 --output=out --wrap='srun sleep 1000' && sbatch -N1 --wrap='sleep 1000'");
         cluster.wait_until([&] { return !cluster.shell("squeue --noheader --states=R").empty(); }, 20s,
                            "a job runs");
-        before = traces_of("no such cluster");
-        BOOST_TEST(!traces_of(name).processes.empty());
-        // The host sees nothing of the bridge and the mounts even while the cluster is up.
-        BOOST_TEST((traces_of(name).links == before.links));
-        BOOST_TEST((traces_of(name).mounts == before.mounts));
+        before = host_state("no such cluster");
+        BOOST_TEST(!host_state(name).processes.empty());
+        // The host machine does not see the bridge and the mounts while the cluster is up.
+        BOOST_TEST((host_state(name).links == before.links));
+        BOOST_TEST((host_state(name).mounts == before.mounts));
     }
-    check_no_more_than(before, traces_of(name));
+    check_nothing_added(before, host_state(name));
     BOOST_TEST(!path_exists("/var/lib/det-loopback/" + name));
     BOOST_TEST(!path_exists("/var/lib/det-loopback/" + name + ".lock"));
     auto const again = run_cluster_command({"down", "--name", name});
@@ -342,32 +347,33 @@ BOOST_AUTO_TEST_CASE(down_leaves_nothing_behind) {
     BOOST_TEST(again.out == fmt::format("no cluster '{}'\n", name));
 }
 
-BOOST_AUTO_TEST_CASE(everything_ends_with_a_killed_keeper_and_down_removes_the_rest) {
+BOOST_AUTO_TEST_CASE(killing_the_init_process_ends_everything_and_down_removes_the_files) {
     LoopbackCluster const cluster;
     cluster.shell("sbatch -N2 --wrap='srun sleep 1000' > /dev/null");
     cluster.wait_until([&] { return !cluster.shell("squeue --noheader --states=R").empty(); }, 20s,
                        "a job runs");
-    ::kill(find_daemon(cluster, "keeper")["pid"].get<pid_t>(), SIGKILL);
-    cluster.wait_until([&] { return traces_of(cluster.name()).processes.empty(); }, 10s, "all processes end");
-    cluster.wait_until([&] { return has_no_keeper(cluster); }, 10s, "status says so");
+    ::kill(find_daemon(cluster, "init")["pid"].get<pid_t>(), SIGKILL);
+    cluster.wait_until([&] { return host_state(cluster.name()).processes.empty(); }, 10s,
+                       "all processes end");
+    cluster.wait_until([&] { return is_not_running(cluster); }, 10s, "status reports no cluster");
     BOOST_TEST(run_cluster_command({"down", "--name", cluster.name()}).exit_code == 0);
-    BOOST_TEST(traces_of(cluster.name()).cgroups.empty());
+    BOOST_TEST(host_state(cluster.name()).cgroups.empty());
     BOOST_TEST(!path_exists(cluster.state()));
 }
 
-BOOST_AUTO_TEST_CASE(up_removes_what_a_dead_cluster_left) {
+BOOST_AUTO_TEST_CASE(up_removes_the_files_of_a_dead_cluster) {
     LoopbackCluster const cluster({.nodes = 1});
-    ::kill(find_daemon(cluster, "keeper")["pid"].get<pid_t>(), SIGKILL);
-    cluster.wait_until([&] { return has_no_keeper(cluster); }, 10s, "it is dead");
+    ::kill(find_daemon(cluster, "init")["pid"].get<pid_t>(), SIGKILL);
+    cluster.wait_until([&] { return is_not_running(cluster); }, 10s, "it is dead");
     auto const up = run_cluster_command({"up", "--no-plugin", "--nodes=1", "--name", cluster.name()});
     BOOST_TEST(up.exit_code == 0, up.err);
-    BOOST_TEST(contains(up.err, "removing what an earlier cluster"), up.err);
+    BOOST_TEST(contains(up.err, "removing the files of an earlier cluster"), up.err);
     BOOST_TEST(cluster.shell("srun hostname") == "n0");
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupted_up_takes_everything_away_again) {
+BOOST_AUTO_TEST_CASE(an_interrupted_up_removes_everything) {
     auto const name = fmt::format("test-{}-interrupted", ::getpid());
-    // A node that nobody plays: it will never be idle.
+    // n9 has no slurmd, so it never becomes idle and 'up' waits.
     auto const up = start_cluster_command({"up", "--no-plugin", "--nodes=1", "--name", name,
                                            "--slurm-option=NodeName=n9 NodeAddr=10.77.0.99",
                                            "--slurm-option=PartitionName=compute Nodes=n0,n9 Default=YES"});
@@ -378,16 +384,16 @@ BOOST_AUTO_TEST_CASE(an_interrupted_up_takes_everything_away_again) {
     ::kill(up, SIGINT);
     BOOST_TEST(wait_for(up) == 130);
     BOOST_TEST(!path_exists("/var/lib/det-loopback/" + name));
-    BOOST_TEST(traces_of(name).processes.empty());
+    BOOST_TEST(host_state(name).processes.empty());
 }
 
-BOOST_AUTO_TEST_CASE(without_root_it_says_what_it_needs) {
-    // A copy, because the build tree may lie where only root may go.
-    TemporaryDirectory const place;
-    std::filesystem::permissions(place.path(), std::filesystem::perms(0755));
-    std::filesystem::copy_file(det::test::built_path("bin/det-loopback"), place / "det-loopback");
+BOOST_AUTO_TEST_CASE(without_root_up_fails_and_explains_why) {
+    // A copy, because the build tree may be in a directory that only root can enter.
+    TemporaryDirectory const directory;
+    std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
+    std::filesystem::copy_file(det::test::built_path("bin/det-loopback"), directory / "det-loopback");
     auto const output = must(SystemProcessRunner().run(
-        {{"setpriv", "--reuid=65534", "--clear-groups", (place / "det-loopback").string(), "up"},
+        {{"setpriv", "--reuid=65534", "--clear-groups", (directory / "det-loopback").string(), "up"},
          Environment::of_this_process()}));
     BOOST_TEST(output.exit_code == 1);
     BOOST_TEST(

@@ -5,11 +5,11 @@
 
 namespace det::loopback {
 
-/// Held by 'up' and 'down', so that one cluster is only ever changed by one of them. The file is gone when
-/// the last of the cluster is.
+/// A lock file that 'up' and 'down' hold, so that only one process changes a cluster at a time. The
+/// destructor removes the file if the cluster's state directory no longer exists.
 class ClusterLock {
 public:
-    /// Waits for whoever holds it, up to a limit.
+    /// Waits up to 90 s for another process to release the lock; then fails with codes::timed_out.
     static Result<ClusterLock> take(ClusterPaths const& paths);
     ClusterLock(ClusterLock&&) = default;
     ~ClusterLock();

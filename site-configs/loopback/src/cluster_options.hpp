@@ -1,12 +1,26 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "cluster_paths.hpp"
 
 namespace det::loopback {
 
 enum class Proctrack { cgroup, linuxproc };
 enum class Plugin { off, when_built };
+
+inline std::string_view to_string(Proctrack proctrack) {
+    return proctrack == Proctrack::cgroup ? "cgroup" : "linuxproc";
+}
+
+inline std::optional<Proctrack> parse_proctrack(std::string_view text) {
+    for (auto const proctrack : {Proctrack::cgroup, Proctrack::linuxproc}) {
+        if (text == to_string(proctrack)) return proctrack;
+    }
+    return std::nullopt;
+}
 
 /// One line of slurm.conf.
 struct ConfigLine {
@@ -15,21 +29,31 @@ struct ConfigLine {
     friend bool operator==(ConfigLine const&, ConfigLine const&) = default;
 };
 
-/// What 'cluster up' was asked for.
+/// The options of 'cluster up'.
 struct ClusterOptions {
     int nodes = 4;
-    int slots = 4;                            // fake GPUs of each node
-    std::optional<int> cpus = {};             // of each node
+    int slots = 4;                            // fake GPUs per node
+    std::optional<int> cpus = {};             // CPUs per node
     int grace_s = 30;                         // GraceTime of partition compute
-    std::optional<Proctrack> proctrack = {};  // nothing: cgroup where it can be
+    std::optional<Proctrack> proctrack = {};  // nullopt: cgroup if available, else linuxproc
     Plugin plugin = Plugin::when_built;
     std::vector<ConfigLine> slurm_options = {};
 
-    /// Two ranks and their helpers for each slot; Slurm is told to believe it.
+    /// The default is two CPUs per slot and at least 8. Slurm does not check it against the real number.
     int cpus_per_node() const { return cpus.value_or(slots * 2 > 8 ? slots * 2 : 8); }
 };
 
 inline constexpr int nodes_max = 16;
 inline constexpr int slots_max = 16;
+
+/// What 'cluster up' passes to the init process. The init process reads everything else from the state
+/// directory.
+struct InitOptions {
+    ClusterPaths paths;
+    int nodes;
+    int slots;
+    Proctrack proctrack;
+    std::filesystem::path software;  // the build tree
+};
 
 }  // namespace det::loopback

@@ -3,23 +3,29 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace det::loopback {
 
 inline constexpr char const* default_base = "/var/lib/det-loopback";
 inline constexpr char const* default_name = "default";
 
-/// Where the files of one cluster lie.
+// clang-format off
+/// The file paths of one cluster.
 ///
-///     etc/       slurm.conf, gres.conf, cgroup.conf, plugstack.conf, munge.key
-///     etc-changes/  hosts, passwd, group: what differs from the host's /etc (etc-scratch/: overlayfs needs
-///     it) run/       keeper (who keeps the cluster), control and munge sockets log/  spool/  ctld/  cgroup/
-///     dev/gpu0... nodes/<host>/{tmp,var-tmp}   what each host sees as /tmp and /var/tmp shared/    seen by
-///     all: home/researcher, det (DET_ROOT) software/  the build tree, bound there so that plain users reach
-///     it wherever it lies
+///     etc/                          slurm.conf, gres.conf, cgroup.conf, plugstack.conf, munge.key
+///     etc-changes/                  hosts, passwd and group, which differ from the host's /etc
+///     etc-scratch/                  work directory of the overlayfs over /etc
+///     run/                          record of the init process, control socket, munge socket
+///     log/  spool/  ctld/  cgroup/
+///     dev/gpu0 ...
+///     nodes/<host>/{tmp,var-tmp}    mounted on each host as /tmp and /var/tmp
+///     shared/                       the shared file system: home/researcher, det (DET_ROOT)
+///     software/                     the build tree, bind-mounted so that plain users can read it
+// clang-format on
 class ClusterPaths {
 public:
-    /// `base` must be absolute; a name goes into host names of files, cgroups and sockets.
+    /// Fails if `name` is not a valid cluster name, or if the path of a socket would be too long.
     static Result<ClusterPaths> make(std::filesystem::path const& base, std::string name);
 
     std::string const& name() const { return name_; }
@@ -32,7 +38,7 @@ public:
     std::filesystem::path etc_changes() const { return state() / "etc-changes"; }
     std::filesystem::path etc_scratch() const { return state() / "etc-scratch"; }
     std::filesystem::path run() const { return state() / "run"; }
-    std::filesystem::path keeper() const { return run() / "keeper"; }
+    std::filesystem::path record() const { return run() / "init"; }
     std::filesystem::path control() const { return run() / "control"; }
     std::filesystem::path munge_socket() const { return run() / "munge.sock"; }
     std::filesystem::path log() const { return state() / "log"; }
@@ -46,7 +52,7 @@ public:
     std::filesystem::path det_root() const { return shared() / "det"; }
     std::filesystem::path software() const { return state() / "software"; }
 
-    /// The cluster's own group in the freezer hierarchy of the whole machine.
+    /// Name of the cluster's group in the freezer hierarchy of the machine.
     std::string cgroup_name() const;
 
 private:
@@ -57,7 +63,10 @@ private:
     std::string name_;
 };
 
-/// "n0" and so on, as NodeName and as host name.
+/// All clusters below `base`, running or not.
+Result<std::vector<ClusterPaths>> find_clusters(std::filesystem::path const& base);
+
+/// "n0", "n1" ...: the NodeName and the host name.
 std::string node_name(int index);
 inline constexpr char const* controller_host = "ctl";
 inline constexpr char const* login_host = "login";

@@ -7,16 +7,19 @@
 #include <fmt/format.h>
 #include <functional>
 
-#include "codes.hpp"
+#include "cluster_record.hpp"
 #include "commands.hpp"
-#include "keeper.hpp"
-#include "keeper_start.hpp"
+#include "control.hpp"
+#include "error_codes.hpp"
+#include "init_process.hpp"
+#include "init_start.hpp"
 #include "login_environment.hpp"
+#include "requirements.hpp"
 
 namespace det::loopback {
 namespace {
 
-/// Everything that can stand on the command line.
+/// The options and arguments of all commands.
 struct Arguments {
     std::string base = default_base;
     std::string name = default_name;
@@ -32,7 +35,7 @@ struct Arguments {
     std::string action;
     std::string target;
     std::string software;
-    std::optional<std::vector<std::string>> after_dashes;  // what follows "--"
+    std::optional<std::vector<std::string>> after_dashes;  // the arguments after "--"
 };
 
 using Run = std::function<Result<int>(Arguments const&, CLI::App const&, Environment const&)>;
@@ -50,12 +53,12 @@ Result<ClusterPaths> paths_of(Arguments const& arguments) {
 
 Result<ClusterOptions> options_of(Arguments const& arguments) {
     auto options = arguments.options;
-    options.proctrack = parse_proctrack(arguments.proctrack);  // nothing for "auto"
+    options.proctrack = parse_proctrack(arguments.proctrack);  // nullopt for "auto"
     options.plugin = arguments.no_plugin ? Plugin::off : Plugin::when_built;
     for (auto const& line : arguments.slurm_options) {
         auto const equals = line.find('=');
         if (equals == std::string::npos || equals == 0 || line.find('\n') != std::string::npos) {
-            return Error{codes::usage, fmt::format("'{}' is no line of slurm.conf", line),
+            return Error{codes::usage, fmt::format("'{}' is not a line of slurm.conf", line),
                          "write --slurm-option KEY=VALUE"};
         }
         options.slurm_options.push_back({line.substr(0, equals), line.substr(equals + 1)});
@@ -63,58 +66,59 @@ Result<ClusterOptions> options_of(Arguments const& arguments) {
     return options;
 }
 
-void add_place(CLI::App& app, Arguments& arguments) {
-    app.add_option("--name", arguments.name, "which cluster")->capture_default_str();
-    app.add_option("--dir", arguments.base, "where clusters keep their files")->capture_default_str();
+void add_cluster_options(CLI::App& app, Arguments& arguments) {
+    app.add_option("--name", arguments.name, "name of the cluster")->capture_default_str();
+    app.add_option("--dir", arguments.base, "directory of the clusters' files")->capture_default_str();
 }
 
-void add_shape(CLI::App& app, Arguments& arguments) {
-    app.add_option("--nodes", arguments.options.nodes, "how many nodes")
+void add_size_options(CLI::App& app, Arguments& arguments) {
+    app.add_option("--nodes", arguments.options.nodes, "number of nodes")
         ->check(CLI::Range(1, nodes_max))
         ->capture_default_str();
-    app.add_option("--slots", arguments.options.slots, "fake GPUs of each node")
+    app.add_option("--slots", arguments.options.slots, "fake GPUs per node")
         ->check(CLI::Range(0, slots_max))
         ->capture_default_str();
 }
 
 void add_up_options(CLI::App& app, Arguments& arguments) {
-    add_shape(app, arguments);
-    app.add_option("--cpus", arguments.options.cpus, "CPUs of each node [two for each slot, at least 8]")
+    add_size_options(app, arguments);
+    app.add_option("--cpus", arguments.options.cpus, "CPUs per node [two per slot, at least 8]")
         ->check(CLI::Range(1, 1024));
     app.add_option("--grace", arguments.options.grace_s, "GraceTime of partition compute, in seconds")
         ->check(CLI::Range(0, 86400))
         ->capture_default_str();
-    app.add_option("--proctrack", arguments.proctrack, "cgroup, linuxproc, or auto: cgroup where it can be")
+    app.add_option("--proctrack", arguments.proctrack, "cgroup, linuxproc, or auto: cgroup if available")
         ->check(CLI::IsMember({"auto", "cgroup", "linuxproc"}))
         ->capture_default_str();
-    app.add_flag("--no-plugin", arguments.no_plugin, "leave our SPANK plugin out");
-    app.add_option("--slurm-option", arguments.slurm_options, "KEY=VALUE for slurm.conf, in place of ours")
+    app.add_flag("--no-plugin", arguments.no_plugin, "do not load our SPANK plugin");
+    app.add_option("--slurm-option", arguments.slurm_options,
+                   "KEY=VALUE for slurm.conf; replaces our line for KEY")
         ->allow_extra_args(false);
 }
 
-void add_keeper_options(CLI::App& app, Arguments& arguments) {
-    add_shape(app, arguments);
+void add_init_options(CLI::App& app, Arguments& arguments) {
+    add_size_options(app, arguments);
     app.add_option("--proctrack", arguments.proctrack)->required();
     app.add_option("--software", arguments.software)->required();
 }
 
 void add_down_options(CLI::App& app, Arguments& arguments) {
     app.add_flag("--all", arguments.all, "every cluster in the directory");
-    app.add_flag("--keep-files", arguments.keep_files, "leave logs and shared files until the next 'up'");
+    app.add_flag("--keep-files", arguments.keep_files, "keep logs and shared files until the next 'up'");
 }
 
 void add_login_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--user", arguments.user, "as whom")->capture_default_str();
-    app.add_option("--node", arguments.node, "on that node, not on the login host");
-    app.prefix_command();  // what follows is the command, its options included
+    app.add_option("--user", arguments.user, "name of the user")->capture_default_str();
+    app.add_option("--node", arguments.node, "run on this node instead of the login host");
+    app.prefix_command();  // all further words belong to the command, options too
 }
 
 void add_env_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--user", arguments.user, "of whom")->capture_default_str();
+    app.add_option("--user", arguments.user, "name of the user")->capture_default_str();
 }
 
 void add_status_options(CLI::App& app, Arguments& arguments) {
-    app.add_flag("--json", arguments.json, "for programs");
+    app.add_flag("--json", arguments.json, "print JSON");
 }
 
 std::function<void(CLI::App&, Arguments&)> add_action(std::vector<std::string> const& actions,
@@ -125,7 +129,7 @@ std::function<void(CLI::App&, Arguments&)> add_action(std::vector<std::string> c
     };
 }
 
-Keep what_to_keep(Arguments const& arguments) {
+Keep keep_of(Arguments const& arguments) {
     return arguments.keep_files ? Keep::logs_and_shared : Keep::nothing;
 }
 
@@ -136,9 +140,9 @@ Result<int> do_up(Arguments const& arguments, CLI::App const&, Environment const
 }
 
 Result<int> do_down(Arguments const& arguments, CLI::App const&, Environment const&) {
-    if (arguments.all) return run_down_all(arguments.base, what_to_keep(arguments));
+    if (arguments.all) return run_down_all(arguments.base, keep_of(arguments));
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
-    return run_down(paths, what_to_keep(arguments));
+    return run_down(paths, keep_of(arguments));
 }
 
 Result<int> do_status(Arguments const& arguments, CLI::App const&, Environment const&) {
@@ -151,7 +155,7 @@ Result<int> do_login(Arguments const& arguments, CLI::App const& app, Environmen
     Login login{arguments.user, {}, app.remaining()};
     if (!arguments.node.empty()) login.node = arguments.node;
     if (arguments.after_dashes) {
-        // In 'login git log -- file' the dashes are git's.
+        // In 'login git log -- file' the "--" belongs to git.
         if (!login.argv.empty()) login.argv.emplace_back("--");
         login.argv.insert(login.argv.end(), arguments.after_dashes->begin(), arguments.after_dashes->end());
     }
@@ -169,34 +173,37 @@ Result<int> do_list(Arguments const& arguments, CLI::App const&, Environment con
 
 Result<int> do_action(Arguments const& arguments, CLI::App const&, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
-    return run_action(paths, arguments.action, arguments.target);
+    DET_TRY(require_root());
+    DET_TRY(require_running(paths));
+    DET_TRY(send_request(paths, fmt::format("{} {}", arguments.action, arguments.target)));
+    return 0;
 }
 
-Result<int> do_keep(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_init(Arguments const& arguments, CLI::App const&, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     auto const proctrack = parse_proctrack(arguments.proctrack).value_or(Proctrack::linuxproc);
-    DET_TRY(
-        keep_cluster({paths, arguments.options.nodes, arguments.options.slots, proctrack, arguments.software},
-                     UniqueFd(startup_fd)));
+    DET_TRY(run_init_process(
+        {paths, arguments.options.nodes, arguments.options.slots, proctrack, arguments.software},
+        UniqueFd(startup_fd)));
     return 0;
 }
 
 std::vector<Subcommand> const& subcommands() {
     static std::vector<Subcommand> const all{
         {"up", "start a cluster", add_up_options, do_up},
-        {"down", "end it and remove everything", add_down_options, do_down},
-        {"status", "its daemons and nodes; exit code 1 where something is down", add_status_options,
-         do_status},
-        {"login", "run a command, or a shell, as on a login node", add_login_options, do_login},
-        {"env", "what a login sets, as lines for a shell", add_env_options, do_env},
-        {"list", "all clusters", [](CLI::App&, Arguments&) {}, do_list},
-        {"node", "cut, heal, off or on: break a node and mend it",
-         add_action({"cut", "heal", "off", "on"}, "NODE", "its network (cut, heal) or its power (off, on)"),
+        {"down", "end a cluster and remove its files", add_down_options, do_down},
+        {"status", "show daemons and nodes; exit code 1 if one is down", add_status_options, do_status},
+        {"login", "run a command, or a shell, on the login host", add_login_options, do_login},
+        {"env", "print the variables of a login as 'export' lines", add_env_options, do_env},
+        {"list", "list all clusters", [](CLI::App&, Arguments&) {}, do_list},
+        {"node", "cut, heal, off or on: simulate the failure of a node",
+         add_action({"cut", "heal", "off", "on"}, "NODE",
+                    "cut, heal: network down, up; off, on: power off, on"),
          do_action},
         {"daemon", "kill or start munged, slurmctld, slurmd.n0 ...",
-         add_action({"kill", "start"}, "DAEMON", "kill: with KILL, and it stays away until 'start'"),
+         add_action({"kill", "start"}, "DAEMON", "kill: with SIGKILL; it stays down until 'start'"),
          do_action},
-        {"keeper", "", add_keeper_options, do_keep},
+        {"init", "", add_init_options, do_init},
     };
     return all;
 }
@@ -205,7 +212,7 @@ Error usage_error(CLI::ParseError const& error) {
     return {codes::usage, error.what(), "run 'cluster --help' or 'cluster COMMAND --help'"};
 }
 
-/// CLI11 would only say that a subcommand is required.
+/// A better message than CLI11's, which only says that a subcommand is required.
 Status require_known_command(std::vector<std::string> const& words) {
     if (words.empty() || words.front().starts_with("-")) return Ok{};
     std::vector<std::string_view> names;
@@ -216,7 +223,7 @@ Status require_known_command(std::vector<std::string> const& words) {
                  nearest ? fmt::format("use 'cluster {}'", *nearest) : "run 'cluster --help'"};
 }
 
-/// CLI11 takes what follows "--" for positional arguments of ours.
+/// Removes "--" and the arguments after it, which CLI11 would treat as our positional arguments.
 std::vector<std::string> split_off_dashes(int argc, char const* const* argv, Arguments& arguments) {
     std::vector<std::string> before(argv + 1, argv + argc);
     auto const dashes = std::find(before.begin(), before.end(), "--");
@@ -232,19 +239,19 @@ Result<int> run_command_line(int argc, char const* const* argv, Environment cons
     Arguments arguments;
     CLI::App app("A real Slurm cluster on one machine, in namespaces of its own.", "cluster");
     app.require_subcommand(1);
-    add_place(app, arguments);
+    add_cluster_options(app, arguments);
     std::vector<std::pair<CLI::App*, Run>> runs;
     for (auto const& subcommand : subcommands()) {
         auto* added = app.add_subcommand(subcommand.name, subcommand.help);
-        if (*subcommand.help == '\0') added->group("");  // not for people
-        add_place(*added, arguments);
+        if (*subcommand.help == '\0') added->group("");  // hidden from --help
+        add_cluster_options(*added, arguments);
         subcommand.add_options(*added, arguments);
         runs.emplace_back(added, subcommand.run);
     }
     auto words = split_off_dashes(argc, argv, arguments);
     DET_TRY(require_known_command(words));
     try {
-        std::reverse(words.begin(), words.end());  // as CLI11 wants them
+        std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
         app.parse(words);
     } catch (CLI::Success const& help) {
         return app.exit(help);

@@ -4,7 +4,7 @@
 
 namespace det::loopback {
 
-/// Reads the command line and does what it says. Returns the exit code.
+/// Parses the command line and runs the command. Returns the exit code.
 Result<int> run_command_line(int argc, char const* const* argv, Environment const& environment);
 
 }  // namespace det::loopback

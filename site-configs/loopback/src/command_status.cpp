@@ -1,15 +1,17 @@
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
+#include "cluster_record.hpp"
 #include "commands.hpp"
 #include "control.hpp"
 #include "daemons.hpp"
-#include "host_pids.hpp"
-#include "inside.hpp"
-#include "keeper_record.hpp"
+#include "node_states.hpp"
 #include "requirements.hpp"
 
 namespace det::loopback {
@@ -19,7 +21,7 @@ constexpr std::chrono::seconds sinfo_limit{10};
 
 struct DaemonRow {
     std::string name;
-    pid_t pid;  // as the host knows it; -1 where there is none
+    pid_t pid;  // in the PID namespace of the host machine; -1: none
     std::string state;
     int restarts = 0;
 };
@@ -29,11 +31,37 @@ struct ClusterStatus {
     std::vector<NodeState> nodes;
 };
 
-Result<std::vector<DaemonRow>> read_daemons(ClusterPaths const& paths, pid_t keeper) {
-    DET_TRY_ASSIGN(auto const answer, ask_keeper(paths, "status"));
-    auto const host_pids = find_host_pids(keeper);
-    std::vector<DaemonRow> rows{{"keeper", keeper, "running", 0}};
-    for (auto const line : split_lines(answer)) {
+ino_t pid_namespace_of(pid_t pid) {
+    struct stat info {};
+    return ::stat(fmt::format("/proc/{}/ns/pid", pid).c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+/// Parses "NSpid:\t4711\t12" in /proc/<pid>/status; the last number is the pid in the innermost namespace.
+pid_t innermost_pid(pid_t pid) {
+    constexpr std::string_view key = "NSpid:";
+    auto const text = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
+    for (auto const line : split_lines(text)) {
+        if (line.starts_with(key)) return parse_integer<pid_t>(split(line, '\t').back()).value_or(-1);
+    }
+    return -1;
+}
+
+/// For the processes in the PID namespace of `init`: maps the pid inside to the pid on the host machine.
+std::map<pid_t, pid_t> find_host_pids(pid_t init) {
+    std::map<pid_t, pid_t> pids;
+    auto const cluster_namespace = pid_namespace_of(init);
+    for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {
+        auto const pid = parse_integer<pid_t>(name);
+        if (pid && pid_namespace_of(*pid) == cluster_namespace) pids[innermost_pid(*pid)] = *pid;
+    }
+    return pids;
+}
+
+Result<std::vector<DaemonRow>> read_daemons(ClusterPaths const& paths, pid_t init) {
+    DET_TRY_ASSIGN(auto const reply, send_request(paths, "status"));
+    auto const host_pids = find_host_pids(init);
+    std::vector<DaemonRow> rows{{"init", init, "running", 0}};
+    for (auto const line : split_lines(reply)) {
         auto const words = split(line, ' ');
         if (words.size() != 4) continue;
         auto const inner = parse_integer<pid_t>(words[1]).value_or(-1);
@@ -50,12 +78,12 @@ bool is_running(std::vector<DaemonRow> const& rows, std::string_view name) {
 }
 
 bool is_down(std::string const& node_state) {
-    // "down*", "drained", "unknown" ...; a '*' says that the node does not answer.
+    // Examples: "down*", "drained", "unknown". A '*' means that the node does not answer.
     return node_state.ends_with('*') || node_state.starts_with("down") || node_state.starts_with("drain") ||
            node_state.starts_with("fail") || node_state.starts_with("unknown");
 }
 
-bool is_whole(ClusterStatus const& status, int nodes_wanted) {
+bool is_complete(ClusterStatus const& status, int nodes_wanted) {
     return std::all_of(status.daemons.begin(), status.daemons.end(),
                        [](DaemonRow const& row) { return row.state == "running"; }) &&
            static_cast<int>(status.nodes.size()) == nodes_wanted &&
@@ -63,10 +91,10 @@ bool is_whole(ClusterStatus const& status, int nodes_wanted) {
                         [](NodeState const& node) { return is_down(node.state); });
 }
 
-void print_for_people(ClusterPaths const& paths, KeeperRecord const& record, ClusterStatus const& status,
-                      bool whole) {
+void print_for_people(ClusterPaths const& paths, ClusterRecord const& record, ClusterStatus const& status,
+                      bool complete) {
     fmt::print("cluster '{}' is {}: {} nodes of {} slots, proctrack/{}, {}\n", paths.name(),
-               whole ? "up" : "degraded", record.nodes, record.slots, to_string(record.proctrack),
+               complete ? "up" : "degraded", record.nodes, record.slots, to_string(record.proctrack),
                paths.state().string());
     for (auto const& row : status.daemons) {
         fmt::print("{:<12} {:>8}  {}{}\n", row.name, row.pid > 0 ? std::to_string(row.pid) : "-", row.state,
@@ -75,10 +103,10 @@ void print_for_people(ClusterPaths const& paths, KeeperRecord const& record, Clu
     for (auto const& node : status.nodes) fmt::print("{:<12} {:>8}  {}\n", node.name, node.gres, node.state);
 }
 
-void print_json(ClusterPaths const& paths, KeeperRecord const& record, ClusterStatus const& status,
-                bool whole) {
+void print_json(ClusterPaths const& paths, ClusterRecord const& record, ClusterStatus const& status,
+                bool complete) {
     nlohmann::ordered_json json{{"name", paths.name()},
-                                {"state", whole ? "up" : "degraded"},
+                                {"state", complete ? "up" : "degraded"},
                                 {"directory", paths.state().string()},
                                 {"proctrack", to_string(record.proctrack)},
                                 {"slots_per_node", record.slots},
@@ -100,15 +128,27 @@ Result<int> run_status(ClusterPaths const& paths, Format format) {
     DET_TRY(require_root());
     DET_TRY_ASSIGN(auto const running, require_running(paths));
     ClusterStatus status;
-    DET_TRY_ASSIGN(status.daemons, read_daemons(paths, running.keeper.pid()));
+    DET_TRY_ASSIGN(status.daemons, read_daemons(paths, running.init.pid()));
     if (is_running(status.daemons, controller_daemon)) {
-        // A slurmctld that does not answer is a state of the cluster, not a failure of this command.
+        // If slurmctld does not answer, the command reports a cluster without nodes and does not fail.
         status.nodes = read_node_states(paths, sinfo_limit).value_or(std::vector<NodeState>());
     }
-    bool const whole = is_whole(status, running.record.nodes);
+    bool const complete = is_complete(status, running.record.nodes);
     auto const print = format == Format::json ? print_json : print_for_people;
-    print(paths, running.record, status, whole);
-    return whole ? 0 : to_int(ExitCode::could_not);
+    print(paths, running.record, status, complete);
+    return complete ? 0 : to_int(ExitCode::could_not);
+}
+
+Result<int> run_list(std::filesystem::path const& base) {
+    DET_TRY_ASSIGN(auto const clusters, find_clusters(base));
+    for (auto const& paths : clusters) {
+        DET_TRY_ASSIGN(auto const running, find_running(paths));
+        auto const state =
+            running ? fmt::format("up, {} nodes of {} slots", running->record.nodes, running->record.slots)
+                    : std::string("down, files only");
+        fmt::print("{}: {} ({})\n", paths.name(), state, paths.state().string());
+    }
+    return 0;
 }
 
 }  // namespace det::loopback

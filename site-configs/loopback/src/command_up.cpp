@@ -7,15 +7,13 @@
 #include <poll.h>
 
 #include "cluster_lock.hpp"
-#include "codes.hpp"
+#include "cluster_record.hpp"
 #include "commands.hpp"
+#include "error_codes.hpp"
 #include "freezer.hpp"
-#include "inside.hpp"
-#include "keeper_record.hpp"
-#include "keeper_start.hpp"
+#include "init_start.hpp"
+#include "node_states.hpp"
 #include "requirements.hpp"
-#include "startup_pipe.hpp"
-#include "teardown.hpp"
 
 namespace det::loopback {
 namespace {
@@ -25,30 +23,31 @@ constexpr std::size_t log_lines_shown = 8;
 
 void say(std::string_view text) { std::cerr << "cluster: " << text << '\n'; }
 
-/// Takes away again what was begun, unless all went well.
-class Attempt {
+/// Tears the cluster down in the destructor, unless commit() was called.
+class TearDownGuard {
 public:
-    explicit Attempt(ClusterPaths const& paths) : paths_(paths) {}
-    ~Attempt() {
-        if (!kept_) static_cast<void>(tear_down(paths_, Keep::nothing).has_value());
+    explicit TearDownGuard(ClusterPaths const& paths) : paths_(paths) {}
+    ~TearDownGuard() {
+        if (!committed_) static_cast<void>(tear_down(paths_, Keep::nothing).has_value());
     }
-    Attempt(Attempt const&) = delete;
-    Attempt& operator=(Attempt const&) = delete;
-    void keep() { kept_ = true; }
+    TearDownGuard(TearDownGuard const&) = delete;
+    TearDownGuard& operator=(TearDownGuard const&) = delete;
+    void commit() { committed_ = true; }
 
 private:
     ClusterPaths const& paths_;
-    bool kept_ = false;
+    bool committed_ = false;
 };
 
-Status require_free_place(ClusterPaths const& paths) {
+/// Removes the files of an earlier cluster of this name that is no longer running.
+Status require_not_running(ClusterPaths const& paths) {
     DET_TRY_ASSIGN(auto const running, find_running(paths));
     if (running) {
         return Error{codes::already_up, fmt::format("cluster '{}' is up already", paths.name()),
                      fmt::format("run 'cluster down --name {}', or choose another --name", paths.name())};
     }
     if (!path_exists(paths.state())) return Ok{};
-    say(fmt::format("removing what an earlier cluster '{}' left in {}", paths.name(),
+    say(fmt::format("removing the files of an earlier cluster '{}' in {}", paths.name(),
                     paths.state().string()));
     return tear_down(paths, Keep::nothing);
 }
@@ -79,21 +78,21 @@ std::string tail_of(std::filesystem::path const& log) {
     return tail;
 }
 
-/// The daemon with which an error begins ("slurmctld does not stay up"), else all of them.
-std::vector<std::string> logs_that_explain(Error const& error, ClusterPaths const& paths) {
-    auto const culprit = error.message.substr(0, error.message.find(' ')) + ".out";
+/// Returns the log of the daemon that the message names first ("slurmctld does not stay up"), else all logs.
+std::vector<std::string> find_relevant_logs(Error const& error, ClusterPaths const& paths) {
+    auto const named = error.message.substr(0, error.message.find(' ')) + ".out";
     std::vector<std::string> logs;
     for (auto const& name : list_directory(paths.log()).value_or(std::vector<std::string>())) {
-        if (name == culprit) return {name};
-        if (name.ends_with(".out") || name == "keeper.log") logs.push_back(name);
+        if (name == named) return {name};
+        if (name.ends_with(".out") || name == "init.log") logs.push_back(name);
     }
     return logs;
 }
 
-/// The error, with what the daemons wrote last: the files will be gone.
-Error explain_with_logs(Error error, ClusterPaths const& paths) {
+/// Adds the last lines of the logs to the error, because the files are removed after a failed start.
+Error add_log_tails(Error error, ClusterPaths const& paths) {
     if (error.code == codes::interrupted) return error;
-    for (auto const& name : logs_that_explain(error, paths)) {
+    for (auto const& name : find_relevant_logs(error, paths)) {
         auto const tail = tail_of(paths.log() / name);
         if (!tail.empty()) error.notes.push_back(fmt::format("{} ends with:{}", name, tail));
     }
@@ -113,34 +112,34 @@ Error never_idle(Result<std::vector<NodeState>> const& states) {
     return error;
 }
 
-Status await_idle_nodes(ClusterPaths const& paths, int nodes, SignalWatch const& interrupts,
-                        Deadline const& deadline) {
-    constexpr std::chrono::seconds one_look{5};
+Status wait_until_idle(ClusterPaths const& paths, int nodes, SignalReader const& interrupts,
+                       Deadline const& deadline) {
+    constexpr std::chrono::seconds sinfo_limit{5};
     for (;;) {
-        auto const states = read_node_states(paths, one_look);
+        auto const states = read_node_states(paths, sinfo_limit);
         if (all_idle(states, nodes)) return Ok{};
         if (deadline.has_passed()) return never_idle(states);
         DET_TRY_ASSIGN(auto const running, find_running(paths));
-        if (!running) return Error{codes::process, "the keeper ended"};
+        if (!running) return Error{codes::process, "the init process ended"};
         pollfd polled{interrupts.fd(), POLLIN, 0};
         if (::poll(&polled, 1, 50) > 0) return Error{codes::interrupted, "interrupted"};
     }
 }
 
-Status start(KeeperOptions const& keeper, SignalWatch const& interrupts) {
+Status start(InitOptions const& init, SignalReader const& interrupts) {
     Deadline const deadline(ready_limit);
-    DET_TRY_ASSIGN(auto const pipe, start_keeper(keeper));
-    DET_TRY(await_started(pipe, interrupts, deadline, say));
-    return await_idle_nodes(keeper.paths, keeper.nodes, interrupts, deadline);
+    DET_TRY_ASSIGN(auto const pipe, start_init_process(init));
+    DET_TRY(wait_until_started(pipe, interrupts, deadline, say));
+    return wait_until_idle(init.paths, init.nodes, interrupts, deadline);
 }
 
-void announce(ClusterPaths const& paths, KeeperOptions const& keeper, ClusterOptions const& options) {
+void announce(ClusterPaths const& paths, InitOptions const& init, ClusterOptions const& options) {
     auto const name = paths.name() == default_name ? "" : fmt::format(" --name {}", paths.name());
     auto const base = paths.base() == default_base ? "" : fmt::format(" --dir {}", paths.base().string());
     fmt::print(
         "cluster '{}' is up: {} nodes of {} slots and {} CPUs, proctrack/{}, SPANK plugin {}\n"
         "  cluster login{}{} srun -N{} hostname\n  cluster down{}{}\n",
-        paths.name(), options.nodes, options.slots, options.cpus_per_node(), to_string(keeper.proctrack),
+        paths.name(), options.nodes, options.slots, options.cpus_per_node(), to_string(init.proctrack),
         options.plugin == Plugin::off ? "off" : "on", base, name, options.nodes, base, name);
 }
 
@@ -150,22 +149,22 @@ Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     DET_TRY(require_root());
     DET_TRY(require_programs());
     DET_TRY_ASSIGN(auto const lock, ClusterLock::take(paths));
-    DET_TRY(require_free_place(paths));
+    DET_TRY(require_not_running(paths));
 
-    SignalWatch const interrupts{SIGINT, SIGTERM, SIGHUP};
+    SignalReader const interrupts{SIGINT, SIGTERM, SIGHUP};
     auto const software = own_executable().parent_path().parent_path();
     auto options = wanted;
     options.plugin = choose_plugin(wanted.plugin, software);
-    Attempt attempt(paths);
+    TearDownGuard guard(paths);
     DET_TRY_ASSIGN(auto const proctrack, choose_proctrack(options, paths));
     DET_TRY(make_state_directory(options, proctrack, paths));
-    KeeperOptions const keeper{paths, options.nodes, options.slots, proctrack, software};
-    if (auto started = start(keeper, interrupts); !started) {
-        return explain_with_logs(std::move(started).error(), paths)
+    InitOptions const init{paths, options.nodes, options.slots, proctrack, software};
+    if (auto started = start(init, interrupts); !started) {
+        return add_log_tails(std::move(started).error(), paths)
             .while_doing(fmt::format("starting cluster '{}'", paths.name()));
     }
-    attempt.keep();
-    announce(paths, keeper, options);
+    guard.commit();
+    announce(paths, init, options);
     return 0;
 }
 

@@ -8,13 +8,18 @@
 
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
-#include "login.hpp"
 #include "state_directory.hpp"
 
-// What 'cluster' can be asked to do. Each returns the exit code; stdout is the answer, stderr is talk.
+// The commands of 'cluster'. Each returns the exit code. stdout is the answer, stderr is commentary.
 namespace det::loopback {
 
 enum class Format { people, json };
+
+struct Login {
+    std::string user;
+    std::optional<std::string> node = {};  // nullopt: the login host
+    std::vector<std::string> argv = {};    // empty: the user's shell
+};
 
 Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& options);
 Result<int> run_down(ClusterPaths const& paths, Keep keep);
@@ -22,8 +27,14 @@ Result<int> run_down_all(std::filesystem::path const& base, Keep keep);
 Result<int> run_status(ClusterPaths const& paths, Format format);
 Result<int> run_list(std::filesystem::path const& base);
 Result<int> run_env(ClusterPaths const& paths, std::string const& user);
+
+/// Runs a command as a user on a host of the cluster, as ssh would, with the stdin, stdout, stderr and
+/// terminal of this process. Returns the command's exit code, or 128 + the signal that ended it. Signals sent
+/// to this process are forwarded to the command; the command is killed when this process ends. Moves the
+/// calling process into the cluster's namespaces.
 Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment const& caller);
-/// `action` is a word of control.hpp.
-Result<int> run_action(ClusterPaths const& paths, std::string const& action, std::string const& target);
+
+/// Ends the cluster if it is running and removes its files. The caller holds the ClusterLock.
+Status tear_down(ClusterPaths const& paths, Keep keep);
 
 }  // namespace det::loopback

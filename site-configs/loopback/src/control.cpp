@@ -10,26 +10,26 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "codes.hpp"
+#include "error_codes.hpp"
 
 namespace det::loopback {
 namespace {
 
 constexpr std::string_view ok_prefix = "ok\n", error_prefix = "error ";
-constexpr timeval keepers_patience{1, 0}, callers_patience{20, 0};
+constexpr timeval server_timeout{1, 0}, client_timeout{20, 0};
 
 sockaddr_un address_of(ClusterPaths const& paths) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    auto const path = paths.control().string();  // short enough: ClusterPaths has seen to it
+    auto const path = paths.control().string();  // ClusterPaths::make has checked its length
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     return address;
 }
 
-// A message is taken whole or not at all.
+// SEQPACKET keeps the boundaries of messages.
 UniqueFd make_socket() { return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)); }
 
-void limit_waiting(int fd, timeval limit) {
+void set_timeouts(int fd, timeval limit) {
     ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
@@ -41,7 +41,7 @@ bool send_message(int fd, std::string_view text) {
 Result<std::string> receive_message(int fd) {
     std::array<char, 16384> buffer;
     auto const count = ::recv(fd, buffer.data(), buffer.size(), 0);
-    if (count < 0) return os_error("hear from the other side", errno);
+    if (count < 0) return os_error("receive from the control socket", errno);
     return std::string(buffer.data(), static_cast<std::size_t>(count));
 }
 
@@ -59,28 +59,28 @@ Result<ControlServer> ControlServer::listen(ClusterPaths const& paths) {
 }
 
 void ControlServer::serve(std::function<Result<std::string>(std::string_view)> const& handle) const {
-    UniqueFd const caller(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!caller) return;
-    limit_waiting(caller.get(), keepers_patience);
-    auto const request = receive_message(caller.get());
+    UniqueFd const client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) return;
+    set_timeouts(client.get(), server_timeout);
+    auto const request = receive_message(client.get());
     if (!request) return;
-    auto const answer = handle(*request);
-    send_message(caller.get(), answer ? fmt::format("{}{}", ok_prefix, *answer)
-                                      : fmt::format("{}{}", error_prefix, answer.error().message));
+    auto const reply = handle(*request);
+    send_message(client.get(), reply ? fmt::format("{}{}", ok_prefix, *reply)
+                                     : fmt::format("{}{}", error_prefix, reply.error().message));
 }
 
-Result<std::string> ask_keeper(ClusterPaths const& paths, std::string_view request) {
+Result<std::string> send_request(ClusterPaths const& paths, std::string_view request) {
     auto const fd = make_socket();
-    limit_waiting(fd.get(), callers_patience);
+    set_timeouts(fd.get(), client_timeout);
     auto const address = address_of(paths);
     if (::connect(fd.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
         !send_message(fd.get(), request)) {
-        return os_error(fmt::format("reach the keeper of '{}'", paths.name()), errno);
+        return os_error(fmt::format("connect to the init process of '{}'", paths.name()), errno);
     }
-    DET_TRY_ASSIGN(auto const answer, receive_message(fd.get()));
-    if (answer.starts_with(ok_prefix)) return answer.substr(ok_prefix.size());
-    if (answer.starts_with(error_prefix)) return Error{codes::misuse, answer.substr(error_prefix.size())};
-    return Error{codes::process, fmt::format("the keeper of '{}' hung up", paths.name())};
+    DET_TRY_ASSIGN(auto const reply, receive_message(fd.get()));
+    if (reply.starts_with(ok_prefix)) return reply.substr(ok_prefix.size());
+    if (reply.starts_with(error_prefix)) return Error{codes::misuse, reply.substr(error_prefix.size())};
+    return Error{codes::process, fmt::format("the init process of '{}' closed the connection", paths.name())};
 }
 
 }  // namespace det::loopback

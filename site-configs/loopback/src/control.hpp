@@ -7,16 +7,17 @@
 
 #include "cluster_paths.hpp"
 
-// The keeper's door: a Unix socket that only root may open. One message asks, one answers:
+// The control socket of the init process: a Unix socket that only root can open. A client sends one request
+// and receives one reply.
 //
-//     status                    ok, then a line "NAME PID STATE RESTARTS" for each daemon
-//     namespaces NODE           ok, then the keeper's descriptors of them: HostNamespaces::held_by
-//     kill DAEMON               KILL, and it stays away until 'start'
+//     status                    reply: one line "NAME PID STATE RESTARTS" per daemon
+//     namespaces NODE           reply: the result of HostNamespaces::descriptors()
+//     kill DAEMON               kills it with SIGKILL; it stays down until 'start'
 //     start DAEMON
-//     cut NODE | heal NODE      its network
-//     off NODE | on NODE        as if by the power switch
+//     cut NODE | heal NODE      takes its network down, or up again
+//     off NODE | on NODE        takes its network down and kills all of its processes, or starts it again
 //
-// An answer begins with "ok\n" or "error ".
+// A reply begins with "ok\n" or "error ".
 namespace det::loopback {
 
 class ControlServer {
@@ -24,7 +25,7 @@ public:
     static Result<ControlServer> listen(ClusterPaths const& paths);
 
     int fd() const { return fd_.get(); }
-    /// One request of one caller.
+    /// Accepts one client and answers its request. Waits at most 1 s for the client.
     void serve(std::function<Result<std::string>(std::string_view)> const& handle) const;
 
 private:
@@ -33,7 +34,8 @@ private:
     UniqueFd fd_;
 };
 
-/// What stands after "ok\n"; the keeper's error as an error.
-Result<std::string> ask_keeper(ClusterPaths const& paths, std::string_view request);
+/// Sends a request to the init process. Returns the reply after "ok\n", or the error that it replied. Waits
+/// at most 20 s.
+Result<std::string> send_request(ClusterPaths const& paths, std::string_view request);
 
 }  // namespace det::loopback

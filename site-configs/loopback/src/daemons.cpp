@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "processes.hpp"
 #include "slurm_config.hpp"
 
 namespace det::loopback {
@@ -11,36 +12,39 @@ namespace {
 
 enum Stage { authentication, controller, nodes };
 
-/// On the host of that process. Looked up instead of connected to, which the daemon would log as an error.
-bool somebody_listens(pid_t where, int port) {
-    auto const table = read_file(fmt::format("/proc/{}/net/tcp", where));
+/// True if a process listens on `port` on the host of process `pid`. Reads /proc/<pid>/net/tcp: the daemon
+/// would log a test connection as an error.
+bool is_listening(pid_t pid, int port) {
+    auto const table = read_file(fmt::format("/proc/{}/net/tcp", pid));
     if (!table) return false;
     auto const local_port = fmt::format(":{:04X}", port);
-    constexpr std::string_view listening = "0A";
+    constexpr std::string_view listen_state = "0A";
     for (auto const line : split_lines(*table)) {
         // "sl  local_address rem_address st ..."
         std::vector<std::string_view> fields;
         for (auto const field : split(line, ' ')) {
             if (!field.empty()) fields.push_back(field);
         }
-        if (fields.size() > 3 && fields[1].ends_with(local_port) && fields[3] == listening) return true;
+        if (fields.size() > 3 && fields[1].ends_with(local_port) && fields[3] == listen_state) return true;
     }
     return false;
 }
 
 DaemonSpec plan_munged(ClusterPaths const& paths) {
     auto const socket = paths.munge_socket();
-    return {.name = munge_daemon,
-            .argv = {"munged", "--foreground",
-                     // It dislikes sockets and keys below directories that others may write, as /tmp is.
-                     "--force", "--num-threads=4", "--socket=" + socket.string(),
-                     "--key-file=" + (paths.etc() / "munge.key").string(),
-                     "--pid-file=" + (paths.run() / "munged.pid").string(),
-                     "--seed-file=" + (paths.run() / "munged.seed").string(),
-                     "--log-file=" + (paths.log() / "munged.log").string()},
-            .output = paths.log() / "munged.out",
-            .stage = authentication,
-            .is_ready = [socket](pid_t) { return path_exists(socket); }};
+    return {
+        .name = munge_daemon,
+        .argv =
+            {"munged", "--foreground",
+             // Without --force munged refuses sockets and keys below world-writable directories like /tmp.
+             "--force", "--num-threads=4", "--socket=" + socket.string(),
+             "--key-file=" + (paths.etc() / "munge.key").string(),
+             "--pid-file=" + (paths.run() / "munged.pid").string(),
+             "--seed-file=" + (paths.run() / "munged.seed").string(),
+             "--log-file=" + (paths.log() / "munged.log").string()},
+        .output = paths.log() / "munged.out",
+        .stage = authentication,
+        .is_ready = [socket](pid_t) { return path_exists(socket); }};
 }
 
 DaemonSpec plan_slurmctld(ClusterPaths const& paths) {
@@ -48,7 +52,7 @@ DaemonSpec plan_slurmctld(ClusterPaths const& paths) {
             .argv = {"slurmctld", "-D"},
             .output = paths.log() / "slurmctld.out",
             .stage = controller,
-            .is_ready = [](pid_t pid) { return somebody_listens(pid, controller_port); }};
+            .is_ready = [](pid_t pid) { return is_listening(pid, controller_port); }};
 }
 
 DaemonSpec plan_slurmd(ClusterPaths const& paths, int node, HostNamespaces const& host) {
@@ -57,14 +61,14 @@ DaemonSpec plan_slurmd(ClusterPaths const& paths, int node, HostNamespaces const
             .output = paths.log() / fmt::format("{}.out", node_daemon(node)),
             .stage = nodes,
             .host = &host,
-            .is_ready = [](pid_t pid) { return somebody_listens(pid, node_port); }};
+            .is_ready = [](pid_t pid) { return is_listening(pid, node_port); }};
 }
 
 }  // namespace
 
 std::string node_daemon(int node_index) { return "slurmd." + node_name(node_index); }
 
-std::vector<DaemonSpec> plan_daemons(KeeperOptions const& options, Hosts const& hosts) {
+std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts) {
     std::vector<DaemonSpec> daemons{plan_munged(options.paths), plan_slurmctld(options.paths)};
     for (int i = 0; i < options.nodes; ++i) {
         daemons.push_back(plan_slurmd(options.paths, i, hosts.nodes()[static_cast<std::size_t>(i)]));
@@ -73,8 +77,7 @@ std::vector<DaemonSpec> plan_daemons(KeeperOptions const& options, Hosts const& 
 }
 
 std::vector<std::string> daemon_environment(ClusterPaths const& paths) {
-    return {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
-            "SLURM_CONF=" + paths.slurm_conf().string()};
+    return {fmt::format("PATH={}", system_path), "LANG=C.UTF-8", "SLURM_CONF=" + paths.slurm_conf().string()};
 }
 
 }  // namespace det::loopback

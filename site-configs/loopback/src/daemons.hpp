@@ -1,14 +1,14 @@
 #pragma once
 #include <string>
 
+#include "cluster_options.hpp"
+#include "daemon_supervisor.hpp"
 #include "hosts.hpp"
-#include "keeper_options.hpp"
-#include "supervisor.hpp"
 
 namespace det::loopback {
 
-/// munged, slurmctld, and a slurmd on each node, in the order in which they start.
-std::vector<DaemonSpec> plan_daemons(KeeperOptions const& options, Hosts const& hosts);
+/// munged, slurmctld and one slurmd per node, in the order in which they start.
+std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts);
 std::vector<std::string> daemon_environment(ClusterPaths const& paths);
 
 inline constexpr char const* munge_daemon = "munged";

@@ -8,14 +8,14 @@
 
 namespace det::loopback {
 
-/// Until when something may take. Every wait here has one.
+/// A point in time at which a wait gives up.
 class Deadline {
 public:
     explicit Deadline(std::chrono::milliseconds from_now)
         : at_(std::chrono::steady_clock::now() + from_now) {}
 
     bool has_passed() const { return std::chrono::steady_clock::now() >= at_; }
-    /// For poll(2): rounded up, so that a wait never ends just before it.
+    /// The timeout for poll(2). Rounded up, so that a wait does not end before the deadline.
     int milliseconds_left() const {
         auto const left =
             std::chrono::ceil<std::chrono::milliseconds>(at_ - std::chrono::steady_clock::now());
@@ -26,7 +26,7 @@ private:
     std::chrono::steady_clock::time_point at_;
 };
 
-/// Looks again and again; false where the deadline came first.
+/// Calls `condition` every `pause` until it returns true. Returns false if the deadline passes first.
 template <class Condition>
 bool poll_until(Deadline const& deadline, Condition condition,
                 std::chrono::milliseconds pause = std::chrono::milliseconds(10)) {

@@ -15,7 +15,7 @@
 namespace det::loopback {
 namespace {
 
-/// A mount of the hierarchy that hangs nowhere in the file system.
+/// Returns a mount of the hierarchy that is not attached to any path.
 Result<UniqueFd> open_hierarchy() {
     UniqueFd const context(::fsopen("cgroup", FSOPEN_CLOEXEC));
     if (!context || ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "freezer", nullptr, 0) != 0 ||
@@ -33,7 +33,7 @@ UniqueFd open_directory(int parent, std::string const& name) {
 
 std::vector<std::string> child_groups(int group) {
     auto const close = [](DIR* directory) { ::closedir(directory); };
-    // Opened anew: fdopendir takes over the descriptor and its position.
+    // A second descriptor, because fdopendir takes ownership of it and moves its position.
     std::unique_ptr<DIR, decltype(close)> const directory(::fdopendir(open_directory(group, ".").release()),
                                                           close);
     std::vector<std::string> names;
@@ -88,8 +88,8 @@ void thaw_freezer_group(std::string const& name) {
 
 Status remove_freezer_group(std::string const& name) {
     auto const root = open_hierarchy();
-    if (!root) return Ok{};  // then nobody has made a group in it either
-    // The kernel lets go of a group a moment after its last process.
+    if (!root) return Ok{};  // without the hierarchy there is no group
+    // A group is busy for a moment after its last process has ended.
     bool const removed =
         poll_until(Deadline(std::chrono::seconds(5)), [&] { return remove_group(root->get(), name); });
     if (!removed) return os_error(fmt::format("remove the cgroup '{}'", name), errno);

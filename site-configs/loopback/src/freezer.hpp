@@ -5,15 +5,15 @@
 
 namespace det::loopback {
 
-/// One group of cgroup v1's freezer hierarchy, which is all that proctrack/cgroup needs. Every process of the
-/// cluster lives in it, so that two clusters with equal node names never meet, and nothing of it outlives
-/// the cluster. The hierarchy is reached without mounting it anywhere.
+/// A group in the freezer hierarchy of cgroup v1, the only hierarchy that proctrack/cgroup needs. All
+/// processes of a cluster are members, so two clusters with equal node names don't share a cgroup path. The
+/// hierarchy is opened with fsmount(2); it is not mounted at a path of the host.
 class FreezerGroup {
 public:
-    /// Makes the group. Fails where cgroup v1 is not to be had: another controller set, a container ...
+    /// Creates the group. Fails if cgroup v1's freezer is not available, for example in a container.
     static Result<FreezerGroup> make(std::string const& name);
 
-    /// Moves the calling process, and whatever it will start, into it.
+    /// Moves the calling process into the group. Its future children start there.
     Status enter() const;
 
 private:
@@ -22,12 +22,13 @@ private:
     UniqueFd directory_;
 };
 
-/// With all groups below.
+/// Thaws the group and all groups below it.
 void thaw_freezer_group(std::string const& name);
-/// Once its processes have ended. Absent is fine.
+/// Removes the group after its processes have ended. Succeeds if there is no such group.
 Status remove_freezer_group(std::string const& name);
 
-/// The hierarchy at `directory`. Called in a cgroup namespace of our own, it begins with our group.
+/// Mounts the hierarchy at `directory`. In a cgroup namespace, its root is the group of the process that made
+/// the namespace.
 Status mount_freezer(std::filesystem::path const& directory);
 
 }  // namespace det::loopback

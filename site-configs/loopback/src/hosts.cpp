@@ -1,5 +1,6 @@
 #include "hosts.hpp"
 
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 
 #include <cerrno>
@@ -9,34 +10,80 @@
 #include <unistd.h>
 
 #include "deadline.hpp"
+#include "error_codes.hpp"
 #include "freezer.hpp"
 #include "mounts.hpp"
+#include "slurm_config.hpp"
 
 namespace det::loopback {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// sysfs shows the network devices of whoever mounts it; UCX and hwloc look there.
+constexpr char const* bridge = "br0";
+
+/// The end of a node's veth pair that is on the controller's host.
+std::string veth_name(int node) { return fmt::format("vd{}", node); }
+
+std::string with_prefix(std::string const& address) {
+    return fmt::format("{}/{}", address, network_prefix_bits);
+}
+
+Status run_ip(std::vector<std::string> arguments) {
+    auto const command = join(arguments, " ");
+    arguments.insert(arguments.begin(), "ip");
+    DET_TRY_ASSIGN(auto const output, SystemProcessRunner().run({arguments, Environment::of_this_process()}));
+    if (output.exit_code == 0) return Ok{};
+    return Error{codes::process, fmt::format("'ip {}' failed", command)}.noting(
+        fmt::format("ip said: {}", trim(output.err)));
+}
+
+Status make_bridge() {
+    DET_TRY(run_ip({"link", "set", "lo", "up"}));
+    DET_TRY(run_ip({"link", "add", bridge, "type", "bridge"}));
+    DET_TRY(run_ip({"addr", "add", with_prefix(controller_address), "dev", bridge}));
+    return run_ip({"link", "set", bridge, "up"});
+}
+
+/// Makes the veth pair; the node's end is its eth0.
+Status connect_to_bridge(int index, HostNamespaces const& node) {
+    // 'netns' takes a path in place of a name. The node's network namespace is an open descriptor of this
+    // process.
+    auto const netns = fmt::format("/proc/{}/fd/{}", ::getpid(), node.network().get());
+    DET_TRY(
+        run_ip({"link", "add", veth_name(index), "type", "veth", "peer", "name", "eth0", "netns", netns}));
+    return run_ip({"link", "set", veth_name(index), "master", bridge, "up"});
+}
+
+/// Must be called on the node.
+Status configure_network_of_node(int index) {
+    DET_TRY(run_ip({"link", "set", "lo", "up"}));
+    DET_TRY(run_ip({"addr", "add", with_prefix(node_address(index)), "dev", "eth0"}));
+    return run_ip({"link", "set", "eth0", "up"});
+}
+
+/// A sysfs shows the network devices of the namespace in which it was mounted; UCX and hwloc read them there.
 Status mount_own_sysfs() {
     return mount_over("/sys", {"/sys/fs/cgroup"}, [] { return mount_file_system("sysfs", "/sys"); });
 }
 
 Status mount_private_directories(ClusterPaths const& paths, std::string const& host) {
-    struct Private {
-        char const* where;
-        char const* name;
+    struct PrivateDirectory {
+        char const* target;
+        char const* source;
     };
-    for (auto const& directory : {Private{"/tmp", "tmp"}, Private{"/var/tmp", "var-tmp"}}) {
-        DET_TRY(mount_over(directory.where, {paths.state()},
-                           [&] { return bind_mount(paths.host(host) / directory.name, directory.where); }));
+    for (auto const& directory : {PrivateDirectory{"/tmp", "tmp"}, PrivateDirectory{"/var/tmp", "var-tmp"}}) {
+        DET_TRY(mount_over(directory.target, {paths.state()}, [&] {
+            return bind_mount(paths.host(host) / directory.source, directory.target);
+        }));
     }
     return mount_file_system("tmpfs", "/dev/shm", "mode=1777");
 }
 
-/// Hosts and users of the cluster. A file that is mounted over a file goes when the host replaces its own (as
-/// useradd does), so that is only for where there is no overlayfs: in a container, say.
-Status mount_changes_of_etc(ClusterPaths const& paths) {
+/// Mounts the cluster's hosts, passwd and group files over those of /etc. An overlayfs is preferred: a bind
+/// mount over a single file disappears when the host replaces the file, as useradd does. Bind mounts are used
+/// where overlayfs is not available, for example in a container.
+Status mount_etc_changes(ClusterPaths const& paths) {
     if (mount_overlay("/etc", paths.etc_changes(), paths.etc_scratch())) return Ok{};
     for (auto const* name : {"hosts", "passwd", "group"}) {
         DET_TRY(bind_mount(paths.etc_changes() / name, fs::path("/etc") / name));
@@ -44,59 +91,59 @@ Status mount_changes_of_etc(ClusterPaths const& paths) {
     return Ok{};
 }
 
-/// Slurm's own place for its configuration too: a job started with --export=NONE has no SLURM_CONF.
+/// The configuration is also mounted at /etc/slurm, because a job started with --export=NONE has no
+/// SLURM_CONF.
 Status mount_configuration(ClusterPaths const& paths) {
-    DET_TRY(mount_changes_of_etc(paths));
+    DET_TRY(mount_etc_changes(paths));
     if (path_exists("/etc/slurm")) DET_TRY(bind_mount(paths.etc(), "/etc/slurm"));
-    // A name service cache would answer with the host's users.
+    // Hides the socket of nscd, which would answer with the users of the host machine.
     if (path_exists("/run/nscd")) DET_TRY(mount_file_system("tmpfs", "/run/nscd"));
     return Ok{};
 }
 
-Status furnish_controller(KeeperOptions const& options) {
+Status set_up_controller(InitOptions const& options) {
     auto const& paths = options.paths;
     DET_TRY(set_host_name(controller_host));
-    DET_TRY(keep_mounts_to_ourselves());
+    DET_TRY(make_mounts_slave());
     DET_TRY(mount_file_system("proc", "/proc"));
     DET_TRY(bind_mount_read_only(options.software, paths.software()));
     if (options.proctrack == Proctrack::cgroup) DET_TRY(mount_freezer(paths.cgroup() / "freezer"));
     DET_TRY(mount_configuration(paths));
     DET_TRY(mount_own_sysfs());
-    // The controller and those who log in share a host.
+    // Logins run on the controller's host too.
     return mount_private_directories(paths, login_host);
 }
 
-Status furnish_node(ClusterPaths const& paths, int index) {
+Status set_up_node(ClusterPaths const& paths, int index) {
     DET_TRY(set_host_name(node_name(index)));
     DET_TRY(mount_own_sysfs());
     return mount_private_directories(paths, node_name(index));
 }
 
-Result<HostNamespaces> make_node(ClusterPaths const& paths, int index, HostNamespaces const& home,
-                                 Network& network) {
+Result<HostNamespaces> make_node(ClusterPaths const& paths, int index, HostNamespaces const& controller) {
     auto made = HostNamespaces::make_and_enter();
-    auto furnished = made ? furnish_node(paths, index) : Status(Ok{});
-    DET_TRY(home.enter());
+    auto set_up = made ? set_up_node(paths, index) : Status(Ok{});
+    DET_TRY(controller.enter());
     DET_TRY_ASSIGN(auto node, std::move(made));
-    DET_TRY(std::move(furnished));
-    DET_TRY(network.plug_in(index, node));
-    Visit const visit(node, home);
-    DET_TRY(Status(visit.arrived()));
-    DET_TRY(network.configure_node(index));
+    DET_TRY(std::move(set_up));
+    DET_TRY(connect_to_bridge(index, node));
+    ScopedHost const on_node(node, controller);
+    DET_TRY(Status(on_node.entered()));
+    DET_TRY(configure_network_of_node(index));
     return node;
 }
 
-bool lives_in(ino_t network, std::string const& pid) {
+bool is_in_network(ino_t network, std::string const& pid) {
     struct stat info {};
     return ::stat(fmt::format("/proc/{}/ns/net", pid).c_str(), &info) == 0 && info.st_ino == network;
 }
 
-/// Number of processes found.
-int kill_once(ino_t network) {
+/// Returns the number of processes found.
+int kill_all_in_network(ino_t network) {
     int found = 0;
     for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {
         auto const pid = parse_integer<pid_t>(name);
-        if (!pid || *pid == ::getpid() || !lives_in(network, name)) continue;
+        if (!pid || *pid == ::getpid() || !is_in_network(network, name)) continue;
         ::kill(*pid, SIGKILL);
         ++found;
     }
@@ -105,13 +152,13 @@ int kill_once(ino_t network) {
 
 }  // namespace
 
-Result<Hosts> Hosts::make(KeeperOptions const& options, Network& network) {
+Result<Hosts> Hosts::make(InitOptions const& options) {
     DET_TRY_ASSIGN(auto controller, HostNamespaces::make_and_enter());
-    DET_TRY(furnish_controller(options));
-    DET_TRY(network.make_bridge());
+    DET_TRY(set_up_controller(options));
+    DET_TRY(make_bridge());
     Hosts hosts(std::move(controller));
     for (int i = 0; i < options.nodes; ++i) {
-        auto node = make_node(options.paths, i, hosts.controller_, network);
+        auto node = make_node(options.paths, i, hosts.controller_);
         if (!node) {
             return std::move(node).error().while_doing(fmt::format("making the node {}", node_name(i)));
         }
@@ -120,11 +167,15 @@ Result<Hosts> Hosts::make(KeeperOptions const& options, Network& network) {
     return hosts;
 }
 
+Status Hosts::disconnect(int node) { return run_ip({"link", "set", veth_name(node), "down"}); }
+
+Status Hosts::reconnect(int node) { return run_ip({"link", "set", veth_name(node), "up"}); }
+
 void Hosts::kill_processes_on(int node) const {
     struct stat info {};
     if (::fstat(nodes_.at(static_cast<std::size_t>(node)).network().get(), &info) != 0) return;
-    // Again, because one may just have forked.
-    poll_until(Deadline(std::chrono::seconds(2)), [&] { return kill_once(info.st_ino) == 0; });
+    // Repeated, because a process may fork while the list of processes is read.
+    poll_until(Deadline(std::chrono::seconds(2)), [&] { return kill_all_in_network(info.st_ino) == 0; });
 }
 
 }  // namespace det::loopback

@@ -1,24 +1,27 @@
 #pragma once
-#include <det/foundation/process.hpp>
-
+#include <string>
 #include <vector>
 
-#include "keeper_options.hpp"
+#include "cluster_options.hpp"
 #include "namespaces.hpp"
-#include "network.hpp"
 
 namespace det::loopback {
 
-/// The machines of the cluster, as namespaces: the controller's, in which the keeper itself lives, and one
-/// set for each node.
+/// The hosts of the cluster: the controller, on which the init process runs, and the nodes. Each host is a
+/// set of namespaces. A bridge in the controller's network namespace connects them, with one veth pair per
+/// node; the host machine's network is not touched.
 class Hosts {
 public:
     /// Moves the calling process, the first of a PID namespace, to the controller's host.
-    static Result<Hosts> make(KeeperOptions const& options, Network& network);
+    static Result<Hosts> make(InitOptions const& options);
 
     HostNamespaces const& controller() const { return controller_; }
     std::vector<HostNamespaces> const& nodes() const { return nodes_; }
-    /// Ends every process that lives on this node.
+
+    // The functions below must be called on the controller's host.
+    static Status disconnect(int node);
+    static Status reconnect(int node);
+    /// Kills every process on this node and waits up to 2 s until they have ended.
     void kill_processes_on(int node) const;
 
 private:

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "processes.hpp"
+
 namespace det::loopback {
 namespace {
-
-constexpr char const* system_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 bool is_kept(std::string_view name) {
     for (std::string_view const kept : {"TERM", "COLORTERM", "LANG", "NO_COLOR", "TZ"}) {
@@ -23,18 +23,18 @@ Variables site_variables(ClusterPaths const& paths, std::string const& user) {
         {"DET_LOOPBACK_DIR", paths.state().string()},
         {"PATH", fmt::format("{}:{}", (paths.software() / "bin").string(), system_path)},
         {"SLURM_CONF", paths.slurm_conf().string()},
-        // More ranks than CPUs, and srun does not tell Open MPI so: without it 16 ranks on 2 CPUs are 20
-        // times slower.
+        // There are more ranks than CPUs, and srun does not tell Open MPI so. Without this, 16 ranks on 2
+        // CPUs are 20 times slower.
         {"OMPI_MCA_mpi_yield_when_idle", "1"},
-        // Open MPI 4.1.4 started by srun may crash in MPI_Init when a peer's first message comes over its own
-        // TCP before it is ready (open-mpi/ompi issue 12495; 1 start of 20 under load). UCX's TCP does not.
+        // Open MPI 4.1.4 started by srun may crash in MPI_Init when a peer's first message arrives over its
+        // TCP BTL too early (open-mpi/ompi issue 12495; 1 start of 20 under load). UCX's TCP did not crash.
         {"OMPI_MCA_pml", "ucx"},
         {"OMPI_MCA_btl", "^tcp"},
         {"OMPI_MCA_opal_common_ucx_tls", "any"},
         {"OMPI_MCA_opal_common_ucx_devices", "any"},
         {"UCX_TLS", "tcp,self,posix,sysv"},
     };
-    // A root belongs to one user: others have theirs at home.
+    // A DET_ROOT belongs to one user. Other users get the default, ~/det.
     if (user == researcher || user == "root") variables.emplace_back("DET_ROOT", paths.det_root().string());
     return variables;
 }

@@ -13,9 +13,9 @@ inline constexpr char const* researcher = "researcher";
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// What a site's modules would set for this user.
+/// The variables that a site's environment modules would set for this user.
 Variables site_variables(ClusterPaths const& paths, std::string const& user);
-/// "export NAME=value" lines for a shell.
+/// Renders lines "export NAME=value" for a shell.
 std::string render_exports(Variables const& variables);
 
 struct Account {
@@ -24,8 +24,8 @@ struct Account {
     std::string shell;
 };
 
-/// A login's environment begins empty, as with ssh: of the caller's it keeps how the terminal speaks, and
-/// DET_*, which is how tests steer our programs.
+/// The environment of a login, which like ssh drops the caller's. Kept are the variables of terminal and
+/// locale, and DET_*, with which tests configure our programs.
 Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths);
 
 }  // namespace det::loopback

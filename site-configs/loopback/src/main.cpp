@@ -3,11 +3,11 @@
 #include <exception>
 #include <iostream>
 
-#include "codes.hpp"
 #include "command_line.hpp"
+#include "error_codes.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
-// The leak check starts a thread, which the kernel refuses a process that has set out for another PID
+// The leak check starts a thread. The kernel refuses threads after setns(2) or unshare(2) of the PID
 // namespace.
 extern "C" __attribute__((visibility("default"))) char const* __asan_default_options() {
     return "detect_leaks=0";
@@ -22,8 +22,8 @@ int main(int argc, char** argv) {
         if (done) return *done;
         print(std::cerr, done.error(), style);
         return to_int(done.error().code.exit);
-    } catch (std::exception const& surprise) {
-        print(std::cerr, Error{codes::internal, surprise.what()}, style);
+    } catch (std::exception const& exception) {
+        print(std::cerr, Error{codes::internal, exception.what()}, style);
         return to_int(ExitCode::internal);
     }
 }

@@ -11,35 +11,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool lies_below(fs::path const& path, fs::path const& directory) {
+bool is_below(fs::path const& path, fs::path const& directory) {
     auto const [end, ignored] = std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
     return end == directory.end();
 }
 
-struct KeptTree {
+struct DetachedTree {
     fs::path path;
     UniqueFd tree;
 };
 
-Result<KeptTree> keep(fs::path const& path) {
+Result<DetachedTree> clone_tree(fs::path const& path) {
     UniqueFd tree(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
-    if (!tree) return os_error(fmt::format("keep '{}' in sight", path.string()), errno);
-    return KeptTree{path, std::move(tree)};
+    if (!tree) return os_error(fmt::format("clone the mount '{}'", path.string()), errno);
+    return DetachedTree{path, std::move(tree)};
 }
 
-Status put_back(KeptTree const& kept) {
-    DET_TRY(make_directories(kept.path, 0755));
-    if (::move_mount(kept.tree.get(), "", AT_FDCWD, kept.path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-        return os_error(fmt::format("put '{}' back in its place", kept.path.string()), errno);
+Status attach(DetachedTree const& detached) {
+    DET_TRY(make_directories(detached.path, 0755));
+    if (::move_mount(detached.tree.get(), "", AT_FDCWD, detached.path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
+        0) {
+        return os_error(fmt::format("mount '{}' again", detached.path.string()), errno);
     }
     return Ok{};
 }
 
 }  // namespace
 
-Status keep_mounts_to_ourselves() {
+Status make_mounts_slave() {
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-        return os_error("separate our mounts from the host's", errno);
+        return os_error("make the mounts slaves of the host's", errno);
     }
     return Ok{};
 }
@@ -77,14 +78,14 @@ Status mount_overlay(fs::path const& directory, fs::path const& changes, fs::pat
 
 Status mount_over(fs::path const& directory, std::vector<fs::path> const& kept,
                   std::function<Status()> const& mount) {
-    std::vector<KeptTree> trees;
+    std::vector<DetachedTree> trees;
     for (auto const& path : kept) {
-        if (!lies_below(path, directory) || !path_exists(path)) continue;
-        DET_TRY_ASSIGN(auto tree, keep(path));
+        if (!is_below(path, directory) || !path_exists(path)) continue;
+        DET_TRY_ASSIGN(auto tree, clone_tree(path));
         trees.push_back(std::move(tree));
     }
     DET_TRY(mount());
-    for (auto const& tree : trees) DET_TRY(put_back(tree));
+    for (auto const& tree : trees) DET_TRY(attach(tree));
     return Ok{};
 }
 

@@ -4,24 +4,26 @@
 #include <functional>
 #include <vector>
 
-// Mounts of a mount namespace of our own. They go away with the namespace, so nothing here unmounts.
+// Functions that mount in a private mount namespace. The kernel unmounts everything when the namespace ends.
 namespace det::loopback {
 
-/// What we mount stays here; what the host mounts and unmounts still arrives, so that we never keep one of
-/// its file systems busy.
-Status keep_mounts_to_ourselves();
+/// Makes all mounts MS_SLAVE: our mounts are invisible to the host, and the host's mounts and unmounts still
+/// take effect here, so that this namespace never keeps a file system of the host busy.
+Status make_mounts_slave();
 
 Status bind_mount(std::filesystem::path const& source, std::filesystem::path const& target);
 Status bind_mount_read_only(std::filesystem::path const& source, std::filesystem::path const& target);
 Status mount_file_system(std::string const& type, std::filesystem::path const& target,
                          std::string const& options = "");
 
-/// The directory as it is, with changes that only we see; they are kept in `changes`, or there already.
+/// Mounts an overlayfs over `directory`: its own files below the files in `changes`. Writes go to `changes`;
+/// overlayfs needs the empty directory `scratch` for its work.
 Status mount_overlay(std::filesystem::path const& directory, std::filesystem::path const& changes,
                      std::filesystem::path const& scratch);
 
-/// Mounts something over `directory`, and puts what lies at `kept` (with all mounts below) back in its place
-/// afterwards: a state directory may well lie under the /tmp that a node gets instead of the host's.
+/// Calls `mount`, which mounts something over `directory`. Afterwards the paths `kept` below `directory` show
+/// the same trees as before, including mounts below them. Needed because a state directory may be below /tmp,
+/// over which each node mounts its own /tmp.
 Status mount_over(std::filesystem::path const& directory, std::vector<std::filesystem::path> const& kept,
                   std::function<Status()> const& mount);
 

@@ -27,12 +27,13 @@ Result<UniqueFd> open_namespace(std::string const& path) {
 
 }  // namespace
 
-Result<HostNamespaces> HostNamespaces::of_process(pid_t pid) { return below(fmt::format("/proc/{}", pid)); }
+Result<HostNamespaces> HostNamespaces::of_process(pid_t pid) { return open(fmt::format("/proc/{}", pid)); }
 
-Result<HostNamespaces> HostNamespaces::below(std::string const& process) {
+Result<HostNamespaces> HostNamespaces::open(std::string const& proc_directory) {
     HostNamespaces namespaces;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-        DET_TRY_ASSIGN(namespaces.fds_[i], open_namespace(fmt::format("{}/ns/{}", process, kinds[i].file)));
+        DET_TRY_ASSIGN(namespaces.fds_[i],
+                       open_namespace(fmt::format("{}/ns/{}", proc_directory, kinds[i].file)));
     }
     return namespaces;
 }
@@ -55,8 +56,8 @@ Result<HostNamespaces> HostNamespaces::make_and_enter() {
     int flags = 0;
     for (auto const& kind : kinds) flags |= kind.flag;
     if (::unshare(flags) != 0) return os_error("make namespaces", errno);
-    // Not by its pid: the keeper comes here before it has a /proc in which it is 1.
-    return below("/proc/self");
+    // Not /proc/<pid>: the init process calls this before it mounts the /proc of its PID namespace.
+    return open("/proc/self");
 }
 
 Status HostNamespaces::enter() const {
@@ -66,12 +67,12 @@ Status HostNamespaces::enter() const {
     return Ok{};
 }
 
-Visit::Visit(HostNamespaces const& there, HostNamespaces const& home)
-    : home_(home), arrived_(there.enter()) {}
+ScopedHost::ScopedHost(HostNamespaces const& host, HostNamespaces const& original)
+    : original_(original), entered_(host.enter()) {}
 
-Visit::~Visit() {
-    // Going on in the wrong place would be worse than anything else.
-    if (!home_.enter()) std::abort();
+ScopedHost::~ScopedHost() {
+    // The caller must not continue on the wrong host.
+    if (!original_.enter()) std::abort();
 }
 
 Status set_host_name(std::string_view name) {

@@ -8,40 +8,43 @@
 
 namespace det::loopback {
 
-/// What makes one process of ours one host: network, mounts, host name and IPC objects. Open descriptors
-/// keep the namespaces alive though no process may live in them.
+/// The namespaces that make up one host: network, mounts, host name and IPC. Open descriptors keep the
+/// namespaces alive even if no process is in them.
 class HostNamespaces {
 public:
+    /// The namespaces in which process `pid` runs.
     static Result<HostNamespaces> of_process(pid_t pid);
-    /// Those that the process holds open in these descriptors.
+    /// The namespaces that process `pid` holds open. `descriptors` is the text that descriptors() returned
+    /// there.
     static Result<HostNamespaces> held_by(pid_t pid, std::string_view descriptors);
-    /// The calling process moves into fresh ones, copies of where it is.
+    /// Moves the calling process into new namespaces.
     static Result<HostNamespaces> make_and_enter();
 
     Status enter() const;
     UniqueFd const& network() const { return fds_[0]; }
-    /// For held_by.
+    /// The numbers of the open descriptors, as held_by() takes them.
     std::string descriptors() const;
 
 private:
-    static Result<HostNamespaces> below(std::string const& process);
+    static Result<HostNamespaces> open(std::string const& proc_directory);
 
     std::array<UniqueFd, 4> fds_;
 };
 
-/// The caller is on another host for as long as this lives.
-class Visit {
+/// Moves the calling process to another host; the destructor moves it back.
+class ScopedHost {
 public:
-    Visit(HostNamespaces const& there, HostNamespaces const& home);
-    ~Visit();
-    Visit(Visit const&) = delete;
-    Visit& operator=(Visit const&) = delete;
+    ScopedHost(HostNamespaces const& host, HostNamespaces const& original);
+    ~ScopedHost();
+    ScopedHost(ScopedHost const&) = delete;
+    ScopedHost& operator=(ScopedHost const&) = delete;
 
-    Status const& arrived() const { return arrived_; }
+    /// Whether the move succeeded.
+    Status const& entered() const { return entered_; }
 
 private:
-    HostNamespaces const& home_;
-    Status arrived_;
+    HostNamespaces const& original_;
+    Status entered_;
 };
 
 Status set_host_name(std::string_view name);

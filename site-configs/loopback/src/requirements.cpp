@@ -8,14 +8,14 @@
 #include <unistd.h>
 #include <vector>
 
-#include "codes.hpp"
+#include "error_codes.hpp"
 
 namespace det::loopback {
 namespace {
 
 struct Program {
     char const* name;
-    char const* package;  // of Debian
+    char const* package;  // Debian package
 };
 
 constexpr Program programs[] = {

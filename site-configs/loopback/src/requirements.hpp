@@ -4,7 +4,7 @@
 namespace det::loopback {
 
 Status require_root();
-/// Slurm's daemons and the few other programs that we start.
+/// Fails if one of the programs that a cluster needs is not installed.
 Status require_programs();
 
 }  // namespace det::loopback

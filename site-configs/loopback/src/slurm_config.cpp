@@ -11,7 +11,7 @@ namespace {
 constexpr int first_address = 10;
 constexpr int node_memory_mib = 4000;
 
-/// "n[0-3]", and "n0" where there is one.
+/// Returns "n[0-3]", or "n0" if count is 1.
 std::string bracketed(std::string const& prefix, int first, int count) {
     if (count == 1) return fmt::format("{}{}", prefix, first);
     return fmt::format("{}[{}-{}]", prefix, first, first + count - 1);
@@ -35,7 +35,7 @@ std::vector<ConfigLine> control_lines(ClusterPaths const& paths) {
         {"StateSaveLocation", paths.ctld().string()},
         {"SlurmctldLogFile", (paths.log() / "slurmctld.log").string()},
         {"SlurmdLogFile", (paths.log() / "slurmd.%n.log").string()},
-        // Without these two the host's syslog hears of it.
+        // Without these two lines the daemons write to the syslog of the host machine.
         {"SlurmctldSyslogDebug", "quiet"},
         {"SlurmdSyslogDebug", "quiet"},
         {"PlugStackConfig", (paths.etc() / "plugstack.conf").string()},
@@ -59,9 +59,9 @@ std::vector<ConfigLine> behaviour_lines(Proctrack proctrack) {
         {"SlurmdTimeout", "30"},
         {"ReturnToService", "2"},
         {"PropagateResourceLimits", "NONE"},
-        // sbatch only queues; a job starts when slurmctld next looks, which is once a second at best.
+        // A job that sbatch has queued starts at the next scheduling cycle, at most once a second.
         {"SchedulerParameters", "sched_interval=1,bf_interval=1,batch_sched_delay=1"},
-        // A node may have more CPUs than the machine.
+        // Allows nodes with more CPUs than the machine has.
         {"SlurmdParameters", "config_overrides"},
     };
 }
@@ -84,9 +84,10 @@ std::vector<ConfigLine> node_lines(ClusterOptions const& options) {
 }
 
 std::string identity(ConfigLine const& line) {
-    constexpr std::string_view many[] = {"nodename", "partitionname", "nodeset", "downnodes", "frontendname"};
+    constexpr std::string_view repeatable[] = {"nodename", "partitionname", "nodeset", "downnodes",
+                                               "frontendname"};
     auto const key = to_lower(line.key);
-    if (std::find(std::begin(many), std::end(many), key) == std::end(many)) return key;
+    if (std::find(std::begin(repeatable), std::end(repeatable), key) == std::end(repeatable)) return key;
     return fmt::format("{}={}", key, split(line.value, ' ').front());
 }
 
@@ -123,13 +124,13 @@ std::string render_slurm_conf(ClusterOptions const& options, Proctrack proctrack
 
 std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& paths) {
     if (options.slots == 0) return "";
-    // Device nodes, because a bare Count= is registered as 0.
+    // File= names device nodes, because slurmd registers a Count= without File= as 0.
     return fmt::format("NodeName={} Name=gpu File={}\n", node_range(options),
                        bracketed((paths.dev() / "gpu").string(), 0, options.slots));
 }
 
 std::string render_cgroup_conf(ClusterPaths const& paths) {
-    // Also for linuxproc: without it slurmd looks for a cgroup v2 tree and stops.
+    // Needed for linuxproc too: without this file slurmd looks for a cgroup v2 tree and exits.
     return fmt::format("CgroupPlugin=cgroup/v1\nCgroupMountpoint={}\nCgroupAutomount=no\n",
                        paths.cgroup().string());
 }

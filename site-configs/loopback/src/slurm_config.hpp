@@ -5,10 +5,10 @@
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
 
-// What the cluster's configuration files say. Pure: values in, text out.
+// Renders the cluster's configuration files. Pure functions.
 namespace det::loopback {
 
-/// Addresses are the same in every cluster: each has a network of its own.
+/// Addresses are the same in every cluster, because each cluster has its own network namespaces.
 std::string node_address(int index);
 inline constexpr char const* controller_address = "10.77.0.254";
 inline constexpr int network_prefix_bits = 24;
@@ -21,8 +21,8 @@ std::string render_cgroup_conf(ClusterPaths const& paths);
 std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths);
 std::string render_hosts(int nodes);
 
-/// A line replaces the one with its key. Keys of which a file has many (NodeName, PartitionName ...) are the
-/// same only when their names are.
+/// Each line of `overrides` replaces the line with its key, or is appended. For keys that occur more than
+/// once (NodeName, PartitionName ...) the names must be equal too.
 void override_lines(std::vector<ConfigLine>& lines, std::vector<ConfigLine> const& overrides);
 
 }  // namespace det::loopback

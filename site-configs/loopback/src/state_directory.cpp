@@ -1,10 +1,13 @@
 #include "state_directory.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fmt/format.h>
+#include <set>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,14 +15,72 @@
 
 #include "login_environment.hpp"
 #include "slurm_config.hpp"
-#include "users.hpp"
 
 namespace det::loopback {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t like_tmp = 01777;
+constexpr mode_t mode_of_tmp = 01777;
+
+/// A plain user of the cluster. Only the cluster's copies of passwd and group contain it.
+struct PlainUser {
+    std::string name;
+    uid_t id;  // of the user and of its group
+};
+
+constexpr std::string_view plain_user_names[] = {"researcher", "colleague"};
+constexpr uid_t first_user_id = 20001;
+
+/// Field 2 of each line of passwd or group.
+void collect_ids(std::string_view database, std::set<uid_t>& ids) {
+    for (auto const line : split_lines(database)) {
+        auto const fields = split(line, ':');
+        if (fields.size() < 3) continue;
+        if (auto const id = parse_integer<uid_t>(fields[2])) ids.insert(*id);
+    }
+}
+
+/// Chooses ids that the host machine does not use.
+std::vector<PlainUser> choose_plain_users(std::string_view host_passwd, std::string_view host_group) {
+    std::set<uid_t> used;
+    collect_ids(host_passwd, used);
+    collect_ids(host_group, used);
+    std::vector<PlainUser> users;
+    uid_t id = first_user_id;
+    for (auto const name : plain_user_names) {
+        while (used.contains(id)) ++id;
+        users.push_back({std::string(name), id++});
+    }
+    return users;
+}
+
+/// The lines of the host's database that do not name one of `users`.
+std::string without_users(std::string_view database, std::vector<PlainUser> const& users) {
+    std::string kept;
+    for (auto const line : split_lines(database)) {
+        auto const name = split(line, ':').front();
+        auto const same_name = [&](PlainUser const& user) { return user.name == name; };
+        if (std::none_of(users.begin(), users.end(), same_name)) kept += fmt::format("{}\n", line);
+    }
+    return kept;
+}
+
+std::string render_passwd(std::string_view host_passwd, std::vector<PlainUser> const& users,
+                          ClusterPaths const& paths) {
+    auto text = without_users(host_passwd, users);
+    for (auto const& user : users) {
+        text += fmt::format("{}:x:{}:{}::{}:/bin/bash\n", user.name, user.id, user.id,
+                            paths.home(user.name).string());
+    }
+    return text;
+}
+
+std::string render_group(std::string_view host_group, std::vector<PlainUser> const& users) {
+    auto text = without_users(host_group, users);
+    for (auto const& user : users) text += fmt::format("{}:x:{}:\n", user.name, user.id);
+    return text;
+}
 
 Status give_to(fs::path const& path, PlainUser const& user) {
     if (::chown(path.c_str(), user.id, user.id) != 0) {
@@ -40,8 +101,8 @@ Status make_directories_of(ClusterOptions const& options, ClusterPaths const& pa
     for (int i = 0; i < options.nodes; ++i) hosts.push_back(node_name(i));
     for (auto const& host : hosts) {
         DET_TRY(make_directories(paths.host(host), 0755));
-        DET_TRY(make_directories(paths.host(host) / "tmp", like_tmp));
-        DET_TRY(make_directories(paths.host(host) / "var-tmp", like_tmp));
+        DET_TRY(make_directories(paths.host(host) / "tmp", mode_of_tmp));
+        DET_TRY(make_directories(paths.host(host) / "var-tmp", mode_of_tmp));
     }
     return Ok{};
 }
@@ -86,7 +147,8 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, C
 Status make_home(PlainUser const& user, ClusterPaths const& paths) {
     auto const home = paths.home(user.name);
     DET_TRY(make_directories(home, 0700));
-    // /etc/profile sets PATH anew, so a script that begins with '#!/bin/bash -l' would not find our programs.
+    // /etc/profile overwrites PATH. Without this file a script with '#!/bin/bash -l' does not find our
+    // programs.
     auto const profile = home / ".profile";
     DET_TRY(write_file(profile, render_exports(site_variables(paths, user.name)), 0644));
     DET_TRY(give_to(home, user));

@@ -6,7 +6,8 @@
 
 namespace det::loopback {
 
-/// All files of a cluster that is about to start.
+/// Creates all files of a cluster before it starts: configuration, munge key, device nodes, users and their
+/// homes.
 Status make_state_directory(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths);
 
 enum class Keep { nothing, logs_and_shared };

@@ -1,28 +1,34 @@
-#include "inside.hpp"
+#include "node_states.hpp"
 
 #include <det/foundation/executable.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 
 #include <fmt/format.h>
 
-#include "codes.hpp"
+#include "error_codes.hpp"
 
 namespace det::loopback {
 
-Result<ProcessOutput> run_inside(ClusterPaths const& paths, std::vector<std::string> argv,
-                                 std::chrono::milliseconds timeout) {
+namespace {
+
+/// Runs this program's 'login' command as root.
+Result<ProcessOutput> run_in_cluster(ClusterPaths const& paths, std::vector<std::string> const& argv,
+                                     std::chrono::milliseconds timeout) {
     std::vector<std::string> login{own_executable().string(), "login",       "--dir=" + paths.base().string(),
                                    "--name=" + paths.name(),  "--user=root", "--"};
     login.insert(login.end(), argv.begin(), argv.end());
     return SystemProcessRunner().run({login, Environment::of_this_process(), timeout});
 }
 
+}  // namespace
+
 Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths,
                                                 std::chrono::milliseconds timeout) {
     DET_TRY_ASSIGN(
         auto const output,
-        run_inside(paths, {"sinfo", "--noheader", "--Node", "--partition=compute", "--format=%N|%T|%G"},
-                   timeout));
+        run_in_cluster(paths, {"sinfo", "--noheader", "--Node", "--partition=compute", "--format=%N|%T|%G"},
+                       timeout));
     if (output.exit_code != 0) {
         return Error{codes::slurm_unreachable, "slurmctld does not answer"}.noting(
             fmt::format("sinfo said: {}", trim(output.err)));

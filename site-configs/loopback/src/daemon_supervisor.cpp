@@ -1,18 +1,19 @@
-#include "supervisor.hpp"
+#include "daemon_supervisor.hpp"
 
-#include <det/foundation/process.hpp>
+#include <det/foundation/clock.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "deadline.hpp"
-#include "keeper_log.hpp"
-#include "signal_watch.hpp"
+#include "processes.hpp"
 
 namespace det::loopback {
 namespace {
@@ -20,9 +21,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds quick{10};  // a daemon that lives longer starts with a clean record
+constexpr seconds quick{10};  // a daemon that ran longer resets its count of quick deaths
 constexpr int quick_deaths_max = 8;
-constexpr int deaths_before_ready_max = 2;  // a wrong configuration does not get better
+constexpr int deaths_before_ready_max = 2;  // few, because the usual cause is a wrong configuration
 constexpr seconds stop_limit{5};
 
 milliseconds restart_delay(int quick_deaths) {
@@ -34,28 +35,22 @@ std::string describe_exit(int wait_status) {
     return fmt::format("with exit code {}", WEXITSTATUS(wait_status));
 }
 
-std::vector<char*> to_pointers(std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    for (auto& string : strings) pointers.push_back(string.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
 void redirect(std::filesystem::path const& output) {
-    int const nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, STDIN_FILENO);
+    int const null_device = ::open("/dev/null", O_RDONLY);
+    ::dup2(null_device, STDIN_FILENO);
     int const log = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
 }
 
-[[noreturn]] void become(DaemonSpec spec, std::vector<std::string> environment) {
+[[noreturn]] void execute(DaemonSpec spec, std::vector<std::string> environment) {
     redirect(spec.output);
     ::setsid();
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec.host == nullptr || spec.host->enter()) {
         restore_default_signals();
-        ::execvpe(spec.argv.at(0).c_str(), to_pointers(spec.argv).data(), to_pointers(environment).data());
+        ::execvpe(spec.argv.at(0).c_str(), null_terminated(spec.argv).data(),
+                  null_terminated(environment).data());
     }
     ::perror(spec.argv.at(0).c_str());
     ::_exit(127);
@@ -79,14 +74,14 @@ std::string_view to_string(DaemonState state) {
     return "unknown";
 }
 
-void Supervisor::add(DaemonSpec spec) { daemons_.push_back(Daemon{std::move(spec)}); }
+void DaemonSupervisor::add(DaemonSpec spec) { daemons_.push_back(Daemon{std::move(spec)}); }
 
-void Supervisor::spawn(Daemon& daemon, Time now) {
+void DaemonSupervisor::spawn(Daemon& daemon, Time now) {
     daemon.since = now;
     pid_t const pid = ::fork();
-    if (pid == 0) become(daemon.spec, environment_);
+    if (pid == 0) execute(daemon.spec, environment_);
     if (pid < 0) {
-        log_line(fmt::format("{} can't be started: {}", daemon.spec.name, std::strerror(errno)));
+        log_line(fmt::format("starting {} failed: {}", daemon.spec.name, std::strerror(errno)));
         daemon.state = DaemonState::given_up;
         return;
     }
@@ -95,7 +90,7 @@ void Supervisor::spawn(Daemon& daemon, Time now) {
     log_line(fmt::format("{} started, pid {}", daemon.spec.name, pid));
 }
 
-void Supervisor::tick(Time now) {
+void DaemonSupervisor::tick(Time now) {
     for (auto& daemon : daemons_) {
         bool const due = (daemon.state == DaemonState::waiting && is_ready_before(daemon.spec.stage)) ||
                          (daemon.state == DaemonState::restarting && now >= daemon.since);
@@ -106,12 +101,12 @@ void Supervisor::tick(Time now) {
     }
 }
 
-bool Supervisor::is_ready_before(int stage) const {
+bool DaemonSupervisor::is_ready_before(int stage) const {
     return std::all_of(daemons_.begin(), daemons_.end(),
                        [&](Daemon const& daemon) { return daemon.was_ready || daemon.spec.stage >= stage; });
 }
 
-void Supervisor::on_exit(pid_t pid, int wait_status, Time now) {
+void DaemonSupervisor::on_exit(pid_t pid, int wait_status, Time now) {
     auto const has_pid = [&](Daemon const& daemon) { return daemon.pid == pid; };
     auto const found = std::find_if(daemons_.begin(), daemons_.end(), has_pid);
     if (found == daemons_.end()) return;
@@ -130,13 +125,13 @@ void Supervisor::on_exit(pid_t pid, int wait_status, Time now) {
     ++daemon.restarts;
 }
 
-Supervisor::Daemon* Supervisor::find(std::string const& name) {
+DaemonSupervisor::Daemon* DaemonSupervisor::find(std::string const& name) {
     auto const named = [&](Daemon const& daemon) { return daemon.spec.name == name; };
     auto const found = std::find_if(daemons_.begin(), daemons_.end(), named);
     return found == daemons_.end() ? nullptr : &*found;
 }
 
-bool Supervisor::kill(std::string const& name) {
+bool DaemonSupervisor::kill(std::string const& name) {
     auto* daemon = find(name);
     if (daemon == nullptr) return false;
     daemon->state = DaemonState::held;
@@ -144,7 +139,7 @@ bool Supervisor::kill(std::string const& name) {
     return true;
 }
 
-bool Supervisor::start(std::string const& name) {
+bool DaemonSupervisor::start(std::string const& name) {
     auto* daemon = find(name);
     if (daemon == nullptr) return false;
     if (daemon->pid > 0 && daemon->state == DaemonState::running) return true;
@@ -154,14 +149,14 @@ bool Supervisor::start(std::string const& name) {
     return true;
 }
 
-void Supervisor::reap() {
+void DaemonSupervisor::reap() {
     int status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         on_exit(pid, status, std::chrono::steady_clock::now());
     }
 }
 
-void Supervisor::stop(int stage) {
+void DaemonSupervisor::stop(int stage) {
     for (auto& daemon : daemons_) {
         if (daemon.spec.stage != stage) continue;
         daemon.state = DaemonState::held;
@@ -175,27 +170,29 @@ void Supervisor::stop(int stage) {
     });
 }
 
-void Supervisor::shut_down() {
+void DaemonSupervisor::shut_down() {
     int last = 0;
     for (auto const& daemon : daemons_) last = std::max(last, daemon.spec.stage);
     for (int stage = last; stage >= 0; --stage) stop(stage);
 }
 
-bool Supervisor::all_ready() const {
+bool DaemonSupervisor::all_ready() const {
     return std::all_of(daemons_.begin(), daemons_.end(),
                        [](Daemon const& daemon) { return daemon.was_ready; });
 }
 
-Supervisor::Daemon const* Supervisor::find_given_up() const {
-    auto const is_lost = [](Daemon const& daemon) { return daemon.state == DaemonState::given_up; };
-    auto const found = std::find_if(daemons_.begin(), daemons_.end(), is_lost);
+DaemonSupervisor::Daemon const* DaemonSupervisor::find_given_up() const {
+    auto const has_given_up = [](Daemon const& daemon) { return daemon.state == DaemonState::given_up; };
+    auto const found = std::find_if(daemons_.begin(), daemons_.end(), has_given_up);
     return found == daemons_.end() ? nullptr : &*found;
 }
 
-bool Supervisor::needs_ticks() const {
+bool DaemonSupervisor::needs_ticks() const {
     return !all_ready() || std::any_of(daemons_.begin(), daemons_.end(), [](Daemon const& daemon) {
         return daemon.state == DaemonState::restarting;
     });
 }
+
+void log_line(std::string_view text) { fmt::print(stderr, "{} {}\n", format_utc(SystemClock().now()), text); }
 
 }  // namespace det::loopback

@@ -1,9 +1,10 @@
-#include "process_identity.hpp"
+#include "processes.hpp"
 
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -20,7 +21,8 @@ std::optional<ProcessIdentity> read_stat(std::string const& path) {
 }  // namespace
 
 std::optional<ProcessIdentity> parse_stat(std::string_view text) {
-    // "pid (name) state ...": the name may hold blanks and brackets, so the last bracket counts.
+    // The format is "pid (name) state ...". The name may contain spaces and parentheses, so it ends at the
+    // last ')'.
     auto const name_end = text.rfind(')');
     auto const pid_end = text.find(' ');
     if (name_end == std::string_view::npos || name_end + 2 > text.size()) return std::nullopt;
@@ -40,7 +42,7 @@ std::optional<ProcessIdentity> identify_self() { return read_stat("/proc/self/st
 std::optional<ProcessHandle> ProcessHandle::open(ProcessIdentity const& identity) {
     if (identity.pid <= 0) return std::nullopt;
     auto fd = open_pidfd(identity.pid);
-    // Compared after opening: from here on the pid can't change hands unnoticed.
+    // Compared after the pidfd is open, because the pid could be reused in between otherwise.
     if (!fd || identify(identity.pid) != identity) return std::nullopt;
     return ProcessHandle(identity.pid, std::move(fd));
 }
@@ -56,6 +58,20 @@ bool ProcessHandle::wait_until(Deadline const& deadline) const {
         if (ready > 0) return true;
         if (ready == 0 || errno != EINTR) return false;
     }
+}
+
+void restore_default_signals() {
+    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+std::vector<char*> null_terminated(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    for (auto& string : strings) pointers.push_back(string.data());
+    pointers.push_back(nullptr);
+    return pointers;
 }
 
 }  // namespace det::loopback

@@ -1,0 +1,40 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster_options.hpp"
+#include "cluster_paths.hpp"
+#include "processes.hpp"
+
+namespace det::loopback {
+
+/// The file run/init. The init process writes it; other commands use it to find the running cluster.
+struct ClusterRecord {
+    ProcessIdentity init;
+    int nodes = 0;
+    int slots = 0;
+    Proctrack proctrack = Proctrack::linuxproc;
+
+    friend bool operator==(ClusterRecord const&, ClusterRecord const&) = default;
+};
+
+std::string render_cluster_record(ClusterRecord const& record);
+std::optional<ClusterRecord> parse_cluster_record(std::string_view text);
+
+Status write_cluster_record(ClusterPaths const& paths, ClusterRecord const& record);
+
+struct RunningCluster {
+    ClusterRecord record;
+    ProcessHandle init;
+};
+
+/// Returns nullopt if there is no such cluster, or if its init process has ended.
+Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths);
+/// Fails with codes::no_such_cluster if find_running() finds none.
+Result<RunningCluster> require_running(ClusterPaths const& paths);
+
+}  // namespace det::loopback

@@ -1,0 +1,213 @@
+#include "init_process.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+
+#include "cluster_record.hpp"
+#include "control.hpp"
+#include "daemons.hpp"
+#include "error_codes.hpp"
+#include "freezer.hpp"
+#include "init_start.hpp"
+#include "signal_reader.hpp"
+
+namespace det::loopback {
+namespace {
+
+constexpr std::chrono::milliseconds tick_interval{20};
+
+/// Carries out the requests that control.hpp lists.
+class RequestHandler {
+public:
+    RequestHandler(Hosts const& hosts, DaemonSupervisor& supervisor)
+        : hosts_(hosts), supervisor_(supervisor) {}
+
+    Result<std::string> handle(std::string_view request) {
+        if (request == "status") return describe_daemons();
+        constexpr std::string_view namespaces_of = "namespaces ";
+        if (request.starts_with(namespaces_of)) {
+            DET_TRY_ASSIGN(int const node, parse_node(request.substr(namespaces_of.size())));
+            return hosts_.nodes()[static_cast<std::size_t>(node)].descriptors();
+        }
+        log_line(fmt::format("request '{}'", escape_control(request)));
+        struct Action {
+            std::string_view name;
+            Status (RequestHandler::*run)(std::string_view target);
+        };
+        constexpr Action actions[] = {
+            {"kill", &RequestHandler::kill_daemon},    {"start", &RequestHandler::start_daemon},
+            {"cut", &RequestHandler::cut_node},        {"heal", &RequestHandler::heal_node},
+            {"off", &RequestHandler::switch_node_off}, {"on", &RequestHandler::switch_node_on},
+        };
+        auto const words = split(request, ' ');
+        for (auto const& action : actions) {
+            if (words.size() != 2 || words[0] != action.name) continue;
+            DET_TRY((this->*action.run)(words[1]));
+            return std::string();
+        }
+        return Error{codes::misuse, fmt::format("unknown request '{}'", escape_control(request))};
+    }
+
+private:
+    std::string describe_daemons() const {
+        std::string text;
+        for (auto const& daemon : supervisor_.daemons()) {
+            text += fmt::format("{} {} {} {}\n", daemon.spec.name, daemon.pid, to_string(daemon.state),
+                                daemon.restarts);
+        }
+        return text;
+    }
+
+    Result<int> parse_node(std::string_view name) const {
+        auto const count = static_cast<int>(hosts_.nodes().size());
+        for (int i = 0; i < count; ++i) {
+            if (name == node_name(i)) return i;
+        }
+        return Error{codes::misuse,
+                     fmt::format("no node '{}': the nodes are n0 to {}", name, node_name(count - 1))};
+    }
+
+    static Status require_daemon(bool found, std::string_view name) {
+        if (found) return Ok{};
+        return Error{codes::misuse,
+                     fmt::format("no daemon '{}': the daemons are munged, slurmctld, slurmd.n0 ...", name)};
+    }
+
+    Status kill_daemon(std::string_view name) {
+        return require_daemon(supervisor_.kill(std::string(name)), name);
+    }
+
+    Status start_daemon(std::string_view name) {
+        return require_daemon(supervisor_.start(std::string(name)), name);
+    }
+
+    Status cut_node(std::string_view name) {
+        DET_TRY_ASSIGN(int const node, parse_node(name));
+        return Hosts::disconnect(node);
+    }
+
+    Status heal_node(std::string_view name) {
+        DET_TRY_ASSIGN(int const node, parse_node(name));
+        return Hosts::reconnect(node);
+    }
+
+    Status switch_node_off(std::string_view name) {
+        DET_TRY_ASSIGN(int const node, parse_node(name));
+        // The network first: the killed processes must not be able to close their connections, as after a
+        // power loss.
+        DET_TRY(Hosts::disconnect(node));
+        supervisor_.kill(node_daemon(node));
+        hosts_.kill_processes_on(node);
+        return Ok{};
+    }
+
+    Status switch_node_on(std::string_view name) {
+        DET_TRY_ASSIGN(int const node, parse_node(name));
+        DET_TRY(Hosts::reconnect(node));
+        supervisor_.start(node_daemon(node));
+        return Ok{};
+    }
+
+    Hosts const& hosts_;
+    DaemonSupervisor& supervisor_;
+};
+
+class InitProcess {
+public:
+    InitProcess(InitOptions const& options, Hosts const& hosts, StartupReport& report)
+        : options_(options),
+          report_(report),
+          supervisor_(daemon_environment(options.paths)),
+          requests_(hosts, supervisor_) {
+        for (auto& daemon : plan_daemons(options, hosts)) supervisor_.add(std::move(daemon));
+    }
+
+    /// Returns after SIGTERM, or with an error if a daemon does not start.
+    Status run() {
+        SignalReader const signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+        DET_TRY_ASSIGN(auto const control, ControlServer::listen(options_.paths));
+        while (!ending_) {
+            supervisor_.tick(std::chrono::steady_clock::now());
+            DET_TRY(report_progress());
+            wait(signals, control);
+            handle(signals);
+        }
+        supervisor_.shut_down();
+        return Ok{};
+    }
+
+private:
+    Status report_progress() {
+        if (!report_.is_open()) return Ok{};
+        if (auto const* failed = supervisor_.find_given_up()) {
+            return Error{codes::process, fmt::format("{} does not stay up", failed->spec.name)};
+        }
+        // started() returns false if 'cluster up' has died; then the cluster ends too.
+        if (supervisor_.all_ready() && !report_.started()) ending_ = true;
+        return Ok{};
+    }
+
+    void wait(SignalReader const& signals, ControlServer const& control) {
+        std::array<pollfd, 2> polled{pollfd{signals.fd(), POLLIN, 0}, pollfd{control.fd(), POLLIN, 0}};
+        int const timeout = supervisor_.needs_ticks() ? static_cast<int>(tick_interval.count()) : -1;
+        if (::poll(polled.data(), polled.size(), timeout) <= 0) return;
+        if (polled[1].revents != 0) control.serve([&](auto request) { return requests_.handle(request); });
+    }
+
+    void handle(SignalReader const& signals) {
+        while (auto const info = signals.take()) {
+            if (info->ssi_signo == SIGCHLD) continue;
+            log_line(fmt::format("ending: signal {}", info->ssi_signo));
+            ending_ = true;
+        }
+        supervisor_.reap();
+    }
+
+    InitOptions const& options_;
+    StartupReport& report_;
+    DaemonSupervisor supervisor_;
+    RequestHandler requests_;
+    bool ending_ = false;
+};
+
+Status write_own_record(InitOptions const& options) {
+    auto const identity = identify_self();
+    if (!identity) return Error{codes::internal, "the init process does not find itself in /proc"};
+    return write_cluster_record(options.paths, {*identity, options.nodes, options.slots, options.proctrack});
+}
+
+Status enter_cgroup(InitOptions const& options) {
+    if (options.proctrack != Proctrack::cgroup) return Ok{};
+    DET_TRY_ASSIGN(auto const group, FreezerGroup::make(options.paths.cgroup_name()));
+    DET_TRY(group.enter());
+    // In the new cgroup namespace the cluster's group is the root.
+    if (::unshare(CLONE_NEWCGROUP) != 0) return os_error("make a cgroup namespace", errno);
+    return Ok{};
+}
+
+Status set_up_and_run(InitOptions const& options, StartupReport& report) {
+    // First, so that 'cluster down' finds the cluster from its first moment on.
+    DET_TRY(write_own_record(options));
+    DET_TRY(enter_cgroup(options));
+    DET_TRY_ASSIGN(auto const hosts, Hosts::make(options));
+    report.say(fmt::format("{} nodes made, starting Slurm", options.nodes));
+    return InitProcess(options, hosts, report).run();
+}
+
+}  // namespace
+
+Status run_init_process(InitOptions const& options, UniqueFd startup) {
+    ::signal(SIGPIPE, SIG_IGN);
+    StartupReport report(std::move(startup));
+    auto result = set_up_and_run(options, report);
+    if (!result) report.failed(result.error());
+    return result;
+}
+
+}  // namespace det::loopback
