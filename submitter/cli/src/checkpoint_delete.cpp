@@ -62,7 +62,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const done = remove(session); !done) return Diagnostics(done.error());
+        DET_TRY(remove(session));
         return ExitCode::done;
     }
 
@@ -92,7 +92,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const done = remove(session); !done) return Diagnostics(done.error());
+        DET_TRY(remove(session));
         return ExitCode::done;
     }
 

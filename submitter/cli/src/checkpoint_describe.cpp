@@ -28,7 +28,7 @@ public:
     std::vector<Option> options() override { return {{"uuid", &uuid_, "the checkpoint", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const described = describe(session); !described) return Diagnostics(described.error());
+        DET_TRY(describe(session));
         return ExitCode::done;
     }
 

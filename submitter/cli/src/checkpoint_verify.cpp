@@ -15,12 +15,11 @@ public:
     std::vector<Option> options() override { return {{"uuids", &uuids_, "the checkpoints", Need::required}}; }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
         Diagnostics problems;
         auto answer = Json::array();
         for (auto const& uuid : uuids_) {
-            auto checked = verify(*root, uuid, session.environment);
+            auto checked = verify(root, uuid, session.environment);
             Json row{{"uuid", uuid}, {"is_whole", checked.has_value()}};
             if (checked) {
                 row["size_bytes"] = total_size(*checked);

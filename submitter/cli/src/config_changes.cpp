@@ -105,7 +105,7 @@ Diagnostics check_points(ExperimentSpec const& before, ExperimentSpec const& aft
                          std::vector<std::uint32_t> const& reopened,
                          std::vector<ConfigChange> const& changes) {
     auto const refuse = [&](std::string message) {
-        return Diagnostics(Error{codes::bad_value, std::move(message), fork, place_of_search(changes)});
+        return Error{codes::bad_value, std::move(message), fork, place_of_search(changes)};
     };
     if (before.trial_count != after.trial_count) {
         return refuse(fmt::format("the search has {} trials and would have {}: a continued one has the same",

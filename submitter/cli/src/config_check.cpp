@@ -19,15 +19,13 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto const site = load_site_file(session.environment);
-        if (!site) return site.error();
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const site, load_site_file(session.environment));
         Diagnostics found;
         auto answer = Json::array();
         for (auto const& file : files_) {
-            auto const problems = check({file, template_, {}, &*site, default_partition_of(session)}, *root,
-                                        session.clock.now());
+            auto const problems =
+                check({file, template_, {}, &site, default_partition_of(session)}, root, session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);
         }
@@ -50,10 +48,9 @@ private:
             auto merged = merge_config(sources, root);
             return merged ? std::move(merged->warnings) : std::move(merged).error();
         }
-        auto loaded = load_config(sources, root, now);
-        if (!loaded) return std::move(loaded).error();
-        auto found = std::move(loaded->warnings);
-        found.append(plan::check_supported(loaded->config));
+        DET_TRY_ASSIGN(auto loaded, load_config(sources, root, now));
+        auto found = std::move(loaded.warnings);
+        found.append(plan::check_supported(loaded.config));
         return found;
     }
 

@@ -23,21 +23,16 @@ public:
 
     Outcome run(Session& session) override {
         if (sanity_ && complete_)
-            return Diagnostics(
-                Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"});
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto const site = load_site_file(session.environment);
-        if (!site) return site.error();
-        ConfigSources const sources{file_, template_, overrides_, &*site, default_partition_of(session)};
+            return Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"};
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const site, load_site_file(session.environment));
+        ConfigSources const sources{file_, template_, overrides_, &site, default_partition_of(session)};
         if (sanity_) {
-            auto merged = merge_config(sources, *root);
-            if (!merged) return std::move(merged).error();
-            return show(merged->document, merged->template_file, merged->warnings, session);
+            DET_TRY_ASSIGN(auto merged, merge_config(sources, root));
+            return show(merged.document, merged.template_file, merged.warnings, session);
         }
-        auto loaded = load_config(sources, *root, session.clock.now());
-        if (!loaded) return std::move(loaded).error();
-        return show(loaded->config.effective, loaded->template_file, loaded->warnings, session);
+        DET_TRY_ASSIGN(auto loaded, load_config(sources, root, session.clock.now()));
+        return show(loaded.config.effective, loaded.template_file, loaded.warnings, session);
     }
 
 private:

@@ -194,21 +194,18 @@ bool has_just_been_continued(tracker::history::ExperimentView const& experiment)
 Result<ContinuedExperiment, Diagnostics> continue_experiment(Continuation const& continuation,
                                                              Session& session) {
     auto const& experiment = continuation.experiment;
-    if (auto const accepted = ask_slurm_first(continuation.creation, session); !accepted)
-        return Diagnostics(accepted.error());
-    auto const lock = lock_revisions(experiment.layout);
-    if (!lock) return Diagnostics(lock.error());
-    if (auto const same = check_unchanged(experiment); !same) return Diagnostics(same.error());
-    auto continued = put_in_force(continuation, session);
-    if (!continued) return Diagnostics(std::move(continued).error());
-    auto const layout = experiment.layout.at(continued->revision);
-    if (auto finished = finish_continuation(layout, continued->arrays, session); !finished) {
-        return Diagnostics(
-            std::move(finished).error().noting(fmt::format("experiment {0} is continued, but its jobs are "
-                                                           "held: 'det-submit experiment activate {0}'",
-                                                           experiment.id().value)));
+    DET_TRY(ask_slurm_first(continuation.creation, session));
+    DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
+    DET_TRY(check_unchanged(experiment));
+    DET_TRY_ASSIGN(auto continued, put_in_force(continuation, session));
+    auto const layout = experiment.layout.at(continued.revision);
+    if (auto finished = finish_continuation(layout, continued.arrays, session); !finished) {
+        return std::move(finished).error().noting(
+            fmt::format("experiment {0} is continued, but its jobs are "
+                        "held: 'det-submit experiment activate {0}'",
+                        experiment.id().value));
     }
-    return *std::move(continued);
+    return continued;
 }
 
 Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,

@@ -145,15 +145,13 @@ Result<CreatedExperiment, Diagnostics> create_experiment(Creation const& creatio
     // What is wrong with the code is said before Slurm is asked for anything.
     DET_TRY_ASSIGN(auto const code, list_code(creation.code));
     if (code) print(session.err, code->warnings, session.style);
-    auto accepted = ask_slurm_first(creation, session);
-    if (!accepted) return Diagnostics(std::move(accepted).error());
+    DET_TRY_ASSIGN(auto accepted, ask_slurm_first(creation, session));
     Cleanup cleanup(creation.root);
-    auto const context = code ? store_code(*code, creation.root, session) : find_stored_code(creation);
-    if (!context) return Diagnostics(context.error());
-    auto created = submit(creation, *context, session, cleanup);
-    if (!created) return Diagnostics(std::move(created).error());
-    created->start_estimate = *std::move(accepted);
-    return *std::move(created);
+    DET_TRY_ASSIGN(auto const context,
+                   code ? store_code(*code, creation.root, session) : find_stored_code(creation));
+    DET_TRY_ASSIGN(auto created, submit(creation, context, session, cleanup));
+    created.start_estimate = std::move(accepted);
+    return created;
 }
 
 }  // namespace det::cli

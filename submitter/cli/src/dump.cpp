@@ -18,13 +18,12 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const bytes = read_file(file_, dump_limit_bytes);
-        if (!bytes) return Diagnostics(bytes.error());
+        DET_TRY_ASSIGN(auto const bytes, read_file(file_, dump_limit_bytes));
         auto const outcome =
-            bytes->starts_with("{") ? dump_document(*bytes, session) : dump_journal(*bytes, session);
+            bytes.starts_with("{") ? dump_document(bytes, session) : dump_journal(bytes, session);
         if (outcome) return ExitCode::done;
         auto error = outcome.error();
-        return Diagnostics(std::move(error).while_doing(fmt::format("reading '{}'", file_)));
+        return std::move(error).while_doing(fmt::format("reading '{}'", file_));
     }
 
 private:

@@ -17,7 +17,7 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const activated = activate(session); !activated) return Diagnostics(activated.error());
+        DET_TRY(activate(session));
         return ExitCode::done;
     }
 

@@ -18,7 +18,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const shown = show(session); !shown) return Diagnostics(shown.error());
+        DET_TRY(show(session));
         return ExitCode::done;
     }
 

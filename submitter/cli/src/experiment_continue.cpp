@@ -41,27 +41,24 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (changes_ && config_file_)
-            return Diagnostics(Error{codes::usage, "two files with changes", "use one"});
-        auto experiment = open_experiment_with_jobs(id_, session);
-        if (!experiment) return Diagnostics(std::move(experiment).error());
-        if (has_just_been_continued(experiment->view)) return repeat(*experiment, session);
-        return go_on(*std::move(experiment), session);
+        if (changes_ && config_file_) return Error{codes::usage, "two files with changes", "use one"};
+        DET_TRY_ASSIGN(auto experiment, open_experiment_with_jobs(id_, session));
+        if (has_just_been_continued(experiment.view)) return repeat(experiment, session);
+        return go_on(std::move(experiment), session);
     }
 
 private:
     Outcome go_on(OpenExperiment experiment, Session& session) const {
-        auto trials = plan_continuation(experiment.view);
-        if (!trials) return Diagnostics(std::move(trials).error());
+        DET_TRY_ASSIGN(auto trials, plan_continuation(experiment.view));
         DET_TRY_ASSIGN(auto creation, prepare(experiment, session));
         auto const& before = *experiment.view.record.spec;
         auto changes = find_changes(before, creation.config);
         auto refused = check_changes(changes);
         auto const after = make_spec(creation, before.id, before.context, {});
-        if (before.searcher.name != "single") refused.append(check_points(before, after, *trials, changes));
+        if (before.searcher.name != "single") refused.append(check_points(before, after, trials, changes));
         if (refused.has_errors()) return refused;
         Continuation const continuation{std::move(experiment), std::move(creation), std::move(changes),
-                                        *std::move(trials)};
+                                        std::move(trials)};
         DET_TRY_ASSIGN(auto const continued, continue_experiment(continuation, session));
         tell(continuation, continued, session);
         return ExitCode::done;
@@ -72,17 +69,15 @@ private:
         auto const& record = experiment.view.record;
         DET_TRY_ASSIGN(auto creation, prepare(experiment, session));
         if (!find_changes(*record.spec, creation.config).empty()) {
-            return Diagnostics(
-                Error{codes::wrong_state,
-                      fmt::format("experiment {} was continued already, with another configuration",
-                                  record.id.value),
-                      fmt::format("end it with 'det-submit experiment cancel {}' first", record.id.value)});
+            return Error{codes::wrong_state,
+                         fmt::format("experiment {} was continued already, with another configuration",
+                                     record.id.value),
+                         fmt::format("end it with 'det-submit experiment cancel {}' first", record.id.value)};
         }
         std::vector<std::uint32_t> trials;
         for (auto const& [trial, run] : record.spec->revisions.back().first_runs) trials.push_back(trial);
         auto const arrays = pick_tasks(record.arrays(), trials);
-        if (auto finished = finish_continuation(experiment.layout, arrays, session); !finished)
-            return Diagnostics(std::move(finished).error());
+        DET_TRY(finish_continuation(experiment.layout, arrays, session));
         tell({experiment, std::move(creation), {}, trials}, {record.revision(), arrays}, session);
         return ExitCode::done;
     }
@@ -97,7 +92,7 @@ private:
         request.packed_code = record.spec->context;
         request.parent = record.spec->parent;
         DET_TRY_ASSIGN(auto creation, prepare_creation(std::move(request), session));
-        if (auto const code = find_stored_code(creation); !code) return Diagnostics(code.error());
+        DET_TRY(find_stored_code(creation));
         return creation;
     }
 

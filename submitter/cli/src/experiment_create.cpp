@@ -21,8 +21,8 @@ public:
 
     Outcome run(Session& session) override {
         if (paused_ && (follow_ || test_)) {
-            return Diagnostics(Error{codes::usage, "what is paused prints nothing to follow",
-                                     "leave out --paused, or -f and --test"});
+            return Error{codes::usage, "what is paused prints nothing to follow",
+                         "leave out --paused, or -f and --test"};
         }
         ExperimentRequest request;
         request.sources = {config_, template_, overrides_};

@@ -61,9 +61,8 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
 
     Outcome run(Session& session) override {
-        auto const experiment = open_experiment(id_, session);
-        if (!experiment) return Diagnostics(experiment.error());
-        if (auto const told = tell(*experiment, session); !told) return Diagnostics(told.error());
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY(tell(experiment, session));
         return ExitCode::done;
     }
 

@@ -24,7 +24,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const done = download(session); !done) return Diagnostics(done.error());
+        DET_TRY(download(session));
         return ExitCode::done;
     }
 

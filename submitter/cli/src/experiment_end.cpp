@@ -26,7 +26,7 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const ended = end(session); !ended) return Diagnostics(ended.error());
+        DET_TRY(end(session));
         return ExitCode::done;
     }
 
@@ -70,7 +70,7 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const ended = end(session); !ended) return Diagnostics(ended.error());
+        DET_TRY(end(session));
         return ExitCode::done;
     }
 

@@ -20,9 +20,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto request = request_for(session);
-        if (!request) return Diagnostics(std::move(request).error());
-        return submit_experiment(*request, session);
+        DET_TRY_ASSIGN(auto request, request_for(session));
+        return submit_experiment(request, session);
     }
 
 private:

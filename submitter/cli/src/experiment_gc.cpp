@@ -86,7 +86,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const done = collect_and_tell(session); !done) return Diagnostics(done.error());
+        DET_TRY(collect_and_tell(session));
         return ExitCode::done;
     }
 
@@ -127,7 +127,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const done = set(session); !done) return Diagnostics(done.error());
+        DET_TRY(set(session));
         return ExitCode::done;
     }
 

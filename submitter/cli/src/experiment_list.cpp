@@ -20,22 +20,20 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        tracker::history::JournalHistory history(*root);
-        auto views = load_views(history, session);
-        if (!views) return Diagnostics(std::move(views).error());
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        tracker::history::JournalHistory history(root);
+        DET_TRY_ASSIGN(auto views, load_views(history, session));
         if (!all_) {
-            std::erase_if(*views, [](auto const& view) {
+            std::erase_if(views, [](auto const& view) {
                 return tracker::history::attributes_of(view.record).is_archived;
             });
         }
         if (session.wants_json()) {
             auto answer = Json::array();
-            for (auto const& view : *views) answer.push_back(to_json(view));
+            for (auto const& view : views) answer.push_back(to_json(view));
             session.answer(answer);
         } else {
-            auto const table = as_table(*views);
+            auto const table = as_table(views);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;

@@ -49,12 +49,11 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto listing = load(session);
-        if (!listing) return Diagnostics(std::move(listing).error());
+        DET_TRY_ASSIGN(auto listing, load(session));
         if (session.wants_json()) {
-            session.answer(as_json(*listing));
+            session.answer(as_json(listing));
         } else {
-            auto const table = as_table(*listing);
+            auto const table = as_table(listing);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;

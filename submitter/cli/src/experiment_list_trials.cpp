@@ -17,12 +17,11 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const experiment = open_experiment(id_, session);
-        if (!experiment) return Diagnostics(experiment.error());
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
         if (session.wants_json()) {
-            session.answer(as_json(experiment->view));
+            session.answer(as_json(experiment.view));
         } else {
-            auto const table = as_table(experiment->view);
+            auto const table = as_table(experiment.view);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;

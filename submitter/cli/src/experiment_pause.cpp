@@ -14,7 +14,7 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const paused = pause(session); !paused) return Diagnostics(paused.error());
+        DET_TRY(pause(session));
         return ExitCode::done;
     }
 

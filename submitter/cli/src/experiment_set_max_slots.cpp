@@ -27,7 +27,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const changed = change(session); !changed) return Diagnostics(changed.error());
+        DET_TRY(change(session));
         return ExitCode::done;
     }
 

@@ -15,9 +15,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const id = require_experiment_id(id_);
-        if (!id) return Diagnostics(id.error());
-        return update_jobs({{"exp-" + to_string(*id), "priority", priority_}}, update_, session);
+        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        return update_jobs({{"exp-" + to_string(id), "priority", priority_}}, update_, session);
     }
 
 private:

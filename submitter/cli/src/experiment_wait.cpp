@@ -18,14 +18,12 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto view = wait(session);
-        if (!view) return Diagnostics(std::move(view).error());
-        if (session.wants_json()) session.answer(to_json(*view));
-        if (view->state == State::completed) return ExitCode::done;
-        return Diagnostics(
-            Error{codes::experiment_failed,
-                  fmt::format("experiment {} ended as {}", view->record.id.value, to_string(view->state)),
-                  fmt::format("see 'det-submit experiment describe {}'", view->record.id.value)});
+        DET_TRY_ASSIGN(auto view, wait(session));
+        if (session.wants_json()) session.answer(to_json(view));
+        if (view.state == State::completed) return ExitCode::done;
+        return Error{codes::experiment_failed,
+                     fmt::format("experiment {} ended as {}", view.record.id.value, to_string(view.state)),
+                     fmt::format("see 'det-submit experiment describe {}'", view.record.id.value)};
     }
 
 private:

@@ -30,9 +30,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto sight = look_at_jobs(session, PartitionsNeed::where_they_matter);
-        if (!sight) return Diagnostics(std::move(sight).error());
-        auto const rows = select(*sight);
+        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
+        auto const rows = select(sight);
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {

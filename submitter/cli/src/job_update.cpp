@@ -30,11 +30,11 @@ public:
         add("ahead-of", ahead_of_);
         add("behind-of", behind_of_);
         if (items.size() != 1) {
-            return Diagnostics(Error{
+            return Error{
                 codes::usage, fmt::format("{} changes are asked for: an update is exactly one", items.size()),
                 "give one of --priority, --resource-pool, --ahead-of, --behind-of; several jobs: 'det-submit "
                 "job "
-                "update-batch'"});
+                "update-batch'"};
         }
         return update_jobs(items, update_, session);
     }

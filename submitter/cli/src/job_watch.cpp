@@ -87,21 +87,18 @@ public:
 
     Outcome run(Session& session) override {
         if (session.wants_json())
-            return Diagnostics(
-                Error{codes::usage, "'job watch' is for people", "use 'det-submit job list --json'"});
+            return Error{codes::usage, "'job watch' is for people", "use 'det-submit job list --json'"};
         if (!(interval_s_ >= shortest_interval_s && interval_s_ <= longest_interval_s)) {
-            return Diagnostics(
-                Error{codes::usage, fmt::format("--interval {} is not between {} and {} seconds", interval_s_,
-                                                shortest_interval_s, longest_interval_s)});
+            return Error{codes::usage, fmt::format("--interval {} is not between {} and {} seconds",
+                                                   interval_s_, shortest_interval_s, longest_interval_s)};
         }
         WatchView view;
         view.naming = naming_of(session);
         view.pool = pool_;
         view.user = user_;
         view.interval_s = interval_s_;
-        auto terminal = WatchTerminal::open(STDIN_FILENO, STDOUT_FILENO);
-        if (!terminal) return Diagnostics(std::move(terminal).error());
-        return watch_jobs(std::move(view), *terminal, session, follow_logs);
+        DET_TRY_ASSIGN(auto terminal, WatchTerminal::open(STDIN_FILENO, STDOUT_FILENO));
+        return watch_jobs(std::move(view), terminal, session, follow_logs);
     }
 
 private:

@@ -174,18 +174,16 @@ Diagnostics overruled(HighToLow const& written, HighToLow const& invariants) {
 Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
                                                        RootLayout const& root, UtcTime now,
                                                        Diagnostics& warnings) {
-    auto base = config::parse_layer(base_layer(sources, root, now), "defaults");
-    if (!base) return std::move(base).error();
+    DET_TRY_ASSIGN(auto base, config::parse_layer(base_layer(sources, root, now), "defaults"));
     config::SiteFile const no_site;
     auto const& site = sources.site != nullptr ? *sources.site : no_site;
     auto const* pool = find_pool(layers.high_to_low, site, sources);
     warnings.append(overruled(layers.high_to_low, config::site_invariants(site, pool)));
     auto all = with_site(layers.high_to_low, site, pool);
-    all.push_back({*std::move(base), {}});
-    auto merged = config::merge_layers(all);
-    if (!merged) return std::move(merged).error();
-    auto config = config::read_experiment_config(*merged);
-    if (!config) return config::mask_secrets(config.error(), *merged);
+    all.push_back({std::move(base), {}});
+    DET_TRY_ASSIGN(auto merged, config::merge_layers(all));
+    auto config = config::read_experiment_config(merged);
+    if (!config) return config::mask_secrets(config.error(), merged);
     return config;
 }
 
@@ -205,12 +203,11 @@ void append_news(Diagnostics& found, Diagnostics const& more) {
 Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root) {
     auto layers = read_layers(sources, root);
     if (layers.found.has_errors()) return std::move(layers.found);
-    auto merged = config::merge_layers(layers.high_to_low);
-    if (!merged) return std::move(merged).error();
+    DET_TRY_ASSIGN(auto merged, config::merge_layers(layers.high_to_low));
     // Overrides have no document of their own to be checked in.
-    if (auto const problems = config::check_sanity(*merged); problems.has_errors())
-        return config::mask_secrets(problems, *merged);
-    return MergedConfig{*std::move(merged), std::move(layers.written), std::move(layers.template_file),
+    if (auto const problems = config::check_sanity(merged); problems.has_errors())
+        return config::mask_secrets(problems, merged);
+    return MergedConfig{std::move(merged), std::move(layers.written), std::move(layers.template_file),
                         std::move(layers.found)};
 }
 

@@ -49,10 +49,9 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
     auto const named = environment.find_non_empty(site_variable);
     fs::path const path = named.value_or(usual_place);
     if (!named && !path_exists(path)) return config::SiteFile{};
-    if (auto trusted = check_trusted_file(path, "site file"); !trusted)
-        return Diagnostics(std::move(trusted).error());
+    DET_TRY(check_trusted_file(path, "site file"));
     auto const text = read_file(path, site_limit_bytes);
-    if (!text) return Diagnostics(Error(text.error()).while_doing("reading the site file"));
+    if (!text) return Error(text.error()).while_doing("reading the site file");
     return config::parse_site_file(*text, path.string());
 }
 
@@ -73,9 +72,8 @@ Result<std::string> load_job_template(config::SiteFile const& file) {
 
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Session& session,
                                           Freshness freshness) {
-    auto const partitions = find_partitions(session, freshness);
-    if (!partitions) return Diagnostics(partitions.error());
-    return site::make_site(*partitions, file);
+    DET_TRY_ASSIGN(auto const partitions, find_partitions(session, freshness));
+    return site::make_site(partitions, file);
 }
 
 FindDefaultPartition default_partition_of(Session& session) {

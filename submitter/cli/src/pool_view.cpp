@@ -27,18 +27,14 @@ Json kinds_as_json(site::Pool const& pool) {
 }  // namespace
 
 Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session) {
-    auto const file = load_site_file(session.environment);
-    if (!file) return file.error();
-    print(session.err, file->warnings, session.style);
-    auto site = load_site(*file, session);
-    if (!site) return std::move(site).error();
-    auto const nodes = session.slurm.nodes();
-    if (!nodes) return Diagnostics(nodes.error());
-    auto const jobs = session.slurm.queue({});
-    if (!jobs) return Diagnostics(jobs.error());
+    DET_TRY_ASSIGN(auto const file, load_site_file(session.environment));
+    print(session.err, file.warnings, session.style);
+    DET_TRY_ASSIGN(auto site, load_site(file, session));
+    DET_TRY_ASSIGN(auto const nodes, session.slurm.nodes());
+    DET_TRY_ASSIGN(auto const jobs, session.slurm.queue({}));
     std::vector<PoolView> views;
-    for (auto& pool : site->pools) {
-        auto const use = site::count_use(pool, *nodes, *jobs);
+    for (auto& pool : site.pools) {
+        auto const use = site::count_use(pool, nodes, jobs);
         views.push_back({std::move(pool), use});
     }
     return views;

@@ -15,14 +15,12 @@ namespace {
 
 Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                    config::SiteFile const& file, Session& session) {
-    auto const lately = load_site(file, session, Freshness::recent);
-    if (!lately) return lately.error();
-    auto plan = plan::plan_submission(config, *lately);
+    DET_TRY_ASSIGN(auto const lately, load_site(file, session, Freshness::recent));
+    auto plan = plan::plan_submission(config, lately);
     if (plan || session.cache.empty()) return plan;
     // What was refused may fit since: pools and nodes change.
-    auto const now = load_site(file, session, Freshness::now);
-    if (!now) return now.error();
-    return plan::plan_submission(config, *now);
+    DET_TRY_ASSIGN(auto const now, load_site(file, session, Freshness::now));
+    return plan::plan_submission(config, now);
 }
 
 /// One trial fits into any array: Slurm is not asked for nothing.
@@ -52,30 +50,25 @@ Result<LoadedConfig, Diagnostics> load(ExperimentRequest const& request, RootLay
 }  // namespace
 
 Result<Creation, Diagnostics> prepare_creation(ExperimentRequest request, Session& session) {
-    auto const root = find_root(session.environment);
-    if (!root) return Diagnostics(root.error());
-    auto const site = load_site_file(session.environment);
-    if (!site) return site.error();
-    auto const& file = *site;
+    DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+    DET_TRY_ASSIGN(auto const file, load_site_file(session.environment));
     request.sources.site = &file;
     request.sources.find_default_partition = default_partition_of(session);
-    DET_TRY_ASSIGN(auto loaded, load(request, *root, session.clock.now()));
+    DET_TRY_ASSIGN(auto loaded, load(request, root, session.clock.now()));
     print(session.err, loaded.warnings, session.style);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, session));
     print(session.err, plan.warnings, session.style);
-    auto job_template = load_job_template(file);
-    if (!job_template) return Diagnostics(std::move(job_template).error());
-    auto const array_size_max = find_array_size_max(plan, session);
-    if (!array_size_max) return Diagnostics(array_size_max.error());
+    DET_TRY_ASSIGN(auto job_template, load_job_template(file));
+    DET_TRY_ASSIGN(auto const array_size_max, find_array_size_max(plan, session));
     auto const notice_s = find_notice_time(plan.pool, session);
     return Creation{std::move(loaded.config),
                     std::move(loaded.written),
                     request.code,
                     std::move(plan),
-                    *root,
-                    *std::move(job_template),
+                    root,
+                    std::move(job_template),
                     sibling_program("det-launch"),
-                    *array_size_max,
+                    array_size_max,
                     notice_s,
                     request.desired,
                     request.parent,

@@ -34,14 +34,13 @@ public:
     std::vector<Option> options() override { return {{"pool", &name_, "the pool", Need::required}}; }
 
     Outcome run(Session& session) override {
-        auto const views = load_pools(session);
-        if (!views) return views.error();
+        DET_TRY_ASSIGN(auto const views, load_pools(session));
         site::Site site;
-        for (auto const& view : *views) {
+        for (auto const& view : views) {
             if (view.pool.name == name_) return show(view, session);
             site.pools.push_back(view.pool);
         }
-        return Diagnostics(site::require_pool(site, name_).error());
+        return site::require_pool(site, name_).error();
     }
 
 private:

@@ -13,14 +13,13 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        auto const views = load_pools(session);
-        if (!views) return views.error();
+        DET_TRY_ASSIGN(auto const views, load_pools(session));
         if (session.wants_json()) {
             auto answer = Json::array();
-            for (auto const& view : *views) answer.push_back(to_json(view));
+            for (auto const& view : views) answer.push_back(to_json(view));
             session.answer(answer);
         } else {
-            session.out << as_table(*views);
+            session.out << as_table(views);
         }
         return ExitCode::done;
     }

@@ -73,27 +73,25 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto const loaded = load_config({config_, template_, overrides_}, *root, session.clock.now());
-        if (!loaded) return loaded.error();
-        print(session.err, loaded->warnings, session.style);
-        auto const search = plan::plan_search(loaded->config);
-        if (!search) return search.error();
-        auto const input = plan::search_input(loaded->config);
-        auto const draws = search->draw_first(trials_.value_or(trials_shown));
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const loaded,
+                       load_config({config_, template_, overrides_}, root, session.clock.now()));
+        print(session.err, loaded.warnings, session.style);
+        DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
+        auto const input = plan::search_input(loaded.config);
+        auto const draws = search.draw_first(trials_.value_or(trials_shown));
         if (session.wants_json()) {
             session.answer(Json{{"searcher", input.searcher.name},
-                                {"trial_count", search->trial_count()},
-                                {"concurrent_trials_max", search->concurrent_trials_max()},
+                                {"trial_count", search.trial_count()},
+                                {"concurrent_trials_max", search.concurrent_trials_max()},
                                 {"experiment_seed", input.experiment_seed},
                                 {"trials", as_json(draws)}});
         } else {
             session.out << fmt::format("{}: {}; experiment seed {}\n\n", input.searcher.name,
-                                       describe_count(*search), input.experiment_seed);
-            session.out << as_table(search->space(), draws);
+                                       describe_count(search), input.experiment_seed);
+            session.out << as_table(search.space(), draws);
         }
-        say_more(*search, draws.size(), is_seed_of_the_day(loaded->config), session);
+        say_more(search, draws.size(), is_seed_of_the_day(loaded.config), session);
         return ExitCode::done;
     }
 

@@ -22,21 +22,18 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        auto const file = load_site_file(session.environment);
-        if (!file) return file.error();
-        print(session.err, file->warnings, session.style);
-        auto const partitions = session.slurm.partitions();
-        if (!partitions) return Diagnostics(partitions.error());
-        auto const config = session.slurm.cluster_config();
-        if (!config) return Diagnostics(config.error());
-        auto const findings = site::check_site(*file, *partitions, *config, find_plugin(*config));
+        DET_TRY_ASSIGN(auto const file, load_site_file(session.environment));
+        print(session.err, file.warnings, session.style);
+        DET_TRY_ASSIGN(auto const partitions, session.slurm.partitions());
+        DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
+        auto const findings = site::check_site(file, partitions, config, find_plugin(config));
         auto const changes = std::count_if(findings.begin(), findings.end(), [](auto const& each) {
             return each.weight == Finding::Weight::change;
         });
         if (session.wants_json()) {
-            session.answer(as_json(*file, findings, changes == 0));
+            session.answer(as_json(file, findings, changes == 0));
         } else {
-            session.out << as_text(*file, findings, changes);
+            session.out << as_text(file, findings, changes);
         }
         return changes == 0 ? ExitCode::done : ExitCode::could_not;
     }

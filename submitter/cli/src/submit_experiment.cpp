@@ -16,12 +16,11 @@ namespace det::cli {
 namespace {
 
 Outcome show(Creation const& creation, Session& session) {
-    auto const script = preview_script(creation);
-    if (!script) return Diagnostics(script.error());
+    DET_TRY_ASSIGN(auto const script, preview_script(creation));
     if (session.wants_json()) {
-        session.answer(Json{{"script", *script}});
+        session.answer(Json{{"script", script}});
     } else {
-        session.out << *script;
+        session.out << script;
     }
     return ExitCode::done;
 }
@@ -88,17 +87,16 @@ Outcome follow(ExperimentRequest const& request, Creation const& creation, Exper
     LogFollower follower(ExperimentLayout(creation.root, id).trial(0), {});
     auto const state = follow_trial(
         creation.root, {id, 0}, follower, print, [&] { out.flush(); }, session);
-    if (!state) return Diagnostics(state.error());
+    if (!state) return state.error();
     bool const went_well = *state == lifecycle::State::completed;
     if (!went_well) {
-        return Diagnostics(
-            Error{codes::experiment_failed,
-                  fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(*state)),
-                  fmt::format("see 'det-submit experiment describe {}'", id.value)});
+        return Error{codes::experiment_failed,
+                     fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(*state)),
+                     fmt::format("see 'det-submit experiment describe {}'", id.value)};
     }
     session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(*state)));
     if (!request.is_test) return ExitCode::done;
-    if (auto const done = put_away(id, session); !done) return Diagnostics(done.error());
+    DET_TRY(put_away(id, session));
     session.say("the test went well");
     return ExitCode::done;
 }

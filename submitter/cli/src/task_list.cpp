@@ -25,9 +25,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto sight = look_at_jobs(session, PartitionsNeed::where_they_matter);
-        if (!sight) return Diagnostics(std::move(sight).error());
-        auto const rows = select(*sight, naming_of(session));
+        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
+        auto const rows = select(sight, naming_of(session));
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {

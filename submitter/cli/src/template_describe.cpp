@@ -15,22 +15,19 @@ public:
     std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto found = TemplateStore(*root).load(name_);
-        if (!found) return Diagnostics(std::move(found).error());
-        auto const& file = found->file;
-        auto const contents = check_template(std::move(found->text), file.path.string());
-        if (!contents) return contents.error();
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto found, TemplateStore(root).load(name_));
+        auto const& file = found.file;
+        DET_TRY_ASSIGN(auto const contents, check_template(std::move(found.text), file.path.string()));
         if (session.wants_json()) {
             session.answer(Json{{"name", file.name},
                                 {"path", file.path.string()},
                                 {"shipped", file.is_shipped},
-                                {"config", yaml::to_json(config::mask_secrets(contents->document))}});
+                                {"config", yaml::to_json(config::mask_secrets(contents.document))}});
         } else {
-            session.out << shown_text(*contents);
+            session.out << shown_text(contents);
         }
-        print(session.err, contents->warnings, session.style);
+        print(session.err, contents.warnings, session.style);
         return ExitCode::done;
     }
 

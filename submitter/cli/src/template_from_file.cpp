@@ -22,17 +22,14 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto const read = read_template(file_);
-        if (!read) return read.error();
-        print(session.err, read->warnings, session.style);
-        auto const stored = (TemplateStore(*root).*store_)(name_, read->text);
-        if (!stored) return Diagnostics(stored.error());
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const read, read_template(file_));
+        print(session.err, read.warnings, session.style);
+        DET_TRY_ASSIGN(auto const stored, (TemplateStore(root).*store_)(name_, read.text));
         if (session.wants_json()) {
-            session.answer(Json{{"name", stored->name}, {"path", stored->path.string()}});
+            session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
         } else {
-            session.out << done_ << " template " << stored->name << '\n';
+            session.out << done_ << " template " << stored.name << '\n';
         }
         return ExitCode::done;
     }

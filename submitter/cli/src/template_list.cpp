@@ -17,13 +17,11 @@ public:
     std::vector<Option> options() override { return {{"-d,--details", &details_, "what they say, too"}}; }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        TemplateStore const store(*root);
-        auto const files = store.list();
-        if (!files) return Diagnostics(files.error());
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto const files, store.list());
         std::vector<Row> rows;
-        for (auto const& file : *files)
+        for (auto const& file : files)
             rows.push_back({file, details_ ? contents_of(file, store, session) : std::nullopt});
         if (session.wants_json()) {
             session.answer(as_json(rows));

@@ -12,14 +12,12 @@ public:
     std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
 
     Outcome run(Session& session) override {
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        auto const removed = TemplateStore(*root).remove(name_);
-        if (!removed) return Diagnostics(removed.error());
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const removed, TemplateStore(root).remove(name_));
         if (session.wants_json()) {
-            session.answer(Json{{"name", removed->name}, {"path", removed->path.string()}});
+            session.answer(Json{{"name", removed.name}, {"path", removed.path.string()}});
         } else {
-            session.out << "Removed template " << removed->name << '\n';
+            session.out << "Removed template " << removed.name << '\n';
         }
         return ExitCode::done;
     }

@@ -18,26 +18,21 @@ public:
 
     Outcome run(Session& session) override {
         if (key_.find('=') != std::string::npos)
-            return Diagnostics(Error{codes::usage, "'" + key_ + "' is no path of a value",
-                                     "give KEY and VALUE as two words: resources.slots_per_trial 8"});
-        auto const root = find_root(session.environment);
-        if (!root) return Diagnostics(root.error());
-        TemplateStore const store(*root);
-        auto found = store.load(name_);
-        if (!found) return Diagnostics(std::move(found).error());
-        auto const old = check_template(std::move(found->text), found->file.path.string());
-        if (!old) return old.error();
-        auto const text = with_value(*old, key_ + "=" + value_);
-        if (!text) return text.error();
-        auto const stored = store.write(name_, *text);
-        if (!stored) return Diagnostics(stored.error());
-        if (found->file.is_shipped)
+            return Error{codes::usage, "'" + key_ + "' is no path of a value",
+                         "give KEY and VALUE as two words: resources.slots_per_trial 8"};
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto found, store.load(name_));
+        DET_TRY_ASSIGN(auto const old, check_template(std::move(found.text), found.file.path.string()));
+        DET_TRY_ASSIGN(auto const text, with_value(old, key_ + "=" + value_));
+        DET_TRY_ASSIGN(auto const stored, store.write(name_, text));
+        if (found.file.is_shipped)
             session.say("'" + name_ + "' is shipped: the value is set in a copy of yours, " +
-                        stored->path.string());
+                        stored.path.string());
         if (session.wants_json()) {
-            session.answer(Json{{"name", stored->name}, {"path", stored->path.string()}});
+            session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
         } else {
-            session.out << "Set template " << stored->name << '\n';
+            session.out << "Set template " << stored.name << '\n';
         }
         return ExitCode::done;
     }

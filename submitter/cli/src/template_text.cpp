@@ -49,16 +49,15 @@ std::vector<std::string> candidates(SaneTemplate const& old, config::Layer const
 }  // namespace
 
 Result<SaneTemplate, Diagnostics> check_template(std::string text, std::string const& origin) {
-    auto document = config::parse_layer(text, origin);
-    if (!document) return std::move(document).error();
-    auto found = config::mask_secrets(config::check_sanity(*document), *document);
+    DET_TRY_ASSIGN(auto document, config::parse_layer(text, origin));
+    auto found = config::mask_secrets(config::check_sanity(document), document);
     if (found.has_errors()) return found;
-    return SaneTemplate{std::move(text), *std::move(document), std::move(found)};
+    return SaneTemplate{std::move(text), std::move(document), std::move(found)};
 }
 
 Result<SaneTemplate, Diagnostics> read_template(std::filesystem::path const& file) {
     auto text = read_file(file, template_limit_bytes);
-    if (!text) return Diagnostics(std::move(text).error().while_doing("reading the template"));
+    if (!text) return std::move(text).error().while_doing("reading the template");
     return check_template(*std::move(text), file.string());
 }
 
@@ -68,18 +67,16 @@ std::string shown_text(SaneTemplate const& of) {
 }
 
 Result<std::string, Diagnostics> with_value(SaneTemplate const& old, std::string_view assignment) {
-    auto const change = config::parse_override(assignment);
-    if (!change) return Diagnostics(change.error());
-    auto const wanted = config::replace_value(old.document, *change);
-    if (!wanted) return wanted.error();
+    DET_TRY_ASSIGN(auto const change, config::parse_override(assignment));
+    DET_TRY_ASSIGN(auto const wanted, config::replace_value(old.document, change));
     // The new value is wrong where it was typed, not in a file that is not written.
-    if (auto const found = config::check_sanity(*wanted); found.has_errors())
-        return config::mask_secrets(found, *wanted);
-    for (auto& text : candidates(old, *change, *wanted)) {
+    if (auto const found = config::check_sanity(wanted); found.has_errors())
+        return config::mask_secrets(found, wanted);
+    for (auto& text : candidates(old, change, wanted)) {
         auto const document = config::parse_layer(text, "new text");
-        if (document && *document == *wanted) return std::move(text);
+        if (document && *document == wanted) return std::move(text);
     }
-    return top_comments(old.text) + yaml::render_yaml(*wanted);
+    return top_comments(old.text) + yaml::render_yaml(wanted);
 }
 
 }  // namespace det::cli

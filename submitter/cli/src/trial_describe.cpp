@@ -18,7 +18,7 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
 
     Outcome run(Session& session) override {
-        if (auto const described = describe(session); !described) return Diagnostics(described.error());
+        DET_TRY(describe(session));
         return ExitCode::done;
     }
 

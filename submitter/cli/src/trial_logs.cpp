@@ -31,7 +31,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        if (auto const printed = print_logs(session); !printed) return Diagnostics(printed.error());
+        DET_TRY(print_logs(session));
         return ExitCode::done;
     }
 

@@ -19,12 +19,11 @@ public:
     }
 
     Outcome run(Session& session) override {
-        auto reports = load(session);
-        if (!reports) return Diagnostics(std::move(reports).error());
+        DET_TRY_ASSIGN(auto reports, load(session));
         if (session.wants_json()) {
-            session.answer(as_json(*reports));
+            session.answer(as_json(reports));
         } else {
-            session.out << as_table(*reports);
+            session.out << as_table(reports);
         }
         return ExitCode::done;
     }

@@ -319,25 +319,22 @@ Error with_what_was_done(Error error, std::vector<Move> const& made) {
 }  // namespace
 
 Outcome update_jobs(std::vector<JobUpdateItem> const& items, UpdateOptions const& options, Session& session) {
-    auto update = begin(options, session);
-    if (!update) return Diagnostics(std::move(update).error());
-    auto const requests = make_requests(*update, items);
-    if (!requests) return requests.error();
-    auto moves = plan_moves(update->sight.queue, update->caller, *requests);
-    if (!moves) return Diagnostics(std::move(moves).error());
-    auto made = *moves;
+    DET_TRY_ASSIGN(auto update, begin(options, session));
+    DET_TRY_ASSIGN(auto const requests, make_requests(update, items));
+    DET_TRY_ASSIGN(auto moves, plan_moves(update.sight.queue, update.caller, requests));
+    auto made = moves;
     if (options.is_dry_run) {
-        update->sight.queue = after_moves(std::move(update->sight.queue), *moves);
+        update.sight.queue = after_moves(std::move(update.sight.queue), moves);
     } else {
         made.clear();
-        auto applied = apply(*update, *requests, *moves, made);
+        auto applied = apply(update, requests, moves, made);
         for (auto const& move : made) {
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
-                follow_pool(moved->job.job, update->sight.queue.jobs, update->naming, session);
+                follow_pool(moved->job.job, update.sight.queue.jobs, update.naming, session);
         }
-        if (!applied) return Diagnostics(with_what_was_done(std::move(applied).error(), made));
+        if (!applied) return with_what_was_done(std::move(applied).error(), made);
     }
-    print_answer(*update, *requests, made, options);
+    print_answer(update, requests, made, options);
     return ExitCode::done;
 }
 

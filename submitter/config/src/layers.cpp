@@ -71,10 +71,9 @@ Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin)
         auto const source = std::make_shared<yaml::Source const>(std::move(origin), std::string(text));
         return Node(std::vector<Node::Entry>{}, yaml::Place{source});
     }
-    return Diagnostics(
-        Error{codes::wrong_type,
-              fmt::format("a configuration is a map of keys to values, found {}", describe(*document)),
-              "begin with 'name: ...'", document->place().span()});
+    return Error{codes::wrong_type,
+                 fmt::format("a configuration is a map of keys to values, found {}", describe(*document)),
+                 "begin with 'name: ...'", document->place().span()};
 }
 
 Result<Node, Diagnostics> replace_value(Node const& document, Layer const& override_layer) {

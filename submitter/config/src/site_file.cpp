@@ -47,10 +47,9 @@ Result<Node, Diagnostics> parse(std::string_view text, std::string origin) {
     auto document = yaml::parse_document(text, std::move(origin));
     if (!document) return mask_secrets_by_name(document.error());
     if (document->is_map()) return *std::move(document);
-    return Diagnostics(
-        Error{codes::wrong_type,
-              fmt::format("a site file is a map of keys to values, found {}", describe(*document)),
-              "begin with 'version: 1'", document->place().span()});
+    return Error{codes::wrong_type,
+                 fmt::format("a site file is a map of keys to values, found {}", describe(*document)),
+                 "begin with 'version: 1'", document->place().span()};
 }
 
 Node nested(std::string_view section, std::string_view key, Node const& value) {
@@ -96,7 +95,7 @@ std::optional<SourceSpan> SiteFile::where(std::string_view key) const {
 
 Result<SiteFile, Diagnostics> parse_site_file(std::string_view text, std::string origin) {
     DET_TRY_ASSIGN(auto const written, parse(text, origin));
-    if (auto version = check_version(written); !version) return Diagnostics(std::move(version).error());
+    DET_TRY(check_version(written));
     Checker checker(Checker::Phase::sanity, nullptr, schema::site_file);
     checker.check(written, schema::site_file, Path{}, written.place());
     auto found = without_secrets(std::move(checker).finish(), written);

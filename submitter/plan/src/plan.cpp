@@ -164,7 +164,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
-    if (auto const taken = take_lanes(plan, config); !taken) return Diagnostics(taken.error());
+    DET_TRY(take_lanes(plan, config));
     plan.warnings = check_now(config, plan);
     plan.warnings.append(of_container);
     return plan;

@@ -99,13 +99,13 @@ std::string_view without_byte_order_mark(std::string_view text) {
 Result<Node, Diagnostics> parse_document(std::string_view text, std::string file_name, Limits const& limits) {
     auto const source =
         std::make_shared<Source const>(std::move(file_name), std::string(without_byte_order_mark(text)));
-    if (auto problem = find_bad_text(source, limits)) return Diagnostics(*std::move(problem));
+    if (auto problem = find_bad_text(source, limits)) return *std::move(problem);
     return parse_text(source, source->text(), limits);
 }
 
 Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std::size_t offset,
                                       Limits const& limits) {
-    if (auto problem = find_bad_text(source, limits)) return Diagnostics(*std::move(problem));
+    if (auto problem = find_bad_text(source, limits)) return *std::move(problem);
     // Blanks in place of what stands before the value keep the columns right.
     auto text = source->text();
     text.replace(0, offset, offset, ' ');

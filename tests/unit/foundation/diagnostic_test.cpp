@@ -1,4 +1,5 @@
 #include <det/foundation/diagnostic.hpp>
+#include <det/foundation/result.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,6 +15,14 @@ Error unknown_key(int line, int column) {
                  SourceSpan{"exp.yaml", line, column, 14, "  slot_per_trial: 16"}};
 }
 
+Result<int> fail_with_an_error() { return unknown_key(14, 3); }
+
+Result<int, Diagnostics> try_what_returns_an_error() {
+    DET_TRY_ASSIGN(auto value, fail_with_an_error());
+    DET_TRY(fail_with_an_error());
+    return value;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(diagnostic_test)
@@ -26,7 +35,7 @@ BOOST_AUTO_TEST_CASE(an_error_points_at_its_place_and_says_what_to_do) {
 BOOST_AUTO_TEST_CASE(an_error_without_a_place_names_the_program) {
     std::ostringstream out;
     print(out, Error{codes::slurm_refused, "Slurm refused the job"}.noting("sbatch said:\n  Invalid qos"),
-           RenderStyle{Colour::never, "det-submit"});
+          RenderStyle{Colour::never, "det-submit"});
     check_golden("diagnostics/no_place.txt", out.str());
 }
 
@@ -40,6 +49,13 @@ BOOST_AUTO_TEST_CASE(errors_come_sorted_by_place) {
     BOOST_TEST(sorted[1].error.where->line == 2);
     BOOST_TEST(sorted[2].error.where->line == 14);
     BOOST_TEST(to_int(found.exit_code()) == 6);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_becomes_diagnostics_where_a_function_returns_those) {
+    auto const result = try_what_returns_an_error();
+    BOOST_REQUIRE(!result);
+    BOOST_TEST(result.error().sorted().size() == 1u);
+    BOOST_TEST((result.error().sorted().front().error.code == codes::unknown_key));
 }
 
 BOOST_AUTO_TEST_CASE(warnings_alone_are_no_failure) {

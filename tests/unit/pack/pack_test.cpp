@@ -36,9 +36,8 @@ struct Fixture {
     }
     Result<PackedContext, Diagnostics> try_to_pack(ContextSources const& sources) const {
         DET_TRY_ASSIGN(auto const listed, list_context(sources));
-        auto packed = pack_context(listed, contexts);
-        if (!packed) return Diagnostics(packed.error());
-        return *packed;
+        DET_TRY_ASSIGN(auto packed, pack_context(listed, contexts));
+        return packed;
     }
     Result<PackedContext, Diagnostics> try_to_pack() const { return try_to_pack({tree, {}}); }
     PackedContext pack() const { return must(try_to_pack()); }

@@ -34,20 +34,18 @@ constinit Type const case_list{.shape = Shape::list, .wanted = "a list of cases"
 
 Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::string_view written,
                                                                           std::string file_name) {
-    auto document = yaml::parse_document(written, file_name);
-    if (!document) return std::move(document).error();
-    if (!document->is_list()) {
+    DET_TRY_ASSIGN(auto document, yaml::parse_document(written, file_name));
+    if (!document.is_list()) {
         auto const place =
             yaml::Place{std::make_shared<yaml::Source const>(std::move(file_name), std::string(written))};
-        return Diagnostics(Error{codes::wrong_type,
-                                 "a case file is a list of cases, found " + describe(*document),
-                                 "begin each case with '- name: ...'", place.span()});
+        return Error{codes::wrong_type, "a case file is a list of cases, found " + describe(document),
+                     "begin each case with '- name: ...'", place.span()};
     }
     Checker checker(Checker::Phase::sanity);
-    checker.check(*document, case_list, Path{}, document->place());
+    checker.check(document, case_list, Path{}, document.place());
     if (auto found = std::move(checker).finish(); found.has_errors()) return found;
     std::vector<ConformanceCase> cases;
-    assign(cases, *document, case_list);
+    assign(cases, document, case_list);
     return cases;
 }
 

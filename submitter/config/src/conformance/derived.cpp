@@ -49,9 +49,9 @@ Node with_runtime_defaults(Node const& value, schema::Type const& type) {
 Failure check_defaults(ConformanceCase const& tested) {
     bool const is_compared = !tested.default_as.empty();
     if (!is_compared && (tested.defaulted.is_null() || tested.sane_as.empty())) return std::nullopt;
-    auto const schema = require_schema(is_compared ? tested.default_as : tested.sane_as.front());
-    if (!schema) return schema.error();
-    auto const& type = *schema->type;
+    DET_TRY_ASSIGN(auto const schema,
+                   require_schema(is_compared ? tested.default_as : tested.sane_as.front()));
+    auto const& type = *schema.type;
     auto const plain = normalise(tested.document, type);
     auto const found = add_defaults(with_runtime_defaults(plain, type), type);
     for (auto const* each : {&plain, &found}) {
@@ -64,11 +64,10 @@ Failure check_defaults(ConformanceCase const& tested) {
 
 Failure check_merged(ConformanceCase const& tested) {
     if (tested.merge_as.empty()) return std::nullopt;
-    auto const schema = require_schema(tested.merge_as);
-    if (!schema) return schema.error();
-    auto const& type = *schema->type;
+    DET_TRY_ASSIGN(auto const schema, require_schema(tested.merge_as));
+    auto const& type = *schema.type;
     for (auto const* side : {&tested.document, &tested.merge_src}) {
-        auto const lines = complaints(*side, *schema, Checker::Phase::sanity);
+        auto const lines = complaints(*side, schema, Checker::Phase::sanity);
         if (!lines.empty()) return fmt::format("one side is refused: {}", lines.front());
     }
     Diagnostics problems;

@@ -11,9 +11,8 @@ using Phase = Checker::Phase;
 
 Failure check_accepted(ConformanceCase const& tested, std::vector<std::string> const& urls, Phase phase) {
     for (auto const& url : urls) {
-        auto const schema = require_schema(url);
-        if (!schema) return schema.error();
-        auto const lines = complaints(tested.document, *schema, phase);
+        DET_TRY_ASSIGN(auto const schema, require_schema(url));
+        auto const lines = complaints(tested.document, schema, phase);
         if (!lines.empty()) return fmt::format("{} refuses it: {}", schema_name(url), lines.front());
     }
     return std::nullopt;
@@ -34,9 +33,8 @@ Failure find_match(std::string const& pattern, std::vector<std::string> const& l
 
 Failure check_refused(ConformanceCase const& tested, ExpectedErrors const& expected, Phase phase) {
     for (auto const& [url, patterns] : expected) {
-        auto const schema = require_schema(url);
-        if (!schema) return schema.error();
-        auto const lines = complaints(tested.document, *schema, phase);
+        DET_TRY_ASSIGN(auto const schema, require_schema(url));
+        auto const lines = complaints(tested.document, schema, phase);
         if (lines.empty()) return fmt::format("{} accepts it", schema_name(url));
         for (auto const& pattern : patterns) {
             if (auto failure = find_match(pattern, lines))

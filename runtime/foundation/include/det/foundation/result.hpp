@@ -2,6 +2,7 @@
 #include <det/foundation/error.hpp>
 
 #include <cassert>
+#include <concepts>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,11 @@ public:
 
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+    /// A single Error, where E can hold it: Diagnostics with one entry.
+    template <std::same_as<Error> Single>
+    requires(!std::same_as<E, Error> && !std::same_as<T, Error> && std::convertible_to<Single, E>)
+        Result(Single error)
+        : state_(std::in_place_index<1>, std::move(error)) {}
 
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
@@ -76,7 +82,8 @@ using Status = Result<Ok>;
         }                                     \
     } while (false)
 
-/// Returns the error of `expr`, if it has one.
+/// Returns the error of `expr`, if it has one. A function that returns Diagnostics may try what returns an
+/// Error.
 #define DET_TRY(expr) DET_TRY_(DET_CONCAT(det_status_, __LINE__), expr)
 
 #define DET_TRY_ASSIGN_(result, var, expr)         \
