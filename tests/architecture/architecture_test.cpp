@@ -20,7 +20,7 @@ struct OnlyThere {
 };
 
 Folders const mains{"submitter/cli/src/main.cpp", "runtime/launch/det-launch/main.cpp",
-                    "runtime/launch/remote_shell/src/main.cpp", "runtime/launch/wrap_rank/src/main.cpp",
+                    "runtime/launch/launchers/det-rsh/main.cpp", "runtime/launch/wrap_rank/src/main.cpp",
                     "runtime/measure/src/main.cpp"};
 
 Folders operator+(Folders a, Folders const& b) {

@@ -8,18 +8,18 @@
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
-namespace det {
+namespace det::launch {
 namespace {
 
 namespace fs = std::filesystem;
-using containers::ContainerCall;
+using node::ContainerCall;
 
 /// Runtimes without privileges can't make the places that they bind to.
 Status make_places(ContainerCall const& call) {
-    DET_TRY(make_directories(call.run_dir / containers::programs_folder));
-    DET_TRY(make_directories(call.run_dir / containers::libraries_folder));
+    DET_TRY(make_directories(call.run_dir / node::programs_folder));
+    DET_TRY(make_directories(call.run_dir / node::libraries_folder));
     for (auto const& library : call.libraries) {
-        auto const place = call.run_dir / containers::libraries_folder / library.filename();
+        auto const place = call.run_dir / node::libraries_folder / library.filename();
         if (!path_exists(place)) DET_TRY(write_file(place, ""));
     }
     return Ok{};
@@ -42,9 +42,9 @@ Result<bool> write_credentials(ContainerCall const& call, ExperimentSpec const& 
                                fs::path const& experiment) {
     auto const auth = registry_auth(spec, experiment);
     if (auth.empty()) return false;
-    auto const file = containers::render_credentials(call.container.runtime, auth);
+    auto const file = node::render_credentials(call.container.runtime, auth);
     if (!file) return false;
-    auto const folder = call.run_dir / containers::registry_folder;
+    auto const folder = call.run_dir / node::registry_folder;
     DET_TRY(make_directory(folder));
     DET_TRY(write_file(folder / file->name, file->text, 0600));
     return true;
@@ -58,15 +58,14 @@ std::vector<std::string> names_of(std::vector<std::string> const& variables) {
 
 }  // namespace
 
-Result<containers::ContainerProcess> prepare_container(std::vector<std::string> const& command,
-                                                       Environment const& environment,
-                                                       fs::path const& programs) {
+Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
+                                                 Environment const& environment, fs::path const& programs) {
     auto const run_dir = environment.find_non_empty(variables::run_dir);
     if (!run_dir)
         return Error{codes::not_in_slurm, "DET_RUN_DIR is not set: this is no run of an experiment"};
     DET_TRY_ASSIGN(auto const text, read_file(fs::path(*run_dir) / info_files::directory / info_files::spec));
     DET_TRY_ASSIGN(auto const spec, parse_spec(text));
-    if (!spec.container) return containers::ContainerProcess{command, environment};
+    if (!spec.container) return node::ContainerProcess{command, environment};
 
     ContainerCall call;
     call.container = *spec.container;
@@ -87,7 +86,7 @@ Result<containers::ContainerProcess> prepare_container(std::vector<std::string> 
     DET_TRY(make_places(call));
     DET_TRY_ASSIGN(call.has_credentials,
                    write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
-    return containers::render_container(call);
+    return node::render_container(call);
 }
 
-}  // namespace det
+}  // namespace det::launch

@@ -4,25 +4,26 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launchers/launchers.hpp>
+#include <det/launch/launchers/launchers.hpp>
+#include <det/launch/launchers/worker.hpp>
+#include <det/launch/supervisor/archive.hpp>
+#include <det/launch/supervisor/prepare_node.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
-#include <det/supervisor/archive.hpp>
-#include <det/supervisor/prepare_node.hpp>
-#include <det/supervisor/supervise.hpp>
-#include <det/workers/worker.hpp>
 
 #include <exception>
 #include <iostream>
 #include <map>
 
 #include "contain.hpp"
-#include "launch.hpp"
+#include "execute_plan.hpp"
 #include "pages.hpp"
 
 namespace {
 
 using namespace det;
+using namespace det::launch;
 using Arguments = std::vector<std::string>;
 
 int fail(Error const& error) {
@@ -79,20 +80,20 @@ OwnPrograms own_programs() {
 
 void say(std::string const& line) { std::cerr << "det-launch: " << escape_control(line) << std::endl; }
 
-using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::Ground);
+using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::LaunchContext);
 
-Result<int> launch(Planner planner, Arguments const& arguments) {
+Result<int> run_launcher(Planner planner, Arguments const& arguments) {
     bool const asks_torch = planner == launchers::plan_torch_distributed;
-    DET_TRY_ASSIGN(auto const ground,
-                   read_ground(Environment::of_this_process(), own_programs(), asks_torch));
-    DET_TRY_ASSIGN(auto const plan, planner(arguments, ground));
-    return carry_out(plan, ground, own_programs(), say);
+    DET_TRY_ASSIGN(auto const context,
+                   read_launch_context(Environment::of_this_process(), own_programs(), asks_torch));
+    DET_TRY_ASSIGN(auto const plan, planner(arguments, context));
+    return execute_plan(plan, context, own_programs(), say);
 }
 
 /// A rank below a launcher.
 Result<int> worker(Arguments const& arguments) {
     if (arguments.empty()) return Error{codes::usage, "det-launch worker needs a command"};
-    DET_TRY_ASSIGN(auto const end, workers::run_worker(arguments, Environment::of_this_process()));
+    DET_TRY_ASSIGN(auto const end, launchers::run_worker(arguments, Environment::of_this_process()));
     if (end.signal != 0) end_by_signal(end.signal);
     return end.exit_code;
 }
@@ -141,10 +142,10 @@ Result<int> run(std::string const& name, Arguments const& arguments) {
         std::cout << page;
         return 0;
     }
-    if (auto const* launcher = launchers::find_launcher(name)) return launch(launcher->plan, arguments);
+    if (auto const* launcher = launchers::find_launcher(name)) return run_launcher(launcher->plan, arguments);
     Arguments command{name};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return launch(launchers::plan_processes, command);
+    return run_launcher(launchers::plan_processes, command);
 }
 
 }  // namespace

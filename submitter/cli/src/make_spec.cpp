@@ -1,7 +1,7 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
-#include <det/launchers/launchers.hpp>
+#include <det/launch/launchers/launchers.hpp>
 #include <det/plan/search.hpp>
 #include <det/yaml/render.hpp>
 
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 /// A trial class alone is Determined's oldest form of an entrypoint.
 std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
     if (auto const* command = std::get_if<std::string>(&entrypoint)) {
-        if (!launchers::is_trial_class(*command)) return {"sh", "-c", *command};
+        if (!launch::launchers::is_trial_class(*command)) return {"sh", "-c", *command};
         return {det_launch, "torch_distributed", "--trial", *command};
     }
     return std::get<std::vector<std::string>>(entrypoint);

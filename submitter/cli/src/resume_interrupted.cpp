@@ -1,7 +1,7 @@
 #include "resume_interrupted.hpp"
 
 #include <det/foundation/files.hpp>
-#include <det/successor/submit_successor.hpp>
+#include <det/slurm/submit_array.hpp>
 
 namespace det::cli {
 namespace {
@@ -33,12 +33,12 @@ std::vector<ArrayJob> plan_resubmission(tracker::history::ExperimentView const& 
 Result<std::vector<ArrayJob>> resubmit(OpenExperiment const& experiment, std::vector<ArrayJob> const& arrays,
                                        Session& session) {
     DET_TRY(free_claims(experiment));
-    successor::Author const author{user_name(session.environment) + "@" + host_name(), session.environment,
-                                   session.clock};
+    slurm::SubmitContext const context{user_name(session.environment) + "@" + host_name(),
+                                       session.environment, session.clock};
     std::vector<ArrayJob> submitted;
     for (auto const& array : arrays) {
-        DET_TRY_ASSIGN(auto job, successor::submit_successor(experiment.layout, *experiment.view.record.spec,
-                                                             {array, {}}, author, session.slurm));
+        DET_TRY_ASSIGN(auto job, slurm::resubmit_tasks(experiment.layout, *experiment.view.record.spec,
+                                                       {array, {}}, context, session.slurm));
         submitted.push_back(std::move(job));
     }
     return submitted;

@@ -4,7 +4,6 @@
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/render/script.hpp>
-#include <det/successor/submit_successor.hpp>
 #include <det/yaml/render.hpp>
 
 #include <fcntl.h>
@@ -66,7 +65,11 @@ Result<ArrayJob> submit_array(Creation const& creation, ExperimentLayout const& 
     auto const path = layout.script(array.first_trial);
     DET_TRY_ASSIGN(auto const script, render_script(creation, spec.id, array));
     DET_TRY(write_file(path, script));
-    return successor::submit_tasks(path, spec, {array}, session.environment, session.slurm);
+    std::vector<std::string> options{"--hold"};
+    options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
+    auto submitted = array;
+    DET_TRY_ASSIGN(submitted.job, session.slurm.submit({options, path, session.environment}));
+    return submitted;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "container.hpp"
 
-#include <det/containers/container_call.hpp>
+#include <det/launch/node/container_call.hpp>
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime ru
                              std::string const& image, Diagnostics& found) {
     ContainerSpec container;
     container.runtime = runtime;
-    container.image = containers::resolve_image(runtime, image);
+    container.image = launch::node::resolve_image(runtime, image);
     for (auto const& mount : config.bind_mounts) {
         check_path(config, "bind_mounts", mount.host_path, found);
         check_path(config, "bind_mounts", mount.container_path, found);

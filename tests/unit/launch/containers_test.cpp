@@ -1,6 +1,6 @@
 // The command lines of container runtimes, as golden files, one word a line.
-#include <det/containers/container_call.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/node/container_call.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 #include "golden.hpp"
 
 using namespace det;
-using namespace det::containers;
+using namespace det::launch::node;
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The command lines of launchers, as golden files, one word a line.
 #include <det/foundation/text.hpp>
-#include <det/launchers/launchers.hpp>
+#include <det/launch/launchers/launchers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,25 +8,25 @@
 #include "golden.hpp"
 
 using namespace det;
-using namespace det::launchers;
+using namespace det::launch::launchers;
 
 namespace {
 
 using Arguments = std::vector<std::string>;
 
 /// The chief of two nodes with four slots each.
-Ground ground(int node = 0) {
-    Ground ground;
-    ground.rendezvous = {"n[0-1]", "4(x2)", node};
-    ground.environment = Environment({{"MASTER_PORT", "31000"}, {"PATH", "/bin"}, {"SLURM_JOBID", "7"}});
-    ground.run_dir = "/tmp/run";
-    ground.wrap_rank = "/opt/det-wrap-rank";
-    ground.det_launch = "/opt/det-launch";
-    return ground;
+LaunchContext context(int node = 0) {
+    LaunchContext context;
+    context.rendezvous = {"n[0-1]", "4(x2)", node};
+    context.environment = Environment({{"MASTER_PORT", "31000"}, {"PATH", "/bin"}, {"SLURM_JOBID", "7"}});
+    context.run_dir = "/tmp/run";
+    context.wrap_rank = "/opt/det-wrap-rank";
+    context.det_launch = "/opt/det-launch";
+    return context;
 }
 
-Ground on_one_node() {
-    auto one = ground();
+LaunchContext on_one_node() {
+    auto one = context();
     one.rendezvous = {"n0", "2", 0};
     return one;
 }
@@ -52,12 +52,12 @@ BOOST_AUTO_TEST_SUITE(launchers_test)
 
 BOOST_AUTO_TEST_CASE(torch_is_started_on_each_node_with_its_own_number) {
     Arguments const train{"python3", "train.py", "--", "--lr", "0.1"};
-    auto const plan = must(plan_torch_distributed(train, ground(1)));
+    auto const plan = must(plan_torch_distributed(train, context(1)));
     check_golden("launch/torch_distributed.txt", words(plan));
     BOOST_TEST(variable(plan, "USE_TORCH_DISTRIBUTED") == "True");
     BOOST_TEST(variable(plan, "DET_CHIEF_IP") == "n0");
     BOOST_TEST(!plan.port.has_value());  // it is the chief that listens
-    BOOST_TEST(must(plan_torch_distributed(train, ground())).port.value() == 31000);
+    BOOST_TEST(must(plan_torch_distributed(train, context())).port.value() == 31000);
 }
 
 BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_classes_have_a_program) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_class
 }
 
 BOOST_AUTO_TEST_CASE(what_torchrun_would_substitute_in_arguments_arrives_as_it_was_written) {
-    auto const plan = must(plan_torch_distributed({"sh", "-c", "echo $$ $RANK ${local_rank}"}, ground()));
+    auto const plan = must(plan_torch_distributed({"sh", "-c", "echo $$ $RANK ${local_rank}"}, context()));
     BOOST_TEST(plan.processes[0].argv.back() == "echo $$$$ $$RANK ${local_rank}");
 }
 
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(old_torch_on_new_python_needs_redirects) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
-    auto uneven = ground(1);
+    auto uneven = context(1);
     uneven.rendezvous.slot_counts = "4,2";
     BOOST_TEST(words(must(plan_torch_distributed({"x"}, uneven))).find("--nproc_per_node\n2\n") !=
                std::string::npos);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
 }
 
 BOOST_AUTO_TEST_CASE(horovodrun_is_started_on_the_chief_alone_and_finds_our_ssh) {
-    auto many = ground();
+    auto many = context();
     many.network_interface = "ib0";
     auto const plan = must(plan_horovod({"python3", "train.py"}, many));
     check_golden("launch/horovod.txt", words(plan));
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(horovodrun_is_started_on_the_chief_alone_and_finds_our_ssh)
     BOOST_TEST(variable(plan, "PATH") == "/tmp/run/remote-shell:/bin");
     BOOST_TEST(variable(plan, "SLURM_JOBID") == "(none)");
     BOOST_TEST((plan.waiting_nodes == Arguments{"n1"}));
-    auto const other = must(plan_horovod({"python3", "train.py"}, ground(1)));
+    auto const other = must(plan_horovod({"python3", "train.py"}, context(1)));
     BOOST_TEST(other.processes.empty());
     BOOST_TEST(other.waits_for_chief);
 }
@@ -117,28 +117,28 @@ BOOST_AUTO_TEST_CASE(horovodrun_hears_of_the_configurations_optimizations) {
 }
 
 BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_where_there_are_several_nodes) {
-    auto many = ground();
+    auto many = context();
     many.network_interface = "ib0";
     auto const plan = must(plan_deepspeed({"python3", "train.py"}, many));
     check_golden("launch/deepspeed.txt", words(plan));
     BOOST_TEST((plan.files == std::vector<PlannedFile>{{"/tmp/run/hostfile", "n0 slots=4\nn1 slots=4\n"}}));
     BOOST_TEST(variable(plan, "DET_DEEPSPEED_HOSTFILE_PATH") == "/tmp/run/hostfile");
     BOOST_TEST(variable(plan, "NCCL_SOCKET_IFNAME") == "ib0");
-    BOOST_TEST(must(plan_deepspeed({"x"}, ground(1))).processes.empty());
+    BOOST_TEST(must(plan_deepspeed({"x"}, context(1))).processes.empty());
     auto const one = must(plan_deepspeed({"--", "--trial=m:T"}, on_one_node()));
     check_golden("launch/deepspeed_one_node.txt", words(one));
     BOOST_TEST(one.files.empty());
 }
 
 BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
-    auto const plan = must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, ground()));
+    auto const plan = must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, context()));
     check_golden("launch/mpi.txt", words(plan));
     BOOST_TEST(variable(plan, "SLURM_TASKS_PER_NODE") == "4(x2)");
-    BOOST_TEST(must(plan_mpi({"./train"}, ground(1))).processes.empty());
+    BOOST_TEST(must(plan_mpi({"./train"}, context(1))).processes.empty());
 }
 
 BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
-    auto const plan = must(plan_processes({"./train", "a b"}, ground(1)));
+    auto const plan = must(plan_processes({"./train", "a b"}, context(1)));
     BOOST_REQUIRE(plan.processes.size() == 4u);
     auto const& last = plan.processes[3];
     BOOST_TEST(join(last.argv, "|") == "/opt/det-wrap-rank|RANK|/opt/det-launch|worker|./train|a b");
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
 
 BOOST_AUTO_TEST_CASE(trials_on_one_node_meet_at_ports_of_their_own) {
     auto const port = [](std::map<std::string, std::string, std::less<>> values) {
-        auto place = ground();
+        auto place = context();
         place.environment = Environment(std::move(values));
         return must(plan_processes({"x"}, place)).port.value();
     };
@@ -165,25 +165,25 @@ BOOST_AUTO_TEST_CASE(trials_on_one_node_meet_at_ports_of_their_own) {
     BOOST_TEST(port({{"DET_SLOT_IDS", "[2, 3]"}}) == 29402);
     BOOST_TEST(port({{"MASTER_PORT", "4000"}, {"DET_SLOT_IDS", "[2, 3]"}}) == 4000);
     BOOST_TEST(port({{"C10D_PORT", "5000"}, {"MASTER_PORT", "4000"}}) == 5000);
-    auto place = ground();
+    auto place = context();
     place.environment.set("C10D_PORT", "70000");
     BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::bad_value));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_command_is_refused_with_what_would_be_one) {
-    check_usage(plan_torch_distributed({}, ground()), "a command is missing");
-    check_usage(plan_horovod({"--verbose", "python3"}, ground()), "no '--' follows");
-    check_usage(plan_horovod({"--verbose", "--"}, ground()), "a command is missing");
-    check_usage(plan_deepspeed({"--trial"}, ground()), "MODULE:CLASS");
-    check_usage(plan_deepspeed({"--trial", "model_def"}, ground()), "MODULE:CLASS");
-    check_usage(plan_deepspeed({"--trial", "m:T", "more"}, ground()), "exclude each other");
-    check_usage(plan_mpi({"--trials=x"}, ground()), "unknown option");
+    check_usage(plan_torch_distributed({}, context()), "a command is missing");
+    check_usage(plan_horovod({"--verbose", "python3"}, context()), "no '--' follows");
+    check_usage(plan_horovod({"--verbose", "--"}, context()), "a command is missing");
+    check_usage(plan_deepspeed({"--trial"}, context()), "MODULE:CLASS");
+    check_usage(plan_deepspeed({"--trial", "model_def"}, context()), "MODULE:CLASS");
+    check_usage(plan_deepspeed({"--trial", "m:T", "more"}, context()), "exclude each other");
+    check_usage(plan_mpi({"--trials=x"}, context()), "unknown option");
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_rendezvous_is_an_error) {
     for (RendezvousInfo const& bad :
          {RendezvousInfo{"n[0-1]", "4", 0}, RendezvousInfo{"n0", "4", 1}, RendezvousInfo{"n0", "4", -1}}) {
-        auto place = ground();
+        auto place = context();
         place.rendezvous = bad;
         BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::damaged));
     }

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/supervisor/log_policies.hpp>
+#include <det/launch/supervisor/log_policies.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,7 +7,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include <det/placement/node_directory.hpp>
+#include <det/launch/node/node_directory.hpp>
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -11,7 +11,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::placement;
+using namespace det::launch::node;
 
 namespace {
 

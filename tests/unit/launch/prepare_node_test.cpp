@@ -2,13 +2,13 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/supervisor/archive.hpp>
+#include <det/launch/supervisor/prepare_node.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>
-#include <det/supervisor/archive.hpp>
-#include <det/supervisor/prepare_node.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 
 namespace {
 
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_the_trial_and_the_code) {
                                    {"DET_TRIAL_RUN_ID", "2"},
                                    {"DET_STEPS_COMPLETED", "500"},
                                    {"DET_INTER_NODE_NETWORK_INTERFACE", "hsn0"}});
-    must(supervisor::prepare_node(directory / "run", environment));
+    must(launch::supervisor::prepare_node(directory / "run", environment));
 
     auto const trial = must(parse_trial_info(must(read_file(directory / "run/info/trial.json"))));
     BOOST_TEST((trial.trial == TrialId{{7}, 0}));
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
         must(make_directories(run / "info"));
         Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
                                        {"DET_TRIAL_ID", std::to_string(7'000'000 + index)}});
-        must(supervisor::prepare_node(run, environment));
+        must(launch::supervisor::prepare_node(run, environment));
         auto const trial = must(parse_trial_info(must(read_file(run / "info/trial.json"))));
         auto const draw = must(search::draw_trial(spec, index));
         BOOST_TEST((trial.hparams == draw.hyperparameters));

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/supervisor/pulses.hpp>
+#include <det/launch/supervisor/pulses.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using supervisor::Pulses;
+using launch::supervisor::Pulses;
 
 namespace {
 

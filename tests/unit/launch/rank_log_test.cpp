@@ -1,7 +1,7 @@
 // What is kept of a rank's lines, and what happens where they can't be kept.
 #include <det/foundation/text.hpp>
-#include <det/wrap_rank/bar_states.hpp>
-#include <det/wrap_rank/rank_log.hpp>
+#include <det/launch/wrap_rank/bar_states.hpp>
+#include <det/launch/wrap_rank/rank_log.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::wrap_rank;
+using namespace det::launch::wrap_rank;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::wrap_rank;
+using namespace det::launch::wrap_rank;
 
 namespace {
 

@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/remote_shell/arguments.hpp>
+#include <det/launch/launchers/remote_command.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,7 +7,7 @@
 #include "golden.hpp"
 
 using namespace det;
-using namespace det::remote_shell;
+using namespace det::launch::launchers;
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include <det/supervisor/run_watch.hpp>
+#include <det/launch/supervisor/run_watch.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 using namespace std::chrono_literals;
 using lifecycle::Asked;
 using slurm::JobState;

@@ -4,7 +4,7 @@
 #include "supervisor_fixture.hpp"
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_failures_test, SupervisorFixture)
 

@@ -4,8 +4,8 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/array_job.hpp>
-#include <det/supervisor/supervise.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -15,7 +15,7 @@
 #include "fake_slurm.hpp"
 #include "temporary_directory.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// A root with experiment 7, a running job 123_0 of it, and a program `srun` that does what a test says.
 struct SupervisorFixture {
@@ -112,4 +112,4 @@ struct SupervisorFixture {
     }
 };
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

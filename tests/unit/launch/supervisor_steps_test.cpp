@@ -3,8 +3,8 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/supervisor/resume_point.hpp>
-#include <det/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
+#include <det/launch/supervisor/run_environment.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@
 #include "test_paths.hpp"
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_steps_test, SupervisorFixture)
 

@@ -6,7 +6,7 @@
 #include "supervisor_fixture.hpp"
 
 using namespace det;
-using namespace det::supervisor;
+using namespace det::launch::supervisor;
 using slurm::JobState;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_test, SupervisorFixture)

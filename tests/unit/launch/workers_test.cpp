@@ -1,9 +1,9 @@
 // The launcher contract, with real processes.
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/workers/messages.hpp>
-#include <det/workers/verdict.hpp>
-#include <det/workers/watch_launch.hpp>
+#include <det/launch/launchers/messages.hpp>
+#include <det/launch/launchers/verdict.hpp>
+#include <det/launch/launchers/watch_launch.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -13,7 +13,7 @@
 #include "test_paths.hpp"
 
 using namespace det;
-using namespace det::workers;
+using namespace det::launch::launchers;
 using namespace std::chrono_literals;
 
 namespace {
@@ -27,7 +27,7 @@ struct Launched {
 
     /// The exit code of a launch of these shell scripts, each a worker, or, with a '!' before it, a launcher.
     int exit_code(std::vector<std::string> const& scripts) {
-        launchers::LaunchPlan plan;
+        launch::launchers::LaunchPlan plan;
         auto const environment = Environment::of_this_process();
         for (auto const& script : scripts) {
             std::vector<std::string> argv{det_launch, "worker", "sh", "-c", script};

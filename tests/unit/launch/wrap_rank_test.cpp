@@ -3,7 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/wrap_rank/line_splitter.hpp>
+#include <det/launch/wrap_rank/line_splitter.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -136,8 +136,10 @@ BOOST_AUTO_TEST_CASE(the_splitter_gives_the_same_lines_however_the_stream_arrive
     std::string const text = "one\ntwo\rthree\r\n" + std::string(9000, 'x') + "\nlast";
     auto const lines_of = [&](std::size_t step) {
         std::vector<std::string> lines;
-        wrap_rank::LineSplitter splitter;
-        auto const sink = [&](std::string_view line, wrap_rank::LineEnd) { lines.emplace_back(line); };
+        launch::wrap_rank::LineSplitter splitter;
+        auto const sink = [&](std::string_view line, launch::wrap_rank::LineEnd) {
+            lines.emplace_back(line);
+        };
         for (std::size_t at = 0; at < text.size(); at += step)
             splitter.feed(std::string_view(text).substr(at, step), sink);
         splitter.finish(sink);

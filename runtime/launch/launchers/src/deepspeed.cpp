@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include "arguments.hpp"
-#include "ground.hpp"
+#include "planning.hpp"
 
-namespace det::launchers {
+namespace det::launch::launchers {
 namespace {
 
 std::string render_hostfile(Nodes const& nodes) {
@@ -16,21 +15,21 @@ std::string render_hostfile(Nodes const& nodes) {
 
 }  // namespace
 
-Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Ground ground) {
+Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("deepspeed", arguments));
-    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
-    DET_TRY_ASSIGN(auto const port, meeting_port(ground.environment));
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
+    DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
     if (!nodes.is_chief()) return wait_for_chief();
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
     plan.fails_with_remote_commands = true;
 
-    auto& environment = ground.environment;
+    auto& environment = context.environment;
     std::vector<std::string> argv{"deepspeed"};
     if (nodes.is_single()) {
         argv.insert(argv.end(), {"--num_gpus", std::to_string(nodes.own_slots())});
     } else {
-        auto const hostfile = ground.run_dir / "hostfile";
+        auto const hostfile = context.run_dir / "hostfile";
         plan.files.push_back({hostfile, render_hostfile(nodes)});
         argv.insert(argv.end(), {"-H", hostfile});
         environment.set("DET_DEEPSPEED_HOSTFILE_PATH", hostfile);
@@ -40,19 +39,19 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Gro
                  std::to_string(port), "--no_python", "--no_local_rank", "--no_ssh_check"});
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     argv.push_back("--");
-    auto const rank = watched_rank(ground, "RANK", parts.command);
+    auto const rank = worker_command(context, "RANK", parts.command);
     argv.insert(argv.end(), rank.begin(), rank.end());
 
-    use_remote_shell(plan, ground);
+    use_remote_shell(plan, context);
     environment.set("USE_DEEPSPEED", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
     environment.set("PDSH_RCMD_TYPE", "ssh");
-    if (ground.network_interface && !environment.find_non_empty("NCCL_SOCKET_IFNAME")) {
-        environment.set("NCCL_SOCKET_IFNAME", *ground.network_interface);
+    if (context.network_interface && !environment.find_non_empty("NCCL_SOCKET_IFNAME")) {
+        environment.set("NCCL_SOCKET_IFNAME", *context.network_interface);
     }
     plan.processes.push_back({std::move(argv), std::move(environment)});
     plan.port = port;
     return plan;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include "arguments.hpp"
-#include "ground.hpp"
+#include "planning.hpp"
 
-namespace det::launchers {
+namespace det::launch::launchers {
 namespace {
 
 /// "localhost:4,n1:4"
@@ -40,9 +39,9 @@ std::vector<std::string> extra_options(Json const& config) {
 
 }  // namespace
 
-Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Ground ground) {
+Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("horovod", arguments));
-    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
     if (!nodes.is_chief()) return wait_for_chief();
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
@@ -53,23 +52,23 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Groun
         argv.insert(argv.end(), more.begin(), more.end());
     };
     add({"--start-timeout", "1200", "--gloo-timeout-seconds", "240"});
-    if (!nodes.is_single() && ground.network_interface) {
-        add({"--network-interface", *ground.network_interface});
+    if (!nodes.is_single() && context.network_interface) {
+        add({"--network-interface", *context.network_interface});
     }
-    auto const options = decode_json("the configuration", [&] { return fusion_options(ground.config); });
+    auto const options = decode_json("the configuration", [&] { return fusion_options(context.config); });
     if (!options) return options.error();
     add(*options);
     add({"--cache-capacity", "1024", "--no-hierarchical-allreduce", "--no-hierarchical-allgather"});
-    bool const is_debug = ground.config.contains("debug") && ground.config["debug"] == true;
+    bool const is_debug = context.config.contains("debug") && context.config["debug"] == true;
     if (is_debug) add({"--verbose"});
-    add(extra_options(ground.config));
+    add(extra_options(context.config));
     add(parts.overrides);
     if (is_debug) add({"--mpi-args=-v --display-map"});
     add({"--"});
-    add(watched_rank(ground, "HOROVOD_RANK,OMPI_COMM_WORLD_RANK,PMI_RANK", parts.command));
+    add(worker_command(context, "HOROVOD_RANK,OMPI_COMM_WORLD_RANK,PMI_RANK", parts.command));
 
-    use_remote_shell(plan, ground);
-    auto& environment = ground.environment;
+    use_remote_shell(plan, context);
+    auto& environment = context.environment;
     environment.set("USE_HOROVOD", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
     // Else an Open MPI below horovodrun starts its daemons by Slurm, with the wrong number of them.
@@ -78,4 +77,4 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Groun
     return plan;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

@@ -1,8 +1,8 @@
-#include <det/launchers/launchers.hpp>
+#include <det/launch/launchers/launchers.hpp>
 
 #include <algorithm>
 
-namespace det::launchers {
+namespace det::launch::launchers {
 namespace {
 
 constexpr Launcher launchers[] = {
@@ -21,4 +21,4 @@ Launcher const* find_launcher(std::string_view name) {
     return found == std::end(launchers) ? nullptr : &*found;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

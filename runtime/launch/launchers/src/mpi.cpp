@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include "arguments.hpp"
-#include "ground.hpp"
+#include "planning.hpp"
 
-namespace det::launchers {
+namespace det::launch::launchers {
 
-Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, Ground ground) {
+Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("mpi", arguments));
-    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
     if (!nodes.is_chief()) return wait_for_chief();
 
     std::vector<std::string> argv{
@@ -15,16 +14,16 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, Ground gr
         // By srun inside this job: no ssh is needed. A node's share of the step must not wait for ours.
         "--mca", "plm", "slurm", "--mca", "plm_slurm_args", "--overlap --cpu-bind=none",
         // Slurm gives its notice to the direct child of its daemon: that must not be Open MPI's.
-        "--mca", "orte_launch_agent", fmt::format("{} --node orted", ground.wrap_rank.string())};
+        "--mca", "orte_launch_agent", fmt::format("{} --node orted", context.wrap_rank.string())};
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
-    auto const rank = watched_rank(ground, "OMPI_COMM_WORLD_RANK,PMI_RANK", parts.command);
+    auto const rank = worker_command(context, "OMPI_COMM_WORLD_RANK,PMI_RANK", parts.command);
     argv.insert(argv.end(), rank.begin(), rank.end());
 
     // mpirun reads how many ranks a node takes from Slurm's tasks per node, and this step has one launcher on
     // each.
-    auto& environment = ground.environment;
-    environment.set("SLURM_TASKS_PER_NODE", ground.rendezvous.slot_counts);
-    environment.set("SLURM_STEP_TASKS_PER_NODE", ground.rendezvous.slot_counts);
+    auto& environment = context.environment;
+    environment.set("SLURM_TASKS_PER_NODE", context.rendezvous.slot_counts);
+    environment.set("SLURM_STEP_TASKS_PER_NODE", context.rendezvous.slot_counts);
     for (auto const* name : {"SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE"}) environment.unset(name);
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
@@ -32,4 +31,4 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, Ground gr
     return plan;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

@@ -1,15 +1,14 @@
 #include <det/protocol/task_identity.hpp>
 
-#include "arguments.hpp"
-#include "ground.hpp"
+#include "planning.hpp"
 
-namespace det::launchers {
+namespace det::launch::launchers {
 
-Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, Ground ground) {
-    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
-    DET_TRY_ASSIGN(auto const port, meeting_port(ground.environment));
-    ground.environment.set("MASTER_PORT", std::to_string(port));
-    ground.environment.set("DET_CHIEF_IP", nodes.hosts.front());
+Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context) {
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
+    DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
+    context.environment.set("MASTER_PORT", std::to_string(port));
+    context.environment.set("DET_CHIEF_IP", nodes.hosts.front());
     TaskIdentity rank;
     rank.size = nodes.ranks();
     rank.local_size = nodes.own_slots();
@@ -20,12 +19,12 @@ Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, Gro
     LaunchPlan plan;
     for (rank.local_rank = 0; rank.local_rank < rank.local_size; ++rank.local_rank) {
         rank.rank = nodes.ranks_before() + rank.local_rank;
-        auto environment = ground.environment;
+        auto environment = context.environment;
         for (auto& [name, value] : rank_variables(rank)) environment.set(name, value);
-        plan.processes.push_back({watched_rank(ground, "RANK", arguments), std::move(environment)});
+        plan.processes.push_back({worker_command(context, "RANK", arguments), std::move(environment)});
     }
     if (nodes.is_chief()) plan.port = port;
     return plan;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "arguments.hpp"
-#include "ground.hpp"
+#include "planning.hpp"
 
-namespace det::launchers {
+namespace det::launch::launchers {
 namespace {
 
 /// torchrun substitutes ${local_rank} in arguments, and makes one dollar of two: nobody else's "$$" may come
@@ -28,10 +27,10 @@ bool needs_redirects(std::string_view versions) {
     return words[0] == "3" && minor && *minor >= 11 && words[2].starts_with("1.");
 }
 
-Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& arguments, Ground ground) {
+Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("torch_distributed", arguments));
-    DET_TRY_ASSIGN(auto const nodes, read_nodes(ground.rendezvous));
-    DET_TRY_ASSIGN(auto const port, meeting_port(ground.environment));
+    DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
+    DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
     std::vector<std::string> argv{"python3",
                                   "-m",
                                   "torch.distributed.run",
@@ -48,15 +47,15 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
                                   "--master_port",
                                   std::to_string(port),
                                   "--no_python"};
-    if (ground.torch_needs_redirects) {
+    if (context.torch_needs_redirects) {
         argv.insert(argv.end(), {"--redirects", "9:1", "--tee", "9:1"});
     }
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
-    auto const rank = watched_rank(ground, "RANK", parts.command);
+    auto const rank = worker_command(context, "RANK", parts.command);
     argv.push_back(rank.front());
     for (auto word = rank.begin() + 1; word != rank.end(); ++word) argv.push_back(shield(*word));
 
-    auto& environment = ground.environment;
+    auto& environment = context.environment;
     environment.set("USE_TORCH_DISTRIBUTED", "True");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
     LaunchPlan plan;
@@ -65,4 +64,4 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
     return plan;
 }
 
-}  // namespace det::launchers
+}  // namespace det::launch::launchers

@@ -1,7 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
-#include <det/supervisor/archive.hpp>
+#include <det/launch/supervisor/archive.hpp>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -13,7 +13,7 @@
 #include <vector>
 #include <zstd.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
     return Ok{};
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,13 +1,13 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/supervisor/assignment.hpp>
-#include <det/supervisor/resume_point.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 Result<std::string> require(Environment const& environment, std::string_view name) {
@@ -64,4 +64,4 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
     return assignment;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

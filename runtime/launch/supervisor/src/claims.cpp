@@ -1,9 +1,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/supervisor/claims.hpp>
+#include <det/launch/supervisor/claims.hpp>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
@@ -92,4 +92,4 @@ Status Claims::give_back(std::uint32_t trial) {
     return remove_tree(assignment_.experiment.trial(trial).claimed());
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -11,7 +11,7 @@
 #include "queue_again.hpp"
 #include "tidy_up.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 class Conclusion {
@@ -20,7 +20,7 @@ public:
                std::list<Lane>& lanes, JobEnd const& end)
         : assignment_(assignment), around_(around), claims_(claims), lanes_(lanes), end_(end) {}
 
-    int carry_out() {
+    int execute_plan() {
         bool const paused_before = !end_.has_begun && desired_of_first() == Desired::pause;
         if (any_follows(Follow::requeue)) {
             give_back(QueueAgain::Then::start_soon);
@@ -158,7 +158,7 @@ private:
 
 int conclude(Assignment const& assignment, Surroundings const& around, Claims& claims, std::list<Lane>& lanes,
              JobEnd const& end) {
-    return Conclusion(assignment, around, claims, lanes, end).carry_out();
+    return Conclusion(assignment, around, claims, lanes, end).execute_plan();
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

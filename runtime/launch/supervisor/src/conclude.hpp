@@ -1,5 +1,5 @@
 #pragma once
-#include <det/supervisor/claims.hpp>
+#include <det/launch/supervisor/claims.hpp>
 
 #include <chrono>
 #include <list>
@@ -7,7 +7,7 @@
 
 #include "lane.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// A job whose runs have all ended, or as good as ended.
 struct JobEnd {
@@ -23,4 +23,4 @@ struct JobEnd {
 int conclude(Assignment const& assignment, Surroundings const& around, Claims& claims, std::list<Lane>& lanes,
              JobEnd const& end);
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

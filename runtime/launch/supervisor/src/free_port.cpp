@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 std::uint16_t find_free_port() {
     UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -22,4 +22,4 @@ std::uint16_t find_free_port() {
     return ntohs(address.sin_port);
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,11 +1,11 @@
 #pragma once
 #include <det/foundation/error_codes.hpp>
-#include <det/supervisor/supervise.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 
 #include <chrono>
 #include <fmt/format.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// Asks Slurm again and again while slurmctld does not answer: it may be restarted, or its backup may take
 /// over. The last answer.
@@ -22,4 +22,4 @@ auto insist(Surroundings const& around, std::chrono::seconds patience, Ask ask) 
     }
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

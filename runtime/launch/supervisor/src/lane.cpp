@@ -2,10 +2,10 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/launch/supervisor/log_policies.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
-#include <det/supervisor/log_policies.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -14,7 +14,7 @@
 #include "free_port.hpp"
 #include "srun_words.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 using Hosts = std::vector<std::string>;
@@ -284,4 +284,4 @@ void Lane::leave() {
     run_.reset();
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

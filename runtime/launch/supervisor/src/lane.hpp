@@ -1,14 +1,14 @@
 #pragma once
+#include <det/launch/supervisor/pulses.hpp>
+#include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_record.hpp>
+#include <det/launch/supervisor/run_watch.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 #include <det/slurm/step_process.hpp>
-#include <det/supervisor/pulses.hpp>
-#include <det/supervisor/run_environment.hpp>
-#include <det/supervisor/run_record.hpp>
-#include <det/supervisor/run_watch.hpp>
-#include <det/supervisor/supervise.hpp>
 
 #include <optional>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// A share of the job that runs one trial after another; the whole of it where trials don't share nodes. Idle
 /// between them.
@@ -78,4 +78,4 @@ private:
     std::optional<Run> run_;
 };
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

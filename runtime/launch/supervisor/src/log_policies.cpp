@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/supervisor/log_policies.hpp>
+#include <det/launch/supervisor/log_policies.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <re2/re2.h>
 #include <unistd.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 constexpr std::size_t block_size_bytes = std::size_t{1} << 20;
@@ -90,4 +90,4 @@ Result<PolicyMatches> match_log_policies(std::vector<LogPolicySpec> const& specs
     return found;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -5,7 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 Result<Notices> Notices::open() {
     sigset_t set;
@@ -26,4 +26,4 @@ Notices::Heard Notices::take() {
     return heard;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// Signals to this process, as something to poll.
 class Notices {
@@ -24,4 +24,4 @@ private:
     UniqueFd fd_;
 };
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

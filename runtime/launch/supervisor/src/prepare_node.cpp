@@ -1,16 +1,16 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/supervisor/archive.hpp>
+#include <det/launch/supervisor/prepare_node.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
-#include <det/supervisor/archive.hpp>
-#include <det/supervisor/prepare_node.hpp>
 
 #include <fmt/format.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,4 +70,4 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     return unpack_context(run_dir, spec);
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,10 +1,10 @@
 #include <det/foundation/files.hpp>
-#include <det/supervisor/pulses.hpp>
+#include <det/launch/supervisor/pulses.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 constexpr int looks_until_silent = 4;
@@ -44,4 +44,4 @@ void Pulses::start_over() {
     looks_without_any_ = 0;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -2,11 +2,11 @@
 
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/successor/submit_successor.hpp>
+#include <det/slurm/submit_array.hpp>
 
 #include "insist.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 using slurm::SlurmClient;
@@ -64,12 +64,12 @@ Result<std::uint32_t> succeed(Assignment const& assignment, ArrayJob array, Queu
                               Surroundings const& around) {
     array.tasks = {*assignment.job.task};
     array.running_max = 0;
-    successor::Author const author{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
-                                   around.environment, around.clock};
+    slurm::SubmitContext const context{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
+                                       around.environment, around.clock};
     DET_TRY_ASSIGN(auto const next,
-                   successor::submit_successor(assignment.experiment, assignment.spec,
-                                               {std::move(array), excluded_nodes(assignment, how.bad_hosts)},
-                                               author, around.slurm));
+                   slurm::resubmit_tasks(assignment.experiment, assignment.spec,
+                                         {std::move(array), excluded_nodes(assignment, how.bad_hosts)},
+                                         context, around.slurm));
     return next.job;
 }
 
@@ -115,4 +115,4 @@ Result<Successor> queue_again(Assignment const& assignment, QueueAgain const& ho
     return Successor(job);
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,12 +1,12 @@
 #pragma once
-#include <det/supervisor/supervise.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 /// How a job goes back to Slurm's queue.
 struct QueueAgain {
@@ -24,4 +24,4 @@ struct QueueAgain {
 Result<std::optional<std::uint32_t>> queue_again(Assignment const& assignment, QueueAgain const& how,
                                                  Surroundings const& around);
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -3,12 +3,12 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/supervisor/resume_point.hpp>
 
 #include <algorithm>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 /// What matters of a run for those after it.
@@ -110,4 +110,4 @@ Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
     });
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,17 +1,17 @@
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/containers/container_call.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/node/container_call.hpp>
+#include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
-#include <det/supervisor/run_environment.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 /// Linux takes no variable of more than 128 KiB: what is too large is in DET_RUN_DIR/info/trial.json alone.
@@ -37,7 +37,7 @@ constexpr char startup_hook[] =
 
 /// pyxis begins the container before anything of ours is run: srun is told.
 std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
-    containers::ContainerCall call;
+    node::ContainerCall call;
     call.container = *spec.container;
     call.directories = {spec.root};
     if (!spec.checkpoint_path.empty()) call.directories.emplace_back(spec.checkpoint_path);
@@ -48,7 +48,7 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
     for (auto const& variable : spec.environment_variables) {
         call.user_variables.push_back(variable.substr(0, variable.find('=')));
     }
-    return containers::render_pyxis_options(call, "/tmp");
+    return node::render_pyxis_options(call, "/tmp");
 }
 
 }  // namespace
@@ -138,4 +138,4 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     return request;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

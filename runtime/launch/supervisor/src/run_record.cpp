@@ -5,14 +5,14 @@
 #include <det/foundation/uuid.hpp>
 #include <det/journal/rank_ends.hpp>
 #include <det/journal/reader.hpp>
+#include <det/launch/supervisor/run_record.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/meeting.hpp>
-#include <det/supervisor/run_record.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 template <class Predicate>
@@ -102,4 +102,4 @@ bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store con
     return known && !known->empty() && known->back().steps_completed > steps_before;
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

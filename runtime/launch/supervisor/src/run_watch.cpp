@@ -1,8 +1,8 @@
-#include <det/supervisor/run_watch.hpp>
+#include <det/launch/supervisor/run_watch.hpp>
 
 #include <algorithm>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 using namespace std::chrono_literals;
@@ -102,4 +102,4 @@ void RunWatch::mind_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Tim
     limit_near_at_ = now + seconds_between(now_utc, *job.end_time) - time_limit_margin(limit);
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 
 std::uint64_t output_size_bytes(std::filesystem::path const& output) {
     std::error_code error;
@@ -30,4 +30,4 @@ std::string find_srun_error(std::filesystem::path const& output, std::uint64_t b
     return "";
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

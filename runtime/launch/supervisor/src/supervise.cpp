@@ -1,7 +1,7 @@
 #include <det/journal/event_log.hpp>
+#include <det/launch/supervisor/claims.hpp>
+#include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/supervisor/claims.hpp>
-#include <det/supervisor/supervise.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -14,7 +14,7 @@
 #include "insist.hpp"
 #include "notices.hpp"
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 using namespace std::chrono_literals;
@@ -262,4 +262,4 @@ Result<int> supervise_trials(Assignment const& assignment, Surroundings const& a
     return JobSupervisor(assignment, around, std::move(notices)).run();
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -2,12 +2,12 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/supervisor/resume_point.hpp>
 
 #include <fmt/format.h>
 
-namespace det::supervisor {
+namespace det::launch::supervisor {
 namespace {
 
 /// From the last one on: the first that goes on answers for all.
@@ -47,4 +47,4 @@ void tidy_up(Assignment const& assignment, Surroundings const& around) {
     if (!done) around.say(fmt::format("all checkpoints stay: {}", done.error().message));
 }
 
-}  // namespace det::supervisor
+}  // namespace det::launch::supervisor

@@ -1,10 +1,10 @@
 #include <det/foundation/text.hpp>
+#include <det/launch/wrap_rank/arguments.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/wrap_rank/arguments.hpp>
 
 #include <fmt/format.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 constexpr std::string_view usage_hint =
@@ -68,4 +68,4 @@ Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environme
     return job;
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -11,7 +11,7 @@
 
 #include "signals.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 Result<Pipe> make_pipe() {
     int ends[2];
@@ -61,4 +61,4 @@ std::optional<int> Child::poll_status() const {
     return ::waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional(status) : std::nullopt;
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

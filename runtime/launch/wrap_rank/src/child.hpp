@@ -1,10 +1,10 @@
 #pragma once
 #include <det/foundation/files.hpp>
-#include <det/wrap_rank/relay.hpp>
+#include <det/launch/wrap_rank/relay.hpp>
 
 #include <sys/types.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 struct Pipe {
     UniqueFd read_end, write_end;
@@ -35,4 +35,4 @@ private:
     Group group_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -7,7 +7,7 @@
 
 #include "signals.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 Result<int> ChildWatch::until_the_end() {
     sigset_t const taken = relayed_signals();
@@ -68,4 +68,4 @@ void ChildWatch::order_to_end() {
     if (!kill_at_) kill_at_ = clock_.steady_now() + order_grace;
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

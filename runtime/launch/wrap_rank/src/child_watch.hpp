@@ -5,7 +5,7 @@
 
 #include "child.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// What is done about signals until the command ends.
 class ChildWatch {
@@ -33,4 +33,4 @@ private:
     std::optional<TimePoint> kill_at_, beat_at_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// The end of the command, as the thread that passes its output on learns of it. Others that it has started
 /// may hold its output open: they are listened to until the deadline.
@@ -34,4 +34,4 @@ private:
     std::atomic<TimePoint::rep> deadline_ns_ = 0;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

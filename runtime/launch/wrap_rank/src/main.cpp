@@ -3,9 +3,9 @@
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
+#include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/wrap_rank/wrapper.hpp>
 
 #include <exception>
 #include <iostream>
@@ -19,7 +19,7 @@ int fail(det::Error const& error) {
 }
 
 /// Ends as the command did: by the same signal too, so that Slurm reports it.
-int end_as(det::wrap_rank::CommandEnd const& end) {
+int end_as(det::launch::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
         rlimit const no_core{0, 0};  // the command has left its own
         ::setrlimit(RLIMIT_CORE, &no_core);
@@ -37,14 +37,14 @@ int main(int argc, char** argv) try {
     bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
-        std::cout << det::wrap_rank::help_text;
+        std::cout << det::launch::wrap_rank::help_text;
         return 0;
     }
-    auto job = det::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
+    auto job = det::launch::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
     if (!job) return fail(job.error());
     det::SystemClock clock;
-    auto const end = det::wrap_rank::run_wrapped(*std::move(job), std::move(environment),
-                                                 det::sibling_program("det-launch"), clock);
+    auto const end = det::launch::wrap_rank::run_wrapped(*std::move(job), std::move(environment),
+                                                         det::sibling_program("det-launch"), clock);
     return end ? end_as(*end) : fail(end.error());
 } catch (std::exception const& surprise) {
     return fail(det::Error{det::codes::internal, surprise.what(), "please report this"});

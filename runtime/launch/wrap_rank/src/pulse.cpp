@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 Pulse::~Pulse() { ::unlink(file_.c_str()); }
 
@@ -20,4 +20,4 @@ void Pulse::beat() const {
     if (file) ::futimens(file.get(), nullptr);
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <filesystem>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// runs/N/node-K.pulse: touched again and again while tasks of the run live on the node, absent when they
 /// have ended. srun does not notice that the slurmstepd of a step is gone; whoever looks at this does.
@@ -23,4 +23,4 @@ private:
     std::chrono::seconds interval_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/wrap_rank/rank_log.hpp>
+#include <det/launch/wrap_rank/rank_log.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 constexpr std::chrono::seconds look_every{1};
@@ -115,4 +115,4 @@ void RankLog::remember(std::string_view lines) {
     last_words_ += lines;
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

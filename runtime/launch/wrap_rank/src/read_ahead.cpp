@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ std::vector<std::string> choose_to_read_ahead(std::vector<FileSize> files, TaskI
 ReadAhead::ReadAhead(fs::path checkpoint, TaskIdentity task)
     : thread_(start(std::move(checkpoint), std::move(task))) {}
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

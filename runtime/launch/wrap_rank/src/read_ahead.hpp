@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 struct FileSize {
     std::string name;
@@ -31,4 +31,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

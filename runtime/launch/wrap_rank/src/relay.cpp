@@ -1,7 +1,7 @@
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/wrap_rank/relay.hpp>
+#include <det/launch/wrap_rank/relay.hpp>
 
 #include <malloc.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "signals.hpp"
 #include "stream.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 /// Until nobody can write any more, or the ending's deadline is over. In the order in which things are said:
@@ -99,4 +99,4 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     return describe_end(*status, ended_at, log_or_null);
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

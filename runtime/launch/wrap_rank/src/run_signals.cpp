@@ -8,7 +8,7 @@
 #include <csignal>
 #include <string_view>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 struct NamedSignal {
@@ -56,4 +56,4 @@ void RunSignals::withhold(sigset_t& mask) const {
     }
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// What signals mean to a task of a run: its ranks are told by the page in DET_RUN_DIR, and get no signal
 /// that would end them before they have saved their work.
@@ -30,4 +30,4 @@ private:
     std::set<int> forwarded_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 void write_what_goes(int fd, std::string_view bytes) {
@@ -48,4 +48,4 @@ void SharedOutput::write(std::string_view lines) const {
     if (gate_) ::flock(gate_.get(), LOCK_UN);
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// Standard output or error, which may be a pipe that the wrappers of other ranks write to as well: a
 /// launcher gives all its ranks its own. One batch of whole lines at a time goes into such a pipe, however
@@ -23,4 +23,4 @@ private:
     UniqueFd gate_;  // the same pipe, opened for us alone: what flock(2) tells apart
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

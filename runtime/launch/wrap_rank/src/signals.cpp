@@ -7,7 +7,7 @@
 #include <optional>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 struct ProcessLine {
@@ -52,4 +52,4 @@ bool started_us(pid_t process) {
 
 bool is_in_foreground() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -2,7 +2,7 @@
 #include <csignal>
 #include <sys/types.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// Everything that may be sent to a command, and SIGCHLD; not what only a process's own mistakes raise.
 sigset_t relayed_signals();
@@ -13,4 +13,4 @@ bool started_us(pid_t process);
 /// Whether we read from a terminal whose keys (Ctrl-C) reach our process group.
 bool is_in_foreground();
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

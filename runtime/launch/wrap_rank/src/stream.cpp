@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // what a pipe holds
@@ -80,4 +80,4 @@ void Stream::finish() {
     flush(labelled_);
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

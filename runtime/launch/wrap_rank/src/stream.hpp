@@ -1,15 +1,15 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/wrap_rank/bar_states.hpp>
-#include <det/wrap_rank/line_splitter.hpp>
-#include <det/wrap_rank/rank_log.hpp>
-#include <det/wrap_rank/relay.hpp>
+#include <det/launch/wrap_rank/bar_states.hpp>
+#include <det/launch/wrap_rank/line_splitter.hpp>
+#include <det/launch/wrap_rank/rank_log.hpp>
+#include <det/launch/wrap_rank/relay.hpp>
 
 #include <memory>
 
 #include "shared_output.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 
 /// One stream of the command: pipe in, standard output or error and the node's log out.
 class Stream {
@@ -43,4 +43,4 @@ private:
     std::string labelled_, logged_, time_;
 };
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -1,10 +1,10 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/placement/place.hpp>
+#include <det/launch/node/run_directory.hpp>
+#include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/protocol/step_run.hpp>
-#include <det/wrap_rank/wrapper.hpp>
 
 #include <atomic>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "read_ahead.hpp"
 #include "run_signals.hpp"
 
-namespace det::wrap_rank {
+namespace det::launch::wrap_rank {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ void report_failure(std::string const& rank, CommandEnd const& end, RelayedComma
     if (end.exit_code == 0 || !command.labels.log) return;
     RankEnd const report{end.time,
                          parse_integer<std::uint32_t>(rank),
-                         placement::node_name(command.environment),
+                         node::node_name(command.environment),
                          end.exit_code,
                          end.signal,
                          end.last_words};
@@ -74,9 +74,9 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     if (job.level == Launch::rank ? labelled : placed) return replace_process(job.command, environment);
 
     RelayedCommand command{std::move(job.command), {}, {}, {}, block_relayed_signals(), {}};
-    std::optional<placement::NodeDirectory> directory;  // our share of it, until the command has ended
+    std::optional<node::NodeDirectory> directory;  // our share of it, until the command has ended
     if (in_run && !placed) {
-        DET_TRY_ASSIGN(auto taken, placement::take_place(environment, *task, job.level, helper));
+        DET_TRY_ASSIGN(auto taken, node::enter_run_directory(environment, *task, job.level, helper));
         directory.emplace(std::move(taken));
         auto const work = directory->path() / work_directory;
         if (path_exists(work)) {
@@ -117,4 +117,4 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     return end;
 }
 
-}  // namespace det::wrap_rank
+}  // namespace det::launch::wrap_rank

@@ -2,9 +2,9 @@
 // it left. Only its configuration says where that is.
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/supervisor/resume_point.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -55,7 +55,8 @@ struct Fixture : CliFixture {
     /// A run as its node prepares it, from where the supervisor says.
     core::Context begin_run(std::uint32_t number) {
         must(start_run(experiment, number, static_cast<int>(number)).append(finish(20)));
-        auto const resume = must(supervisor::find_resume_point(experiment.trial(0), {0, number}, *store()));
+        auto const resume =
+            must(launch::supervisor::find_resume_point(experiment.trial(0), {0, number}, *store()));
         auto const run_dir = directory / ("run-" + std::to_string(number));
         auto const info = run_dir / info_files::directory;
         must(make_directories(info));
@@ -118,8 +119,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_is_no_reason_to_begin_anew) {
     must(run.close());
     spec.config["checkpoint_storage"]["bucket"] = "no-such-bucket-but-an-error";
     spec.config["checkpoint_storage"]["endpoint_url"] = "http://127.0.0.1:1";
-    BOOST_TEST((must_fail(supervisor::find_resume_point(experiment.trial(0), {0, 1}, *store())).code ==
-                codes::transport));
+    BOOST_TEST(
+        (must_fail(launch::supervisor::find_resume_point(experiment.trial(0), {0, 1}, *store())).code ==
+         codes::transport));
 }
 
 BOOST_AUTO_TEST_CASE(people_handle_what_is_in_a_bucket_as_what_is_in_a_directory) {

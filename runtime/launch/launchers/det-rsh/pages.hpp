@@ -1,0 +1,9 @@
+#pragma once
+#include <string_view>
+
+namespace det::launch::launchers {
+
+/// The page of a command; empty where there is none.
+std::string_view find_page(std::string_view name);
+
+}  // namespace det::launch::launchers

@@ -1,0 +1,79 @@
+#include "child.hpp"
+
+#include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
+
+#include <cerrno>
+#include <fmt/format.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace det::launch::launchers {
+
+Result<Child> Child::start(std::vector<std::string> const& argv, Environment const& environment,
+                           sigset_t const& mask, Group group) {
+    sigset_t defaults;
+    ::sigemptyset(&defaults);
+    ::sigaddset(&defaults, SIGPIPE);
+    SpawnSettings settings;
+    settings.block(mask);
+    settings.handle_by_default(defaults);
+    if (group == Group::own) settings.in_own_group();
+    DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
+    Child child(pid, open_pidfd(pid), group);
+    if (!child.pidfd_) return os_error("watch a process", errno);
+    return child;
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      group_(other.group_),
+      status_(other.status_) {}
+
+Child::~Child() {
+    if (pid_ <= 0 || status_) return;
+    ::kill(group_ == Group::own ? -pid_ : pid_, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+std::optional<int> Child::poll_status() {
+    int status = 0;
+    if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+    return status_;
+}
+
+void Child::signal(int number) {
+    if (!status_) ::kill(pid_, number);
+}
+
+Result<TakenSignals> TakenSignals::take() {
+    sigset_t taken, before;
+    ::sigprocmask(SIG_SETMASK, nullptr, &before);
+    ::sigemptyset(&taken);
+    for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}) {
+        if (::sigismember(&before, number) == 0) ::sigaddset(&taken, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &taken, nullptr);
+    UniqueFd fd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd) return os_error("watch for signals", errno);
+    return TakenSignals(std::move(fd), before);
+}
+
+TakenSignals::~TakenSignals() {
+    if (fd_) ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::vector<int> TakenSignals::read() {
+    std::vector<int> numbers;
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+        numbers.push_back(static_cast<int>(info.ssi_signo));
+    }
+    return numbers;
+}
+
+}  // namespace det::launch::launchers

@@ -1,0 +1,48 @@
+#pragma once
+#include <det/launch/launchers/launchers.hpp>
+
+// What the planners of the launchers share.
+namespace det::launch::launchers {
+
+struct LauncherArguments {
+    std::vector<std::string> overrides;  // options for the launcher, appended to ours
+    std::vector<std::string> command;    // of each rank
+};
+
+/// Splits `[OVERRIDE... --] COMMAND`. Overrides are present if the first argument is an option; they end at the
+/// first "--".
+Result<LauncherArguments> split_arguments(std::string_view launcher,
+                                          std::vector<std::string> const& arguments);
+
+/// The command of a rank, run by `det-wrap-rank RANK det-launch worker`. rank: names of the variables that
+/// hold the rank, the launcher's own first.
+std::vector<std::string> worker_command(LaunchContext const& context, std::string_view rank,
+                                        std::vector<std::string> const& command);
+
+/// The run's nodes with every name expanded, as launchers want them.
+struct Nodes {
+    std::vector<std::string> hosts;
+    std::vector<int> slots;  // of each node
+    int own = 0;             // index of this node
+
+    bool is_chief() const { return own == 0; }
+    bool is_single() const { return hosts.size() == 1; }
+    int ranks() const;
+    int ranks_before() const;  // on the nodes before this one
+    std::vector<std::string> all_but_chief() const { return {hosts.begin() + 1, hosts.end()}; }
+    int own_slots() const { return slots[static_cast<std::size_t>(own)]; }
+};
+Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
+
+/// The plan of a node whose ranks are started from the chief's node.
+LaunchPlan wait_for_chief();
+
+/// The port at which the ranks meet: C10D_PORT, which the user may set; else MASTER_PORT, which was free on the
+/// chief's node when the run began; else Determined's number plus the first slot, which differs between trials
+/// on one node.
+Result<std::uint16_t> rendezvous_port(Environment const& environment);
+
+/// Puts the folder with our `ssh` in front of PATH.
+void use_remote_shell(LaunchPlan& plan, LaunchContext& context);
+
+}  // namespace det::launch::launchers

@@ -1,0 +1,134 @@
+#include <det/foundation/text.hpp>
+#include <det/launch/launchers/remote_command.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/task_identity.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::launch::launchers {
+namespace {
+
+// ssh(1): letters of options with a value, and of those without.
+constexpr std::string_view with_value = "BbcDEeFIiJLlmOopPQRSWw";
+constexpr std::string_view without_value = "12346AaCfGgKkMNnqsTtVvXxYy";
+
+Error usage(std::string message) {
+    return {codes::usage, std::move(message), "det-rsh [SSH_OPTION...] [USER@]HOST CMD..."};
+}
+
+/// One word of options: "-n", "-qx", "-p22", "-p" "22". Moves `word` behind its value.
+template <class Iterator>
+Status take_options(Iterator& word, Iterator end, RemoteCommand& call) {
+    std::string_view letters = *word;
+    for (letters.remove_prefix(1); !letters.empty(); letters.remove_prefix(1)) {
+        char const letter = letters.front();
+        if (with_value.find(letter) != std::string_view::npos) {
+            bool const value_follows = letters.size() == 1;
+            if (value_follows && ++word == end) return usage(fmt::format("option -{} needs a value", letter));
+            return Ok{};
+        }
+        if (without_value.find(letter) == std::string_view::npos) {
+            return usage(fmt::format("unknown option -{}", letter));
+        }
+        if (letter == 'n') call.has_input = false;
+        if (letter == 'V') call.wants_version = true;
+    }
+    return Ok{};
+}
+
+bool is_this_node(std::string_view host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+/// The name that Slurm knows a node of this job by.
+Result<std::string> node_named(std::string_view host, Environment const& environment) {
+    if (is_this_node(host)) {
+        if (auto own = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(own);
+    }
+    auto const list = environment.find_non_empty("SLURM_JOB_NODELIST");
+    if (!list) {
+        return Error{codes::not_in_slurm, "SLURM_JOB_NODELIST is not set: this is no job of Slurm",
+                     "det-rsh reaches the nodes of the job that it is called in"};
+    }
+    DET_TRY_ASSIGN(auto const nodes, expand_host_list(*list));
+    for (auto const name : {host, host.substr(0, host.find('.'))}) {
+        if (std::ranges::find(nodes, name) != nodes.end()) return std::string(name);
+    }
+    return Error{codes::misuse, fmt::format("'{}' is no node of this job, which has {}", host, *list),
+                 "hosts are named as Slurm names them"};
+}
+
+int number_in(Environment const& environment, std::string_view name, int otherwise) {
+    auto const text = environment.find_non_empty(name);
+    return text ? parse_integer<int>(*text).value_or(otherwise) : otherwise;
+}
+
+/// All CPUs of this step's share of a node, but not more than the smallest node of the job has.
+int cpus_of_a_node(Environment const& environment) {
+    auto const counts = expand_counts(environment.find("SLURM_JOB_CPUS_PER_NODE").value_or(""));
+    int const smallest = counts && !counts->empty() ? *std::ranges::min_element(*counts) : 1;
+    return std::max(1, std::min(smallest, number_in(environment, "SLURM_CPUS_ON_NODE", smallest)));
+}
+
+}  // namespace
+
+Result<RemoteCommand> parse_arguments(std::vector<std::string> const& arguments) {
+    RemoteCommand call;
+    auto word = arguments.begin();
+    for (; word != arguments.end(); ++word) {
+        if (*word == "--") {
+            if (call.host.empty()) continue;
+            ++word;
+            break;
+        }
+        if (word->size() > 1 && word->front() == '-') {
+            DET_TRY(take_options(word, arguments.end(), call));
+        } else if (call.host.empty()) {
+            call.host = word->substr(word->rfind('@') + 1);
+            if (call.host.empty()) return usage("the host is empty");
+        } else {
+            break;
+        }
+    }
+    if (call.wants_version) return call;
+    if (call.host.empty()) return usage("a host is missing");
+    call.shell_line = join({word, arguments.end()}, " ");
+    if (call.shell_line.empty()) return usage("a command is missing: there are no shells on other nodes");
+    return call;
+}
+
+Result<slurm::CommandOnNodes> plan_step(RemoteCommand const& command, Environment const& environment,
+                                        std::string const& wrap_rank) {
+    DET_TRY_ASSIGN(auto node, node_named(command.host, environment));
+    auto step = plan_step_on({std::move(node)}, command.shell_line, environment, wrap_rank);
+    step.has_input = command.has_input;
+    return step;
+}
+
+slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string const& shell_line,
+                                   Environment const& environment, std::string const& wrap_rank) {
+    slurm::CommandOnNodes step;
+    step.nodes = std::move(nodes);
+    step.cpus = cpus_of_a_node(environment);
+    step.gpus = number_in(environment, "SLURM_GPUS_ON_NODE", 0);
+    step.has_input = false;
+    if (environment.find_non_empty(variables::run_key)) {
+        step.command = {wrap_rank, "--node"};
+        step.directory.push_back('/');  // the wrapper goes to the run's own, which it may have to make first
+    }
+    step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
+    return step;
+}
+
+Environment without_step_variables(Environment environment) {
+    for (auto const* name :
+         {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_NNODES", "SLURM_CPUS_PER_TASK",
+          "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK", "SLURM_DISTRIBUTION",
+          "SLURM_NODELIST", "SLURM_MPI_TYPE", "SLURM_STEP_GRES", "SLURM_EXACT", "SLURM_WHOLE"}) {
+        environment.unset(name);
+    }
+    return environment;
+}
+
+}  // namespace det::launch::launchers

@@ -1,0 +1,84 @@
+#include <det/launch/node/container_call.hpp>
+
+#include <algorithm>
+
+namespace det::launch::node {
+namespace {
+
+using std::string_view;
+
+constexpr string_view apptainer_transports[] = {"instance://", "library://",        "shub://",
+                                                "oras://",     "docker-archive://", "docker://"};
+
+template <std::size_t N>
+bool has_any_prefix(string_view image, string_view const (&prefixes)[N]) {
+    return std::ranges::any_of(prefixes, [&](string_view prefix) { return image.starts_with(prefix); });
+}
+
+std::string apptainer_image(std::string const& image) {
+    return image.starts_with('/') || has_any_prefix(image, apptainer_transports) ? image
+                                                                                 : "docker://" + image;
+}
+
+std::string enroot_image(std::string image) {
+    std::ranges::replace_if(
+        image, [](char c) { return c == '/' || c == ':'; }, '+');
+    return image;
+}
+
+std::string base64(string_view bytes) {
+    constexpr string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        auto const group = bytes.substr(i, 3);
+        unsigned bits = 0;
+        for (std::size_t k = 0; k < 3; ++k) {
+            bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0u);
+        }
+        for (std::size_t k = 0; k < 4; ++k) {
+            text += k <= group.size() ? digits[bits >> (18 - 6 * k) & 63u] : '=';
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string resolve_image(ContainerRuntime runtime, std::string const& image) {
+    switch (runtime) {
+        case ContainerRuntime::apptainer:
+        case ContainerRuntime::singularity:
+            return apptainer_image(image);
+        case ContainerRuntime::enroot:
+            return enroot_image(image);
+        case ContainerRuntime::podman:  // looks among its own first, and knows docker: and other transports
+        case ContainerRuntime::pyxis:
+        case ContainerRuntime::none:
+            break;
+    }
+    return image;
+}
+
+std::optional<CredentialsFile> render_credentials(ContainerRuntime runtime, Json const& auth) {
+    bool const is_apptainer = runtime == ContainerRuntime::apptainer;
+    if (!is_apptainer && runtime != ContainerRuntime::podman) return std::nullopt;
+    auto const text = [&](char const* key) {
+        return auth.contains(key) && auth[key].is_string() ? auth[key].get<std::string>() : std::string();
+    };
+    Json entry = Json::object();
+    auto const given = text("auth");
+    if (!given.empty()) {
+        entry["auth"] = given;
+    } else if (!text("username").empty()) {
+        entry["auth"] = base64(text("username") + ":" + text("password"));
+    }
+    for (auto const* key : {"identitytoken", "registrytoken"}) {
+        if (!text(key).empty()) entry[key] = text(key);
+    }
+    auto server = text("serveraddress");
+    if (server.empty()) server = is_apptainer ? "https://index.docker.io/v1/" : "docker.io";
+    return CredentialsFile{is_apptainer ? "docker-config.json" : "auth.json",
+                           Json{{"auths", Json{{server, entry}}}}.dump() + "\n"};
+}
+
+}  // namespace det::launch::node

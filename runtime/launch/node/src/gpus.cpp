@@ -1,0 +1,43 @@
+#include "gpus.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace det::launch::node {
+namespace {
+
+/// "GPU UUID:   GPU-5ba4...": what stands behind the colon.
+std::optional<std::string_view> find_field(std::string_view text, std::string_view name) {
+    for (auto const line : split_lines(text)) {
+        auto const colon = line.find(':');
+        if (colon != std::string_view::npos && trim(line.substr(0, colon)) == name)
+            return trim(line.substr(colon + 1));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> list_gpu_uuids(std::string_view wanted, std::filesystem::path const& driver) {
+    std::map<int, std::string> by_number;
+    for (auto const& bus_id : list_directory(driver).value_or(std::vector<std::string>())) {
+        auto const text = read_file(driver / bus_id / "information").value_or("");
+        auto const uuid = find_field(text, "GPU UUID");
+        auto const number = parse_integer<int>(find_field(text, "Device Minor").value_or(""));
+        if (uuid && number) by_number.emplace(*number, *uuid);
+    }
+    std::vector<std::string> picked, all;
+    for (auto const& [number, uuid] : by_number) all.push_back(uuid);
+    for (auto const piece : split(wanted, ',')) {
+        auto const found = by_number.find(parse_integer<int>(piece).value_or(-1));
+        if (found == by_number.end()) return all;
+        picked.push_back(found->second);
+    }
+    return picked;
+}
+
+}  // namespace det::launch::node

@@ -1,0 +1,65 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launch/node/info_files.hpp>
+#include <det/launch/node/network.hpp>
+#include <det/protocol/cluster_info.hpp>
+#include <det/protocol/host_list.hpp>
+
+#include <fmt/format.h>
+
+#include "gpus.hpp"
+
+namespace det::launch::node {
+namespace {
+
+/// "[0, 1, 2]"
+std::vector<int> parse_slot_ids(std::string_view text) {
+    auto const json = Json::parse(text, nullptr, false);
+    auto const slots = decode_json("DET_SLOT_IDS", [&] { return json.get<std::vector<int>>(); });
+    return slots.value_or(std::vector<int>{0});
+}
+
+ClusterInfo describe_cluster(Environment const& environment) {
+    auto const text = [&](std::string_view name) { return environment.find(name).value_or(""); };
+    ClusterInfo cluster;
+    cluster.cluster_id = text(variables::cluster_id);
+    cluster.agent_id = text(variables::agent_id);
+    cluster.slot_ids = parse_slot_ids(text(variables::slot_ids));
+    cluster.task_id = text(variables::task_id);
+    cluster.allocation_id = text(variables::allocation_id);
+    cluster.task_type = environment.find_non_empty(variables::task_type).value_or("COMMAND");
+    cluster.latest_checkpoint = environment.find_non_empty(variables::latest_checkpoint);
+    return cluster;
+}
+
+/// Where nothing is said of the other nodes' slots, they have as many as this one.
+std::string slot_counts(Environment const& environment, std::size_t own, std::size_t nodes) {
+    if (auto counts = environment.find_non_empty(variables::slot_counts)) return *std::move(counts);
+    return compress_counts(std::vector<int>(nodes, static_cast<int>(own)));
+}
+
+std::string own_gpus(Environment const& environment) {
+    auto const step = environment.find_non_empty("SLURM_STEP_GPUS");
+    return step ? *step : environment.find("SLURM_JOB_GPUS").value_or("");
+}
+
+}  // namespace
+
+Result<Variables> write_info_files(std::filesystem::path const& info, int node,
+                                   Environment const& environment) {
+    auto const cluster = describe_cluster(environment);
+    DET_TRY(write_file(info / info_files::cluster, render_cluster_info(cluster)));
+
+    auto const compressed = environment.find(variables::run_hosts).value_or("");
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(compressed));
+    auto const network = detect_network(hosts, node, environment);
+    auto const counts = slot_counts(environment, cluster.slot_ids.size(), hosts.size());
+    DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({compressed, counts, node, network}));
+    DET_TRY(write_file(info / info_files::rendezvous, rendezvous));
+    DET_TRY(write_file(info / info_files::resources,
+                       render_resources_info({list_gpu_uuids(own_gpus(environment))})));
+    if (network.interface.empty()) return Variables{};
+    return Variables{{variables::inter_node_network_interface, network.interface}};
+}
+
+}  // namespace det::launch::node

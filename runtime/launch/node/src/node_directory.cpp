@@ -1,0 +1,137 @@
+#include <det/launch/node/node_directory.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace det::launch::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char ready_name[] = "ready";
+
+/// A directory below a world-writable one that nobody else could have put there.
+Result<fs::path> own_directory(fs::path const& base) {
+    auto const path = base / fmt::format("det-{}", ::getuid());
+    DET_TRY(make_directory(path, 0700));
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 077) != 0) {
+        return Error{codes::unsafe_owner,
+                     fmt::format("'{}' is not a directory that only this user can enter", path.string()),
+                     "remove it, or name another place in DET_LOCAL_DIR"};
+    }
+    return path;
+}
+
+fs::path lock_path(fs::path const& path) { return path.string() + ".gate"; }
+fs::path users_path(fs::path const& path) { return path.string() + ".users"; }
+
+Result<UniqueFd> open_lock(fs::path const& path) {
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    return file;
+}
+
+enum class IfHeld { wait, give_up };
+
+/// Nothing where somebody else is at the gate and we don't wait for him.
+Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_held) {
+    for (;;) {
+        DET_TRY_ASSIGN(auto file, open_lock(gate));
+        int const flags = LOCK_EX | (if_held == IfHeld::give_up ? LOCK_NB : 0);
+        while (::flock(file.get(), flags) != 0) {
+            if (errno == EWOULDBLOCK) return std::optional<UniqueFd>();
+            if (errno != EINTR) return os_error(fmt::format("lock '{}'", gate.string()), errno);
+        }
+        // Whoever left last may have removed the file between our opening and locking it.
+        struct stat held {
+        }, there{};
+        bool const same = ::fstat(file.get(), &held) == 0 && ::stat(gate.c_str(), &there) == 0 &&
+                          held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+        if (same) return std::optional(std::move(file));
+    }
+}
+
+/// With the gate passed: nobody else is inside.
+bool is_unused(UniqueFd const& users) { return ::flock(users.get(), LOCK_EX | LOCK_NB) == 0; }
+
+/// With the gate passed: removes everything if nobody is inside. Never fails; what can't be removed stays.
+void remove_if_unused(fs::path const& path, UniqueFd const& users,
+                      NodeDirectory::Leave const& on_leave = {}) {
+    if (!is_unused(users)) return;
+    if (on_leave) on_leave(path);
+    auto const removed = remove_tree(path);
+    if (!removed) return;
+    ::unlink(users_path(path).c_str());
+    ::unlink(lock_path(path).c_str());
+}
+
+/// What runs that were killed have left: nobody holds their locks any more.
+void remove_left_behind(fs::path const& directory, fs::path const& except) {
+    auto const names = list_directory(directory);
+    if (!names) return;
+    for (auto const& name : *names) {
+        fs::path const file = directory / name;
+        auto const path = directory / file.stem();
+        if (file.extension() != ".users" || path == except) continue;
+        auto const gate = acquire_lock(lock_path(path), IfHeld::give_up);
+        if (!gate || !*gate) continue;
+        if (auto const users = open_lock(users_path(path))) remove_if_unused(path, *users);
+    }
+}
+
+/// NFS, SMB, CIFS, Lustre, GPFS, BeeGFS, Ceph, AFS, 9p, FUSE, PanFS, WekaFS: see statfs(2) and their sources.
+constexpr std::uint32_t shared_file_systems[] = {0x6969,     0xFE534D42, 0xFF534D42, 0x0BD00BD0,
+                                                 0x47504653, 0x19830326, 0x00C36400, 0x5346414F,
+                                                 0x01021997, 0x65735546, 0xAAD7AAEA, 0x18031977};
+
+}  // namespace
+
+bool is_shared_by_nodes(std::uint32_t file_system_magic) {
+    return std::ranges::find(shared_file_systems, file_system_magic) != std::end(shared_file_systems);
+}
+
+std::string run_directory_key(fs::path const& base, std::string const& run_key, std::string const& node) {
+    struct statfs info {};
+    bool const is_shared =
+        ::statfs(base.c_str(), &info) == 0 && is_shared_by_nodes(static_cast<std::uint32_t>(info.f_type));
+    return is_shared ? fmt::format("{}-{}", run_key, node) : run_key;
+}
+
+Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
+                                           Prepare const& prepare, Leave on_leave) {
+    if (key.empty() || key.front() == '.' || key.find('/') != std::string::npos) {
+        return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", key)};
+    }
+    DET_TRY_ASSIGN(auto const parent, own_directory(base));
+    auto const path = parent / key;
+    DET_TRY_ASSIGN(auto const gate, acquire_lock(lock_path(path), IfHeld::wait));
+    DET_TRY_ASSIGN(auto users, open_lock(users_path(path)));
+    // Where nobody is inside, what is there was left by processes that were killed.
+    bool const first = is_unused(users);
+    ::flock(users.get(), LOCK_SH);
+    if (first || !path_exists(path / ready_name)) {
+        remove_left_behind(parent, path);
+        DET_TRY(remove_tree(path));
+        DET_TRY(make_directory(path, 0700));
+        DET_TRY(prepare(path));
+        DET_TRY(write_file(path / ready_name, ""));
+    }
+    return NodeDirectory(path, std::move(users), std::move(on_leave));
+}
+
+NodeDirectory::~NodeDirectory() {
+    if (!users_) return;
+    auto const gate = acquire_lock(lock_path(path_), IfHeld::wait);
+    if (gate) remove_if_unused(path_, users_, on_leave_);
+}
+
+}  // namespace det::launch::node

@@ -1,0 +1,196 @@
+#include <det/foundation/text.hpp>
+#include <det/launch/node/container_call.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::launch::node {
+namespace {
+
+namespace fs = std::filesystem;
+using std::string_view;
+using Arguments = std::vector<std::string>;
+
+// What ranks and their libraries read, and what tells them their place. A '*' stands for any ending.
+constexpr string_view passed_variables[] = {"DET_*",
+                                            "SLURM_*",
+                                            "RANK",
+                                            "LOCAL_RANK",
+                                            "CROSS_RANK",
+                                            "WORLD_SIZE",
+                                            "LOCAL_WORLD_SIZE",
+                                            "LOCAL_SIZE",
+                                            "CROSS_SIZE",
+                                            "GROUP_*",
+                                            "MASTER_*",
+                                            "PMI*",
+                                            "OMPI_*",
+                                            "AWS_*",
+                                            "UCX_*",
+                                            "NCCL_*",
+                                            "GLOO_*",
+                                            "OMP_*",
+                                            "CUDA_VISIBLE_DEVICES",
+                                            "NVIDIA_*",
+                                            "ROCR_VISIBLE_DEVICES",
+                                            "HIP_VISIBLE_DEVICES",
+                                            "USE_*"};
+
+/// Ours in front of the image's PATH, and the run's code as the place to be.
+constexpr string_view begin_inside =
+    "PATH=/run/determined/host/bin:$PATH; cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
+    "\"$@\"";
+
+void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }
+
+/// All that is bound, ours first.
+std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
+    std::vector<ContainerMount> mounts{{call.run_dir, run_dir_inside}};
+    auto const inside = fs::path(run_dir_inside);
+    mounts.push_back({call.programs, inside / programs_folder, true});
+    for (auto const& library : call.libraries) {
+        mounts.push_back({library, inside / libraries_folder / library.filename(), true});
+    }
+    for (auto const& directory : call.directories) mounts.push_back({directory, directory});
+    mounts.insert(mounts.end(), call.container.mounts.begin(), call.container.mounts.end());
+    return mounts;
+}
+
+bool matches(string_view name, string_view pattern) {
+    if (!pattern.ends_with('*')) return name == pattern;
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+/// Names of the variables that go along, those that are there.
+Arguments names_to_pass(ContainerCall const& call) {
+    Arguments names;
+    for (auto const& line : call.environment.to_list()) {
+        auto const name = line.substr(0, line.find('='));
+        bool const is_ours = std::ranges::any_of(passed_variables,
+                                                 [&](string_view pattern) { return matches(name, pattern); });
+        bool const is_users = std::ranges::find(call.user_variables, name) != call.user_variables.end();
+        if (is_ours || is_users) names.push_back(name);
+    }
+    return names;
+}
+
+Arguments command_inside(ContainerCall const& call) {
+    Arguments argv{"/bin/sh", "-c", std::string(begin_inside), "det"};
+    add(argv, call.command);
+    return argv;
+}
+
+ContainerProcess render_podman(ContainerCall const& call) {
+    auto const& container = call.container;
+    Arguments argv{"podman", "run", "--rm", "--network=host", "--security-opt=label=disable"};
+    // Ranks in containers of their own share memory too, unless the user wants so much of it for each.
+    argv.push_back(container.shm_size_bytes > 0 ? fmt::format("--shm-size={}b", container.shm_size_bytes)
+                                                : "--volume=/dev/shm:/dev/shm:rw,rprivate");
+    if (container.pulls_always) argv.push_back("--pull=always");
+    if (call.has_credentials) {
+        argv.push_back("--authfile=" + (call.run_dir / registry_folder / "auth.json").string());
+    }
+    for (auto const& mount : all_mounts(call)) {
+        argv.push_back(fmt::format("--volume={}:{}:{},{}", mount.host_path, mount.container_path,
+                                   mount.read_only ? "ro" : "rw", mount.propagation));
+    }
+    for (auto const& device : container.devices) {
+        argv.push_back(
+            fmt::format("--device={}:{}:{}", device.host_path, device.container_path, device.mode));
+    }
+    if (call.slot_type == SlotType::cuda) argv.push_back("--device=nvidia.com/gpu=all");
+    if (call.slot_type == SlotType::rocm)
+        add(argv, {"--device=/dev/kfd", "--device=/dev/dri", "--group-add=keep-groups"});
+    for (auto const& name : container.add_capabilities) argv.push_back("--cap-add=" + name);
+    for (auto const& name : container.drop_capabilities) argv.push_back("--cap-drop=" + name);
+    for (auto const& name : names_to_pass(call)) argv.push_back("--env=" + name);
+    argv.push_back(container.image);
+    add(argv, command_inside(call));
+    return {argv, call.environment};
+}
+
+ContainerProcess render_apptainer(ContainerCall const& call) {
+    auto const& container = call.container;
+    bool const is_singularity = container.runtime == ContainerRuntime::singularity;
+    Arguments argv{is_singularity ? "singularity" : "apptainer", "exec", "--writable-tmpfs"};
+    if (call.slot_type == SlotType::cuda) argv.push_back("--nv");
+    if (call.slot_type == SlotType::rocm) argv.push_back("--rocm");
+    if (container.pulls_always) argv.push_back("--disable-cache");
+    for (auto const& mount : all_mounts(call)) {
+        add(argv, {"--bind", fmt::format("{}:{}:{}", mount.host_path, mount.container_path,
+                                         mount.read_only ? "ro" : "rw")});
+    }
+    if (!container.add_capabilities.empty()) add(argv, {"--add-caps", join(container.add_capabilities, ",")});
+    if (!container.drop_capabilities.empty())
+        add(argv, {"--drop-caps", join(container.drop_capabilities, ",")});
+    argv.push_back(container.image);
+    add(argv, command_inside(call));
+
+    // The host's variables go along by themselves; an image's own would win over the user's.
+    auto environment = call.environment;
+    auto const prefix = is_singularity ? "SINGULARITYENV_" : "APPTAINERENV_";
+    for (auto const& name : call.user_variables) {
+        if (auto const value = call.environment.find(name)) environment.set(prefix + name, *value);
+    }
+    if (call.has_credentials) environment.set("APPTAINER_CONFIGDIR", call.run_dir / registry_folder);
+    return {argv, environment};
+}
+
+ContainerProcess render_enroot(ContainerCall const& call) {
+    Arguments argv{"enroot", "start", "--rw"};
+    for (auto const& mount : all_mounts(call)) {
+        add(argv, {"--mount", fmt::format("{}:{}:none:x-create=auto,{}", mount.host_path,
+                                          mount.container_path, mount.read_only ? "bind,ro" : "rbind,rw")});
+    }
+    auto environment = call.environment;
+    if (call.slot_type == SlotType::cuda) environment.set("NVIDIA_VISIBLE_DEVICES", "all");
+    auto with_environment = call;
+    with_environment.environment = environment;
+    for (auto const& name : names_to_pass(with_environment)) add(argv, {"--env", name});
+    argv.push_back(call.container.image);
+    add(argv, command_inside(call));
+    return {argv, environment};
+}
+
+}  // namespace
+
+ContainerProcess render_container(ContainerCall const& given) {
+    auto call = given;
+    call.environment.set("DET_RUN_DIR", run_dir_inside);
+    switch (call.container.runtime) {
+        case ContainerRuntime::podman:
+            return render_podman(call);
+        case ContainerRuntime::apptainer:
+        case ContainerRuntime::singularity:
+            return render_apptainer(call);
+        case ContainerRuntime::enroot:
+            return render_enroot(call);
+        case ContainerRuntime::pyxis:
+        case ContainerRuntime::none:
+            break;
+    }
+    return {call.command, given.environment};  // it is there already
+}
+
+std::vector<std::string> render_pyxis_options(ContainerCall const& call, fs::path const& local_directory) {
+    Arguments mounts{fmt::format("{0}:{0}", local_directory.string()),
+                     fmt::format("{0}:{0}:ro", call.programs.string())};
+    auto const libraries = call.programs.parent_path() / "lib" / "det-host";
+    for (auto const& library : call.libraries) {
+        mounts.push_back(
+            fmt::format("{}:{}:ro", library.string(), (libraries / library.filename()).string()));
+    }
+    for (auto const& directory : call.directories)
+        mounts.push_back(fmt::format("{0}:{0}", directory.string()));
+    for (auto const& mount : call.container.mounts) {
+        mounts.push_back(
+            fmt::format("{}:{}{}", mount.host_path, mount.container_path, mount.read_only ? ":ro" : ""));
+    }
+    Arguments options{"--container-image=" + call.container.image, "--container-mounts=" + join(mounts, ",")};
+    if (!call.user_variables.empty()) {
+        options.push_back("--container-env=" + join(call.user_variables, ","));
+    }
+    return options;
+}
+
+}  // namespace det::launch::node

@@ -1,0 +1,130 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launch/node/info_files.hpp>
+#include <det/launch/node/run_directory.hpp>
+#include <det/preemption/notice_page.hpp>
+#include <det/protocol/cluster_info.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/protocol/step_run.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "determined_link.hpp"
+
+namespace det::launch::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::minutes preparation_timeout{10};  // an archive of 95 MiB from a slow file system
+/// Variables that the first task of a node found out, "NAME=value" lines.
+constexpr char found_out[] = "environment";
+
+/// Which node of the run this is. A step of a launcher may use only some of its nodes: there a step's own
+/// node numbers don't tell.
+int node_of_run(Environment const& environment, TaskIdentity const& task, std::string const& name) {
+    auto const run_hosts = environment.find(variables::run_hosts).value_or(task.hosts);
+    if (run_hosts == task.hosts) return task.cross_rank;
+    auto const hosts = expand_host_list(run_hosts);
+    if (!hosts) return task.cross_rank;
+    auto const found = std::find(hosts->begin(), hosts->end(), name);
+    return found == hosts->end() ? task.cross_rank : static_cast<int>(found - hosts->begin());
+}
+
+fs::path local_base(Environment const& environment) {
+    for (auto const* name : {variables::local_dir, "TMPDIR"}) {
+        auto const value = environment.find_non_empty(name);
+        if (value && value->front() == '/') return *value;
+    }
+    return "/tmp";
+}
+
+/// Everything that the tasks of a node know before they know each other.
+void set_task_environment(Environment& environment, TaskIdentity const& task, Launch launch,
+                          std::string const& name) {
+    VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
+    bool const own_run = find_step_kind(task, lookup) == StepKind::own_run;
+    auto told = own_run ? step_run_variables(task, launch, lookup) : Variables{};
+    if (!own_run && environment.find(variables::launch) == "rank") told = rank_variables(task);
+    for (auto& [variable, value] : told) environment.set(std::move(variable), std::move(value));
+    environment.set(variables::placed, task_key(task));
+    environment.set(variables::agent_id, name);
+    if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));
+    // Of a trial beside others on the node, these are its own slots.
+    auto const slot_ids = environment.find_non_empty(variables::slot_ids).value_or("[0]");
+    auto const slots = local_slots(lookup, static_cast<int>(std::ranges::count(slot_ids, ',')) + 1);
+    environment.set(variables::slot_ids, render_slot_ids(slots));
+    environment.set(variables::unique_port_offset, std::to_string(slots.front()));
+}
+
+Status call_helper(fs::path const& directory, Environment const& environment, fs::path const& helper) {
+    SystemProcessRunner runner;
+    DET_TRY_ASSIGN(
+        auto const output,
+        runner.run({{helper, "prepare-node", "--run-dir", directory}, environment, preparation_timeout}));
+    if (output.exit_code == 0) return Ok{};
+    return Error{codes::process, "could not prepare this node for the run"}.noting(
+        std::string(trim(output.err)));
+}
+
+Status prepare(fs::path const& directory, int node, Environment environment, fs::path const& helper) {
+    auto const info = directory / info_files::directory;
+    DET_TRY(make_directory(info));
+    DET_TRY(preemption::NoticePage::create(directory / preemption::notice_file));
+    DET_TRY_ASSIGN(auto const found, write_info_files(info, node, environment));
+    std::string lines;
+    for (auto const& [name, value] : found) {
+        lines += fmt::format("{}={}\n", name, value);
+        environment.set(name, value);
+    }
+    DET_TRY(write_file(directory / found_out, lines));
+    if (environment.find_non_empty(variables::experiment_path)) {
+        DET_TRY(call_helper(directory, environment, helper));
+    }
+    link_determined_info(directory);
+    return Ok{};
+}
+
+Status read_found_variables(Environment& environment, fs::path const& directory) {
+    DET_TRY_ASSIGN(auto const text, read_file(directory / found_out));
+    for (auto const line : split_lines(text)) {
+        auto const equals = line.find('=');
+        environment.set(std::string(line.substr(0, equals)), std::string(line.substr(equals + 1)));
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+std::string node_name(Environment const& environment) {
+    if (auto name = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(name);
+    char name[256] = "localhost";
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& task, Launch launch,
+                                          fs::path const& helper) {
+    auto const name = node_name(environment);
+    set_task_environment(environment, task, launch, name);
+    int const node = node_of_run(environment, task, name);
+    auto const base = local_base(environment);
+    auto const key = run_directory_key(base, environment.find(variables::run_key).value_or(""), name);
+    DET_TRY_ASSIGN(
+        auto directory,
+        NodeDirectory::enter(
+            base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper); },
+            [](fs::path const& path) { unlink_determined_info(path); }));
+    environment.set(variables::run_dir, directory.path());
+    DET_TRY(read_found_variables(environment, directory.path()));
+    if (auto const run = environment.find_non_empty(variables::run_path)) {
+        environment.set(variables::rank_log, RunLayout(*run).node_log(node));
+    }
+    return directory;
+}
+
+}  // namespace det::launch::node

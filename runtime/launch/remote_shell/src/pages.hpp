@@ -1,9 +1,0 @@
-#pragma once
-#include <string_view>
-
-namespace det::remote_shell {
-
-/// The page of a command; empty where there is none.
-std::string_view find_page(std::string_view name);
-
-}  // namespace det::remote_shell

@@ -1,0 +1,86 @@
+#pragma once
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace det::launch::wrap_rank {
+
+/// What stood behind a line.
+enum class LineEnd {
+    newline,
+    carriage_return,  // the next line replaces it on a terminal
+    none,             // it was cut because it is too long, or the stream has ended
+};
+
+/// A stream of bytes as lines. \n and \r both end one, so that a progress bar is many lines; a line without
+/// an end is cut after line_size_max bytes, whatever they are: memory is bounded, and bytes pass untouched.
+class LineSplitter {
+public:
+    static constexpr std::size_t line_size_max = 8191;
+
+    /// Gives each line that has its end to `sink`, a callable taking a string_view without that end, and what
+    /// the end was.
+    template <class Sink>
+    void feed(std::string_view bytes, Sink&& sink) {
+        Search newline('\n'), carriage_return('\r');
+        char const* at = bytes.data();
+        char const* const end = at + bytes.size();
+        while (at != end) {
+            char const* const next_newline = newline.from(at, end);
+            char const* const next_return = carriage_return.from(at, end);
+            char const* const stop = next_newline < next_return ? next_newline : next_return;
+            auto const size = static_cast<std::size_t>(stop - at);
+            auto const room = line_size_max - pending_.size();
+            if (size > room) {
+                give({at, room}, LineEnd::none, sink);
+                at += room;
+            } else if (stop != end) {
+                give({at, size}, stop == next_newline ? LineEnd::newline : LineEnd::carriage_return, sink);
+                at = stop + 1;
+            } else {
+                pending_.append(at, size);
+                return;
+            }
+        }
+    }
+
+    /// The last line, if it had no end.
+    template <class Sink>
+    void finish(Sink&& sink) {
+        if (!pending_.empty()) give({}, LineEnd::none, sink);
+    }
+
+private:
+    /// Where a byte is next: each byte of the stream is looked at once, however many lines there are before.
+    class Search {
+    public:
+        explicit Search(char byte) : byte_(byte) {}
+        char const* from(char const* at, char const* end) {
+            if (found_ == nullptr || found_ < at) {
+                auto const* const hit = std::memchr(at, byte_, static_cast<std::size_t>(end - at));
+                found_ = hit == nullptr ? end : static_cast<char const*>(hit);
+            }
+            return found_;
+        }
+
+    private:
+        char byte_;
+        char const* found_ = nullptr;
+    };
+
+    template <class Sink>
+    void give(std::string_view rest, LineEnd end, Sink&& sink) {
+        if (pending_.empty()) {
+            sink(rest, end);
+        } else {
+            pending_ += rest;
+            sink(std::string_view(pending_), end);
+            pending_.clear();
+        }
+    }
+
+    std::string pending_;
+};
+
+}  // namespace det::launch::wrap_rank

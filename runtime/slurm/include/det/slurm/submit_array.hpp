@@ -1,0 +1,34 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/protocol/array_job.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/slurm/client.hpp>
+
+#include <string>
+
+namespace det::slurm {
+
+/// Tasks of an experiment's job array that another job is to run: their own job is gone, or Slurm does not
+/// requeue it.
+struct ArrayTasks {
+    ArrayJob array;                   // the array they belong to; array.tasks selects them, empty selects all
+    std::string excluded_nodes = {};  // replaces the list given at creation; empty: the list stays
+};
+
+/// The author of a submission, for the experiment's event log.
+struct SubmitContext {
+    std::string name;         // user@host
+    Environment environment;  // of the new job; SLURM* variables are removed from it
+    Clock& clock;
+};
+
+/// Submits the experiment's script for these tasks alone, held, with the options that the experiment was
+/// created with, and appends a `resubmitted` event: readers of the journals attribute the tasks to the new
+/// job from then on. The caller releases the job. \return the new array. codes::wrong_state if the
+/// specification has no sbatch options; errors of sbatch and
+///         of the event log otherwise.
+Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
+                                ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm);
+
+}  // namespace det::slurm

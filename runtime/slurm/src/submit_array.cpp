@@ -1,0 +1,50 @@
+#include <det/journal/event_log.hpp>
+#include <det/slurm/submit_array.hpp>
+
+#include <fmt/format.h>
+
+namespace det::slurm {
+namespace {
+
+/// "3,5%2"
+std::string render_indices(ArrayJob const& array) {
+    auto const tasks = fmt::format("{}", fmt::join(array.tasks, ","));
+    return array.running_max == 0 ? tasks : fmt::format("{}%{}", tasks, array.running_max);
+}
+
+Result<std::vector<std::string>> sbatch_options(ExperimentSpec const& spec, ArrayTasks const& tasks) {
+    if (spec.sbatch_options.empty()) {
+        return Error{
+            codes::wrong_state,
+            fmt::format("experiment {} does not say what its jobs were submitted with", spec.id.value),
+            "create it again from its config.yaml: 'det-submit experiment fork' does that"};
+    }
+    std::vector<std::string> options{"--hold"};
+    options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
+    // sbatch uses the last of repeated options, and prefers the command line to the script.
+    if (!tasks.array.tasks.empty()) options.push_back("--array=" + render_indices(tasks.array));
+    if (!tasks.excluded_nodes.empty()) options.push_back("--exclude=" + tasks.excluded_nodes);
+    return options;
+}
+
+/// sbatch would take SLURM* variables of the calling job for options, or for properties of the new job.
+Environment without_slurm_variables(Environment environment) {
+    environment.unset_with_prefix("SLURM");
+    return environment;
+}
+
+}  // namespace
+
+Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
+                                ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm) {
+    DET_TRY_ASSIGN(auto const options, sbatch_options(spec, tasks));
+    auto array = tasks.array;
+    DET_TRY_ASSIGN(array.job, slurm.submit({options, experiment.script(array.first_trial),
+                                            without_slurm_variables(context.environment)}));
+    DET_TRY(journal::append_event(
+        experiment.events(),
+        {std::string(event_kinds::resubmitted), context.clock.now(), context.name, jobs_body({array})}));
+    return array;
+}
+
+}  // namespace det::slurm

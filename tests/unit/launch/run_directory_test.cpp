@@ -1,0 +1,212 @@
+#include <det/foundation/files.hpp>
+#include <det/launch/node/info_files.hpp>
+#include <det/launch/node/network.hpp>
+#include <det/launch/node/run_directory.hpp>
+#include <det/preemption/notice_page.hpp>
+#include <det/protocol/cluster_info.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
+#include "check_result.hpp"
+#include "determined_link.hpp"
+#include "gpus.hpp"
+#include "host_names.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::launch::node;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Fixture {
+    TemporaryDirectory directory;
+
+    /// The second of three tasks, on a host that can be looked up everywhere.
+    Environment script() const {
+        return Environment({{"DET_SPANK", "auto"},
+                            {"DET_LOCAL_DIR", directory.path()},
+                            {"SLURM_JOB_ID", "123"},
+                            {"SLURM_STEP_ID", "4"},
+                            {"SLURM_PROCID", "1"},
+                            {"SLURM_LOCALID", "1"},
+                            {"SLURM_NODEID", "0"},
+                            {"SLURM_STEP_NUM_TASKS", "3"},
+                            {"SLURM_STEP_NUM_NODES", "2"},
+                            {"SLURM_STEP_NODELIST", "n0,localhost"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "2,1"},
+                            {"SLURMD_NODENAME", "n0"}});
+    }
+    static TaskIdentity task_of(Environment const& environment) {
+        return must(identify_task([&](std::string_view name) { return environment.find(name); }));
+    }
+};
+
+std::vector<InterfaceAddress> const two_fabrics{{"lo", "127.0.0.1"},  {"eth0", "10.0.0.5"},
+                                                {"eth0", "fd00::5"},  {"hsn0", "fd01::5"},
+                                                {"hsn1", "10.2.0.5"}, {"hsn1", "fd02::5"}};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(place_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of_a_run) {
+    auto environment = script();
+    auto const place =
+        must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+    BOOST_TEST(environment.find("DET_RUN_DIR").value() == place.path().string());
+    BOOST_TEST(place.path().filename() == "123.4-0");
+    BOOST_TEST(environment.find("RANK").value() == "1");
+    BOOST_TEST(environment.find("DET_SLOT_IDS").value() == "[0, 1]");
+    BOOST_TEST(environment.find("DET_UNIQUE_PORT_OFFSET").value() == "0");
+    BOOST_TEST(environment.find("DET_AGENT_ID").value() == "n0");
+
+    auto const info = place.path() / "info";
+    auto const rendezvous = must(parse_rendezvous_info(must(read_file(info / "rendezvous.json"))));
+    BOOST_TEST(rendezvous.hosts == "n0,localhost");
+    BOOST_TEST(rendezvous.slot_counts == "2,1");
+    BOOST_TEST(rendezvous.container_rank == 0);
+    auto const cluster = must(parse_cluster_info(must(read_file(info / "cluster.json"))));
+    BOOST_TEST(cluster.allocation_id == "123.4");
+    BOOST_TEST(cluster.task_type == "COMMAND");
+    BOOST_TEST(must(parse_resources_info(must(read_file(info / "resources.json")))).gpu_uuids.empty());
+    BOOST_TEST(!path_exists(info / "trial.json"));
+    BOOST_TEST(!must(preemption::NoticePage::open(place.path() / "preempt")).is_raised());
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_is_gone_when_the_last_task_has_left) {
+    auto environment = script();
+    fs::path path;
+    {
+        auto const first =
+            must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+        path = first.path();
+        auto again = script();
+        auto const second = must(enter_run_directory(again, task_of(again), Launch::rank, "/no/helper"));
+        BOOST_TEST(second.path() == path);
+    }
+    BOOST_TEST(!path_exists(path));
+}
+
+BOOST_AUTO_TEST_CASE(what_killed_tasks_have_left_is_not_taken_for_the_runs_own) {
+    auto environment = script();
+    auto const left = directory / ("det-" + std::to_string(::getuid()) + "/123.4-0");
+    must(make_directories(left));
+    must(write_file(left / "ready", ""));
+    must(write_file(left / "old", ""));
+    auto const place =
+        must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+    BOOST_TEST(place.path() == left);
+    BOOST_TEST(!path_exists(left / "old"));
+    BOOST_TEST(path_exists(left / "info/cluster.json"));
+}
+
+BOOST_AUTO_TEST_CASE(configured_interfaces_come_before_the_route) {
+    auto const chosen = [](std::string_view configured, std::string const& route) {
+        auto const network = choose_network(two_fabrics, configured, route, "10.0.0.1");
+        return network.interface + " " + network.address;
+    };
+    BOOST_TEST(chosen("", "10.0.0.5") == "eth0 10.0.0.5");
+    BOOST_TEST(chosen("", "fd00::5") == "eth0 fd00::5");
+    BOOST_TEST(chosen("hsn1,hsn0", "10.0.0.5") == "hsn1,hsn0 10.2.0.5");
+    BOOST_TEST(chosen("hsn1", "fd00::5") == "hsn1 fd02::5");
+    BOOST_TEST(chosen("hsn0", "10.0.0.5") == "hsn0 fd01::5");  // it has no other
+    BOOST_TEST(chosen("ib0, hsn1", "10.0.0.5") == "hsn1 10.2.0.5");
+    BOOST_TEST(chosen("ib0", "10.0.0.5") == "eth0 10.0.0.5");
+    BOOST_TEST(chosen("ib0", "") == " ");
+}
+
+BOOST_AUTO_TEST_CASE(the_way_to_the_chief_is_found_by_its_name_or_its_address) {
+    auto const environment = Environment::of_this_process();
+    for (auto const* chief : {"localhost", "127.0.0.1"}) {
+        auto const network = detect_network({chief, "n1"}, 1, environment);
+        BOOST_TEST(network.interface == "lo", chief);
+        BOOST_TEST((network.chief_address == "127.0.0.1" || network.chief_address == "::1"));
+    }
+    BOOST_TEST((detect_network({"no-such-host.invalid", "n1"}, 1, environment) == NodeNetwork{}));
+    BOOST_TEST((detect_network({"localhost"}, 0, environment) == NodeNetwork{}));
+    BOOST_TEST(detect_network({"n0", "localhost"}, 0, environment).interface ==
+               "lo");  // the chief looks at a peer
+}
+
+BOOST_AUTO_TEST_CASE(the_way_to_the_chief_may_be_ipv6) {
+    auto const environment = Environment::of_this_process();
+    auto const network = detect_network({"::1", "n1"}, 1, environment);
+    if (network.address.empty()) {
+        BOOST_TEST_MESSAGE("skipped: this host has no IPv6");
+        return;
+    }
+    BOOST_TEST(network.interface == "lo");
+    BOOST_TEST(network.chief_address == "::1");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_found_as_slurms_own_nodes_find_them) {
+    std::string const hosts =
+        "# a comment n0\n127.0.0.1 localhost\n\n10.0.0.5\tn0 N0.cluster # n1\nfd00::5 n0\n10.0.0.6 n1";
+    using Addresses = std::vector<std::string>;
+    BOOST_TEST(find_in_hosts_file(hosts, "n0") == (Addresses{"10.0.0.5", "fd00::5"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "n0.CLUSTER") == (Addresses{"10.0.0.5"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "n1") == (Addresses{"10.0.0.6"}), boost::test_tools::per_element());
+    BOOST_TEST(find_in_hosts_file(hosts, "10.0.0.5").empty());
+    BOOST_TEST(hosts_file_comes_first("passwd: files\nhosts:  files dns\n"));
+    BOOST_TEST(!hosts_file_comes_first("hosts: dns files\n"));
+    BOOST_TEST(!hosts_file_comes_first(""));
+    auto const environment = Environment::of_this_process();
+    BOOST_TEST(look_up_host("fd00::7", environment) == (Addresses{"fd00::7"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(!look_up_host("localhost", environment).empty());
+    BOOST_TEST(look_up_host("no-such-host.invalid", environment).empty());
+}
+
+BOOST_AUTO_TEST_CASE(gpus_are_named_by_what_the_driver_says) {
+    for (auto const& [bus, number] : {std::pair("0000:81:00.0", "1"), std::pair("0000:01:00.0", "0")}) {
+        must(make_directories(directory / bus));
+        must(write_file(directory / bus / "information",
+                        std::string("Model: \t\t NVIDIA X\nIRQ:   \t\t 42\nGPU UUID: "
+                                    "\t GPU-") +
+                            number + "\nDevice Minor: \t " + number + "\n"));
+    }
+    using Uuids = std::vector<std::string>;
+    BOOST_TEST(list_gpu_uuids("", directory.path()) == (Uuids{"GPU-0", "GPU-1"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(list_gpu_uuids("1", directory.path()) == (Uuids{"GPU-1"}), boost::test_tools::per_element());
+    BOOST_TEST(list_gpu_uuids("7", directory.path()) == (Uuids{"GPU-0", "GPU-1"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(list_gpu_uuids("0", directory / "absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(determineds_own_path_leads_to_the_run_where_nobody_else_can_use_it) {
+    auto const place = directory / "determined";
+    auto const run = directory / "run", other = directory / "other";
+    must(make_directories(run / "info"));
+    must(make_directories(other / "info"));
+    auto const target = [&] {
+        std::error_code none;
+        return fs::read_symlink(place / "info", none);
+    };
+    link_determined_info(run, place);  // nobody has made it
+    BOOST_TEST(!path_exists(place));
+
+    must(make_directory(place, 0700));
+    link_determined_info(run, place);
+    BOOST_TEST(target() == run / "info");
+    link_determined_info(other, place);  // the first one lives
+    BOOST_TEST(target() == run / "info");
+    unlink_determined_info(other, place);
+    BOOST_TEST(target() == run / "info");
+    must(remove_tree(run));
+    link_determined_info(other, place);
+    BOOST_TEST(target() == other / "info");
+    unlink_determined_info(other, place);
+    BOOST_TEST(target().empty());
+
+    ::chmod(place.c_str(), 0777);
+    link_determined_info(other, place);
+    BOOST_TEST(target().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
