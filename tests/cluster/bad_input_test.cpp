@@ -1,4 +1,5 @@
-// What users get wrong, on a real Slurm: a clear error, the documented exit code, and nothing left on disk.
+// Mistakes of users, on a real Slurm: each gives a clear error and its documented exit code, and leaves no
+// files.
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -11,9 +12,9 @@ namespace {
 
 struct Mistake {
     std::string what;
-    std::string script;  // at home, with $create for `det-submit experiment create`
+    std::string script;  // runs in the home directory; $create is `det-submit experiment create`
     int exit_code;
-    std::string error;  // a part of what is printed
+    std::string error;  // part of stderr
 };
 
 std::vector<Mistake> const mistakes{
@@ -48,9 +49,9 @@ struct Site : DigitsCluster {
         return login("researcher", {"bash", "-c", "cd; create='det-submit experiment create'; " + script});
     }
 
-    /// Below the root. Code that was packed may stay: where nodes are not up (yet), only the real submission
-    /// is refused.
-    std::string what_is_left() const {
+    /// The names of files below the root, except packed code: if nodes are not up, Slurm refuses the job only
+    /// after the code was packed.
+    std::string remaining_files() const {
         std::string names;
         for (auto const& name : list_directory(root()).value_or(std::vector<std::string>())) {
             if (name != "contexts") names += name + " ";
@@ -65,7 +66,7 @@ struct Site : DigitsCluster {
             BOOST_TEST(output.err.find(mistake.error) != std::string::npos, output.err);
             BOOST_TEST(output.err.find("error:") != std::string::npos, output.err);
             BOOST_TEST(output.out == "");
-            BOOST_TEST(what_is_left() == "");
+            BOOST_TEST(remaining_files() == "");
             BOOST_TEST(shell("squeue --noheader") == "");
         }
     }
@@ -75,11 +76,11 @@ struct Site : DigitsCluster {
 
 BOOST_FIXTURE_TEST_SUITE(bad_input, Site)
 
-BOOST_AUTO_TEST_CASE(every_mistake_is_told_and_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(every_mistake_is_reported_and_leaves_no_files) {
     for (auto const& mistake : mistakes) check(mistake);
 }
 
-BOOST_AUTO_TEST_CASE(what_slurm_refuses_leaves_nothing_and_keeps_its_words) {
+BOOST_AUTO_TEST_CASE(a_refusal_by_slurm_shows_its_message_and_leaves_no_files) {
     command({"daemon", "kill", "slurmctld"});
     auto const output = run("$create digits.yaml code");
     BOOST_TEST(output.exit_code == 6, output.err);
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_slurm_refuses_leaves_nothing_and_keeps_its_words) {
     check({"a partition that takes no job", "$create digits.yaml code", 5, "[slurm-refused]"});
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_that_is_not_there_is_told_by_every_command) {
+BOOST_AUTO_TEST_CASE(every_command_reports_an_experiment_that_does_not_exist) {
     for (auto const* command : {"experiment describe 9", "experiment wait 9", "experiment list-checkpoints 9",
                                 "trial logs 9", "trial metrics 9.1"}) {
         auto const output = run(std::string("det-submit ") + command);

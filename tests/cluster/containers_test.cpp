@@ -1,4 +1,4 @@
-// An experiment in a container, run by podman, where this machine lets a plain user run one.
+// An experiment in a podman container. Skipped if a plain user can't run containers on this machine.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -23,12 +23,12 @@ public:
             {{det::test::source_path("tests/support/tiny-image"), image}, Environment::of_this_process()}));
         BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
         std::filesystem::permissions(image, std::filesystem::perms(0644));
-        // runc, because crun refuses machines that have both kinds of cgroups.
+        // runc, because crun refuses machines with both cgroup v1 and v2.
         shell(
             "mkdir -p .config/containers code && cat > .config/containers/containers.conf <<'EOF'\n"
             "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nEOF\n"
             "cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: podman\n"
-            // Its GPUs are none that a container could be given.
+            // slot_type cpu, because the fake GPUs can't be passed to a container.
             "pools: [{name: compute, slot_type: cpu, slots_per_node: 4}]\nEOF\n"
             "cat > base.yaml <<'EOF'\nname: contained\nentrypoint: 'true'\nmax_restarts: 0\n"
             "searcher: {name: single, metric: loss}\nresources: {slots_per_trial: 2}\n"
@@ -38,8 +38,8 @@ public:
             "echo code > code/file");
     }
 
-    /// Empty where containers can be run.
-    std::string why_not() const {
+    /// Returns the error of a trial container, or "" if containers can be run.
+    std::string check_podman() const {
         auto const tried =
             login("researcher",
                   {"sh", "-c",
@@ -76,21 +76,21 @@ private:
 
 BOOST_AUTO_TEST_SUITE(containers_on_a_cluster)
 
-BOOST_AUTO_TEST_CASE(the_entrypoint_and_its_launcher_run_inside_and_its_end_is_known_outside) {
+BOOST_AUTO_TEST_CASE(entrypoint_and_launcher_run_in_the_container_and_the_exit_code_is_recorded) {
     PodmanCluster cluster;
-    if (auto const reason = cluster.why_not(); !reason.empty()) {
+    if (auto const reason = cluster.check_podman(); !reason.empty()) {
         std::cout << "SKIPPED: podman runs no container here: " << reason << std::endl;
         return;
     }
-    auto const well = cluster.run(
+    auto const succeeded = cluster.run(
         "det-launch sh -c 'echo rank $RANK of $WORLD_SIZE in $(cat /etc/image), $COLOUR, $(cat file), "
         "$DET_RUN_DIR'");
-    BOOST_TEST(well["exit_code"] == 0, cluster.logs());
+    BOOST_TEST(succeeded["exit_code"] == 0, cluster.logs());
     BOOST_TEST(cluster.logs() ==
                "[rank=0] rank 0 of 2 in tiny, blue, code, /run/determined\n"
                "[rank=1] rank 1 of 2 in tiny, blue, code, /run/determined");
-    auto const badly = cluster.run("cat /etc/of-the-host; exit 7");
-    BOOST_TEST(badly["exit_code"] == 7, cluster.logs());
+    auto const failed = cluster.run("cat /etc/of-the-host; exit 7");
+    BOOST_TEST(failed["exit_code"] == 7, cluster.logs());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

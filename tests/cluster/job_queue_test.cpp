@@ -1,4 +1,4 @@
-// What a plain user's moves do to the order in which a real Slurm starts jobs.
+// The order in which a real Slurm starts jobs after a plain user has moved them with `det-submit job update`.
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One node, so that jobs start one after the other, and each says when it does.
+/// A cluster of one node, so that jobs start one after the other. Each job appends its name to the file
+/// "started".
 struct OneNode : DigitsCluster {
     OneNode() : DigitsCluster(options()) {
         shell("printf '#!/bin/bash\\nwhile [ ! -e go ]; do sleep 0.1; done\\n' >blocker");
@@ -39,8 +40,8 @@ struct OneNode : DigitsCluster {
         auto const output = update(arguments);
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, arguments << "\n" << output.err);
     }
-    /// Lets all of it run: the names in the order in which Slurm started them.
-    std::string let_run() const {
+    /// Lets all jobs run. Returns their names in the order in which Slurm started them.
+    std::string run_all() const {
         shell("touch go");
         wait_until([&] { return shell("squeue --noheader").empty(); }, 120s, "the queue is empty");
         return shell("tr '\\n' ' ' <started");
@@ -49,7 +50,7 @@ struct OneNode : DigitsCluster {
     std::string blocker_;
 };
 
-int create_saying(OneNode const& site, std::string const& name) {
+int create_logging(OneNode const& site, std::string const& name) {
     return site.create(
         fmt::format("--config slurm.launch=rank --config resources.slots_per_trial=1 "
                     "--config 'entrypoint=[sh, -c, \"echo {} >>{}/started\"]'",
@@ -60,32 +61,32 @@ int create_saying(OneNode const& site, std::string const& name) {
 
 BOOST_AUTO_TEST_SUITE(job_queue)
 
-BOOST_FIXTURE_TEST_CASE(experiments_start_in_the_order_that_their_owner_gives_them, OneNode) {
-    auto const a = create_saying(*this, "a");
-    auto const b = create_saying(*this, "b");
-    auto const c = create_saying(*this, "c");
+BOOST_FIXTURE_TEST_CASE(experiments_start_in_the_order_that_their_owner_sets, OneNode) {
+    auto const a = create_logging(*this, "a");
+    auto const b = create_logging(*this, "b");
+    auto const c = create_logging(*this, "c");
     must_update(fmt::format("update exp-{} --ahead-of exp-{}", c, a));
     must_update(fmt::format("update exp-{} --behind-of exp-{}", a, b));
-    BOOST_TEST(let_run() == "c b a");
+    BOOST_TEST(run_all() == "c b a");
 }
 
-BOOST_FIXTURE_TEST_CASE(plain_jobs_of_ones_own_move_too_and_a_dry_run_moves_nothing, OneNode) {
+BOOST_FIXTURE_TEST_CASE(plain_jobs_can_be_moved_and_a_dry_run_moves_nothing, OneNode) {
     auto const a = plain_job("a"), b = plain_job("b"), c = plain_job("c");
     auto const before = shell("squeue --noheader --format='%i %Q %y'");
     must_update(fmt::format("update {} --ahead-of {} --dry-run", c, a));
     BOOST_TEST(shell("squeue --noheader --format='%i %Q %y'") == before);
     must_update(fmt::format("update-batch {}.ahead-of={} {}.priority=99", c, b, a));
-    BOOST_TEST(let_run() == "c b a");
+    BOOST_TEST(run_all() == "c b a");
 }
 
-BOOST_FIXTURE_TEST_CASE(jobs_without_room_are_put_behind_instead, OneNode) {
+BOOST_FIXTURE_TEST_CASE(if_a_job_cannot_move_ahead_the_others_are_moved_behind_it, OneNode) {
     auto const job = [&](std::string const& name) { return submit("says", "--job-name=" + name); };
     auto const a = job("a"), b = job("b"), c = job("c");
     must_update(fmt::format("update {} --ahead-of {}", c, a));
-    BOOST_TEST(let_run() == "c a b");
+    BOOST_TEST(run_all() == "c a b");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_plain_user_may_not_is_refused, OneNode) {
+BOOST_FIXTURE_TEST_CASE(updates_that_a_plain_user_may_not_make_are_refused, OneNode) {
     auto const mine = plain_job("mine");
     auto const held = submit("says", "--hold");
     auto const over = submit("says", "--job-name=over --partition=urgent --begin=now+3600");
@@ -107,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_plain_user_may_not_is_refused, OneNode) {
     expect(fmt::format("update {} --priority 1 --rights operator", mine), 5, "permission denied");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_job_moves_to_another_pool_and_an_operator_sets_priorities, OneNode) {
+BOOST_FIXTURE_TEST_CASE(a_job_can_change_its_pool_and_an_operator_can_set_priorities, OneNode) {
     auto const a = plain_job("a"), b = plain_job("b");
     must_update(fmt::format("update {} --resource-pool urgent", b));
     BOOST_TEST(shell("squeue --noheader --format=%P --job " + b) == "urgent");
@@ -115,7 +116,7 @@ BOOST_FIXTURE_TEST_CASE(a_job_moves_to_another_pool_and_an_operator_sets_priorit
     auto const set = update(fmt::format("update {} --priority 10", b), "root");
     BOOST_TEST(set.exit_code == 0, set.err);
     BOOST_TEST(shell("squeue --noheader --format=%Q --job " + b) == "4294901792");
-    BOOST_TEST(let_run() == "b a");
+    BOOST_TEST(run_all() == "b a");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

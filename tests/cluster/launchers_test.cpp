@@ -1,5 +1,5 @@
-// Every launcher on a real Slurm: 16 ranks on 4 nodes, with the plugin and without, and how a failing rank
-// ends them.
+// Every launcher on a real Slurm with 16 ranks on 4 nodes, with and without the plugin. A failing rank ends
+// all ranks.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -27,7 +27,7 @@ LoopbackOptions four_nodes(Plugin plugin) {
     return options;
 }
 
-/// Where horovodrun and deepspeed are stand-ins that start what they are told to, by ssh and pdsh.
+/// A cluster with fake horovodrun and deepspeed programs, which start their workers by ssh and pdsh.
 class LauncherCluster : public LoopbackCluster {
 public:
     explicit LauncherCluster(Plugin plugin) : LoopbackCluster(four_nodes(plugin)) {
@@ -47,7 +47,7 @@ public:
             quote_for_shell("entrypoint=" + entrypoint)));
         return nlohmann::json::parse(answer)["id"].get<int>();
     }
-    /// The exit code of its run.
+    /// Waits for the end of the experiment and returns the exit code of its run.
     int finish(int experiment) const {
         auto const waited =
             login("researcher",
@@ -67,19 +67,19 @@ public:
     }
 };
 
-/// "[rank=5] I am 5 on n1" of all of them, once each.
-void check_every_rank_is_there(std::string const& logs, std::string const& more) {
+/// Checks that each rank has printed a line like "[rank=5] I am 5 on n1".
+void check_all_ranks_printed(std::string const& logs, std::string const& more) {
     for (int rank = 0; rank < ranks; ++rank) {
         auto const line = fmt::format("[rank={0}] I am {0} on n{1}{2}\n", rank, rank / 4, more);
         auto const found = logs.find("\n" + line);
-        bool const is_there = found != std::string::npos || logs.starts_with(line);
-        BOOST_TEST(is_there, "no '" << line << "' in\n" << logs);
-        if (!is_there) return;
+        bool const was_found = found != std::string::npos || logs.starts_with(line);
+        BOOST_TEST(was_found, "no '" << line << "' in\n" << logs);
+        if (!was_found) return;
     }
 }
 
 struct Launcher {
-    std::string name;  // "" for processes of our own
+    std::string name;  // "": det-launch starts the processes itself
     std::string rank_variable;
 };
 std::vector<Launcher> const launchers{{"", "RANK"},
@@ -88,7 +88,7 @@ std::vector<Launcher> const launchers{{"", "RANK"},
                                       {"deepspeed", "RANK"},
                                       {"mpi", "OMPI_COMM_WORLD_RANK"}};
 
-/// A command of that launcher in which $R is the rank.
+/// A det-launch command for that launcher. "$R" in `script` becomes the rank.
 std::string entrypoint(Launcher const& launcher, std::string script) {
     for (auto at = script.find("$R"); at != std::string::npos; at = script.find("$R", at + 2)) {
         script.replace(at, 2, "$" + launcher.rank_variable);
@@ -104,7 +104,7 @@ void check_all_start(LauncherCluster const& cluster) {
     for (std::size_t i = 0; i < launchers.size(); ++i) {
         BOOST_TEST_CONTEXT("launcher '" << launchers[i].name << "'") {
             BOOST_TEST(cluster.finish(experiments[i]) == 0);
-            check_every_rank_is_there(cluster.logs(experiments[i]), "");
+            check_all_ranks_printed(cluster.logs(experiments[i]), "");
         }
     }
 }
@@ -142,26 +142,26 @@ void check_failures_end_all(LauncherCluster const& cluster) {
 
 BOOST_AUTO_TEST_SUITE(launchers_on_a_cluster)
 
-BOOST_AUTO_TEST_CASE(each_starts_sixteen_ranks_and_one_that_fails_ends_them_with_its_code) {
+BOOST_AUTO_TEST_CASE(each_launcher_starts_sixteen_ranks_and_returns_the_code_of_a_failing_rank) {
     LauncherCluster const cluster(Plugin::when_built);
     check_all_start(cluster);
     check_ranks_find_each_other(cluster);
     check_failures_end_all(cluster);
 }
 
-BOOST_AUTO_TEST_CASE(each_starts_sixteen_ranks_without_the_plugin_and_torch_finds_its_peers) {
+BOOST_AUTO_TEST_CASE(each_launcher_starts_sixteen_ranks_without_the_plugin_and_torch_ranks_connect) {
     LauncherCluster const cluster(Plugin::off);
     check_all_start(cluster);
     auto const torch = cluster.create("det-launch torch_distributed /usr/bin/python3 torch_sum.py");
     BOOST_TEST(cluster.finish(torch) == 0);
-    check_every_rank_is_there(cluster.logs(torch), ", all are 120");
+    check_all_ranks_printed(cluster.logs(torch), ", all are 120");
 
-    // A rank that is killed takes the others with it, soon.
+    // A killed rank ends the others soon.
     auto const killed = cluster.create(entrypoint(launchers[1], "[ $R = 9 ] && kill -9 $$; sleep 1000"));
     BOOST_TEST(cluster.finish(killed) == 137);
 }
 
-BOOST_AUTO_TEST_CASE(det_rsh_is_an_ssh_inside_a_job) {
+BOOST_AUTO_TEST_CASE(det_rsh_works_like_ssh_inside_a_job) {
     LauncherCluster const cluster(Plugin::off);
     auto const job = [&](std::string const& script) {
         return cluster.shell("cat > job.sh <<'EOF'\n#!/bin/bash\n" + script +
@@ -172,11 +172,11 @@ BOOST_AUTO_TEST_CASE(det_rsh_is_an_ssh_inside_a_job) {
                    "det-rsh n1 exit 7; echo $?; det-rsh nowhere true; echo $?\n"
                    "mpirun -np 2 --map-by node --mca plm rsh --mca plm_rsh_agent det-rsh hostname | sort")
                    .find("n1\ntwo words\nin\n") != std::string::npos);
-    auto const said = cluster.shell("cat out");
+    auto const output = cluster.shell("cat out");
     for (auto const* part : {"\n7\n", "'nowhere' is no node of this job", "\n255\n", "n0\nn1"}) {
-        BOOST_TEST(said.find(part) != std::string::npos, said);
+        BOOST_TEST(output.find(part) != std::string::npos, output);
     }
-    // However it ends, nothing of it stays on the other node.
+    // The remote command ends however det-rsh ends.
     auto const left =
         job("for signal in TERM KILL; do\n"
             "  det-rsh n1 'echo $$ >pid.new; mv pid.new pid; sleep 1000' & rsh=$!\n"

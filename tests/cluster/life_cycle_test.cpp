@@ -1,4 +1,4 @@
-// What a researcher does with experiments on a real Slurm: searches, pauses, ends and repeats them.
+// Searches, pauses, cancels, kills, forks and tests experiments on a real Slurm.
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ constexpr char endless[] =
 
 BOOST_FIXTURE_TEST_SUITE(life_cycle, Site)
 
-BOOST_AUTO_TEST_CASE(each_trial_of_a_search_trains_with_the_point_that_it_was_given) {
+BOOST_AUTO_TEST_CASE(each_trial_of_a_grid_search_trains_with_its_own_hyperparameters) {
     auto const id = create(
         "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
         "--config resources.slots_per_trial=4 --config hyperparameters.epochs=1 "
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_trains_with_the_point_that_it_was_gi
     BOOST_TEST(ask(fmt::format("experiment list-checkpoints {}", id)).size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_saves_its_work_when_it_is_cancelled_and_its_job_goes_when_it_is_killed) {
+BOOST_AUTO_TEST_CASE(cancel_saves_a_checkpoint_and_kill_removes_the_job) {
     auto const canceled = create(endless), killed = create(endless);
     for (auto const id : {canceled, killed}) {
         wait_until([&] { return !ask(fmt::format("trial metrics {}", id)).empty(); }, 60s, "it trains");
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_trial_saves_its_work_when_it_is_cancelled_and_its_job_goe
     BOOST_TEST(ask("e ls").size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_is_cancelled_at_once_and_what_is_paused_waits) {
+BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_starts_on_activate) {
     auto const paused = create("--template mpi --config hyperparameters.epochs=1 --paused");
     BOOST_TEST(state(paused) == "PAUSED");
     auto const canceled = create(std::string(endless) + " --paused");
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_waits_is_cancelled_at_once_and_what_is_paused_waits) {
     BOOST_TEST(shell("diff -r code copy && echo same") == "same");
 }
 
-BOOST_AUTO_TEST_CASE(a_test_trains_one_short_trial_and_is_put_away) {
+BOOST_AUTO_TEST_CASE(create_test_trains_one_short_trial_and_archives_it) {
     auto const output = login("researcher", {"bash", "-c",
                                              "cd; det e create digits.yaml code --template mpi --test "
                                              "--config hyperparameters.epochs=1"});

@@ -1,4 +1,4 @@
-// The road of one experiment on a real Slurm, from a configuration file to a trained network.
+// One experiment on a real Slurm, from a configuration file to a trained network.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -28,7 +28,7 @@ struct WithPlugin : DigitsCluster {
 
 constexpr auto short_training = " --config hyperparameters.epochs=4";
 
-/// The files below a directory, as `path` lines, sorted.
+/// The paths of the files below a directory, sorted, one per line.
 std::string file_tree(std::filesystem::path const& directory) {
     std::set<std::string> files;
     for (auto const& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(without_the_plugin_the_result_is_the_same) {
         return must(read_file(cluster.newest_checkpoint(experiment) / "weights"));
     };
     BOOST_TEST((weights(with, a) == weights(without, b)), "the weights differ");
-    // And in both the lines say who wrote them.
+    // In both cases each line has the label of its rank.
     for (DigitsCluster const* cluster : std::initializer_list<DigitsCluster const*>{&with, &without}) {
         auto const lines = must(read_file(cluster->directory(1) / "trials/0/runs/0/node-0.log"));
         BOOST_TEST(lines.find("[rank=0] epoch 4:") != std::string::npos, lines);
@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(of_ranks_that_fail_the_first_is_told_with_its_last_words
     BOOST_TEST(failure["last_words"] == "no luck\n");
     BOOST_TEST(shell(fmt::format("det-submit trial describe {}", id)).find("rank 5 on n1 failed first") !=
                std::string::npos);
-    // Nothing that another rank said is lost because it was killed.
+    // The output of a killed rank is complete.
     BOOST_TEST(shell(fmt::format("det-submit trial logs {} --grep waiting | wc -l", id)) == "7");
 }
 

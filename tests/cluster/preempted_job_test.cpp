@@ -1,4 +1,4 @@
-// The notice of a real Slurm that wants its nodes back, and what becomes of the training.
+// Preemption by a real Slurm: the training saves, is requeued and resumes.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 
@@ -21,7 +21,7 @@ LoopbackOptions options_with(std::string const& proctrack, LoopbackOptions::Plug
     return options;
 }
 
-// Four ranks on two nodes; long enough to be interrupted.
+// Four ranks on two nodes. The training is long enough to be preempted.
 constexpr auto training =
     "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=60";
 
@@ -29,8 +29,8 @@ std::size_t reports(DigitsCluster const& cluster, int experiment) {
     return cluster.ask(fmt::format("trial metrics {} --group validation", experiment)).size();
 }
 
-/// Interrupts a training by a job that may, and compares what it learned with one that was left alone.
-void check_nothing_is_lost(DigitsCluster const& cluster) {
+/// Preempts a training with an urgent job. Compares its final network with that of an undisturbed training.
+void check_no_step_is_lost(DigitsCluster const& cluster) {
     auto const interrupted = cluster.create(training);
     cluster.wait_until([&] { return reports(cluster, interrupted) >= 2; }, std::chrono::seconds(60),
                        "epochs");
@@ -47,12 +47,12 @@ void check_nothing_is_lost(DigitsCluster const& cluster) {
     BOOST_REQUIRE(times.size() == 1u);
     for (auto const* moment : {"noticed", "acknowledged", "ended", "queued", "started", "trained"})
         BOOST_TEST(times[0][moment].is_string(), moment);
-    // Not after the two minutes for which Slurm by itself would hold it back.
+    // It starts again before the two minutes for which Slurm holds back a requeued job.
     auto const microseconds = [](nlohmann::json const& time) {
         return parse_utc(time.get<std::string>()).value().microseconds;
     };
     BOOST_TEST(microseconds(runs[1]["started"]) - microseconds(runs[0]["ended"]) < 60'000'000);
-    // It goes on at the step at which it stopped: none is done twice.
+    // It resumes at the step at which it stopped, so no step is repeated.
     auto const log = cluster.shell(
         fmt::format("det-submit dump {}/trials/0/runs/0/journal", cluster.directory(interrupted).string()));
     auto const resumed_at = runs[1]["steps_completed"].get<int>();
@@ -73,12 +73,12 @@ void check_nothing_is_lost(DigitsCluster const& cluster) {
 
 BOOST_AUTO_TEST_SUITE(preempted_job)
 
-BOOST_AUTO_TEST_CASE(nothing_is_lost_where_only_the_batch_script_gets_the_signal) {
-    check_nothing_is_lost(DigitsCluster(options_with("cgroup", LoopbackOptions::Plugin::when_built)));
+BOOST_AUTO_TEST_CASE(no_step_is_lost_if_only_the_batch_script_gets_the_signal) {
+    check_no_step_is_lost(DigitsCluster(options_with("cgroup", LoopbackOptions::Plugin::when_built)));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_lost_where_every_process_gets_the_signal) {
-    check_nothing_is_lost(DigitsCluster(options_with("linuxproc", LoopbackOptions::Plugin::off)));
+BOOST_AUTO_TEST_CASE(no_step_is_lost_if_every_process_gets_the_signal) {
+    check_no_step_is_lost(DigitsCluster(options_with("linuxproc", LoopbackOptions::Plugin::off)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-// Checkpoints in a bucket, with a real Slurm: nothing but the configuration says so.
+// Checkpoints in an S3 bucket, on a real Slurm.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -28,7 +28,7 @@ LoopbackOptions two_small_nodes() {
     return options;
 }
 
-/// A server on the login node, which all nodes reach.
+/// An S3 server on the login node. All nodes can reach it.
 struct Site : DigitsCluster {
     Site() : DigitsCluster(two_small_nodes()) {
         shell(
@@ -43,7 +43,7 @@ struct Site : DigitsCluster {
 
 BOOST_FIXTURE_TEST_SUITE(s3_storage, Site)
 
-BOOST_AUTO_TEST_CASE(a_preempted_training_goes_on_from_its_bucket_and_tells_no_secrets) {
+BOOST_AUTO_TEST_CASE(a_preempted_training_resumes_from_its_bucket_and_no_output_shows_the_keys) {
     auto const id = create(
         "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=60 "
         "--config 'checkpoint_storage={type: s3, bucket: det, prefix: mine, access_key: S3RVER, "
@@ -66,15 +66,15 @@ BOOST_AUTO_TEST_CASE(a_preempted_training_goes_on_from_its_bucket_and_tells_no_s
     shell("det checkpoint verify " + uuid);
     BOOST_TEST(ask(fmt::format("trial download {}.0 --latest -o copy", id))["uuid"] == uuid);
     BOOST_TEST(path_exists(home() / "copy/weights"));
-    // What the policy does not keep goes when all is over: one of a trial's best and one of its newest may be
-    // the same.
+    // At the end checkpoints that the policy does not keep are deleted. The best and the newest of a trial
+    // may be the same.
     auto const weights = [&] {
         return std::stoi(shell("find bucket/det/mine -name weights._S3rver_object | wc -l | tr -d ' '"));
     };
     wait_until([&] { return weights() >= 1 && weights() <= 2 && !path_exists(directory(id) / "gc.lock"); },
                60s, "what is not kept is removed");
 
-    // The keys stand in one file, which is the user's alone; and in nothing that anybody is shown.
+    // The keys are in one file, which only the user can read, and in no output.
     auto const files = shell(fmt::format("grep -rl S3RVER {}", directory(id).string()));
     BOOST_TEST(files == (directory(id) / "secrets.json").string());
     BOOST_TEST(shell("stat -c %a " + files) == "600");

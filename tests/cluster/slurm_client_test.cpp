@@ -1,4 +1,4 @@
-// What SlurmClient promises, kept by the commands of a real Slurm.
+// The SlurmClient that runs commands, tested with a real Slurm.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/slurm/command_client.hpp>
@@ -48,14 +48,15 @@ struct Site {
         return {std::move(options), cluster.home() / "sleeper", Environment::of_this_process()};
     }
 
-    JobStatus look(JobRef const& job) {
+    JobStatus read_status(JobRef const& job) {
         auto const status = must(slurm.find_job(job));
         BOOST_REQUIRE_MESSAGE(status, "Slurm does not know " << to_string(job));
         return *status;
     }
 
     void wait_for(JobRef const& job, JobState state) {
-        cluster.wait_until([&] { return look(job).state == state; }, 30s, "the state of " + to_string(job));
+        cluster.wait_until([&] { return read_status(job).state == state; }, 30s,
+                           "the state of " + to_string(job));
     }
 };
 
@@ -79,13 +80,13 @@ BOOST_AUTO_TEST_CASE(a_held_job_waits_until_it_is_released_and_ends_when_cancell
     auto const id = must(slurm.submit(sleeper({"--hold", "--array=0-1", "--nodes=1", "--job-name=two words",
                                                "--comment=det:somewhere/1", "--gres=gpu:4"})));
     JobRef const first{id, 0}, second{id, 1};
-    BOOST_TEST((look(first).state == JobState::pending));
-    BOOST_TEST(look(second).reason == "JobHeldUser");
+    BOOST_TEST((read_status(first).state == JobState::pending));
+    BOOST_TEST(read_status(second).reason == "JobHeldUser");
 
     must(slurm.release({id}));
     wait_for(first, JobState::running);
     wait_for(second, JobState::running);
-    auto const status = look(second);
+    auto const status = read_status(second);
     BOOST_TEST(status.name == "two words");
     BOOST_TEST(status.comment == "det:somewhere/1");
     BOOST_TEST(status.user == "researcher");
@@ -97,28 +98,28 @@ BOOST_AUTO_TEST_CASE(a_held_job_waits_until_it_is_released_and_ends_when_cancell
 
     must(slurm.cancel(first));
     wait_for(first, JobState::canceled);
-    BOOST_TEST((look(second).state == JobState::running));
+    BOOST_TEST((read_status(second).state == JobState::running));
     BOOST_TEST(must(slurm.queue({.user = "researcher"})).size() == 1u);
     must(slurm.cancel({id}));
     wait_for(second, JobState::canceled);
 }
 
-BOOST_AUTO_TEST_CASE(a_requeued_job_waits_as_long_as_it_is_told_and_a_cancelled_one_is_left_alone) {
+BOOST_AUTO_TEST_CASE(a_requeued_job_waits_for_the_given_delay_and_a_cancelled_job_is_not_requeued) {
     auto const id = must(slurm.submit(sleeper({"--array=0", "--requeue"})));
     JobRef const task{id, 0};
     wait_for(task, JobState::running);
     must(slurm.requeue(task, SlurmClient::RequeueScope::incomplete));
     must(slurm.start_not_before(task, 600s));
     wait_for(task, JobState::pending);
-    BOOST_TEST(look(task).restarts == 1u);
+    BOOST_TEST(read_status(task).restarts == 1u);
 
     must(slurm.cancel(task));
     wait_for(task, JobState::canceled);
-    (void)slurm.requeue(task, SlurmClient::RequeueScope::incomplete);  // which Slurm may call a success
-    BOOST_TEST((look(task).state == JobState::canceled));
+    (void)slurm.requeue(task, SlurmClient::RequeueScope::incomplete);  // Slurm may report success
+    BOOST_TEST((read_status(task).state == JobState::canceled));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_slurms_own_words) {
+BOOST_AUTO_TEST_CASE(an_impossible_request_fails_with_slurms_message) {
     auto const error = must_fail(slurm.test_submission(sleeper({"--partition=nowhere"})));
     BOOST_TEST((error.code == codes::slurm_refused));
     BOOST_REQUIRE(!error.notes.empty());
@@ -132,10 +133,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_slurms_own_words) {
     BOOST_TEST(must(slurm.queue({.include_finished = true})).empty());
 }
 
-BOOST_AUTO_TEST_CASE(nodes_are_seen_in_each_partition_and_at_work) {
+BOOST_AUTO_TEST_CASE(nodes_are_listed_per_partition_with_the_gpus_in_use) {
     auto const is_busy = [](Node const& node) { return node.cpus_used > 0; };
     auto nodes = must(slurm.nodes());
-    BOOST_REQUIRE(nodes.size() == 4u);  // two, in two partitions
+    BOOST_REQUIRE(nodes.size() == 4u);  // two nodes in two partitions
     BOOST_TEST(std::none_of(nodes.begin(), nodes.end(), is_busy));
     BOOST_TEST(std::all_of(nodes.begin(), nodes.end(), [](auto const& node) { return node.is_free(); }));
     BOOST_TEST(parse_gpu_count(nodes[0].gres) == 4);
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_seen_in_each_partition_and_at_work) {
 
     JobRef const job{must(slurm.submit(sleeper({"--nodes=1", "--exclusive", "--gres=gpu:4"}))), {}};
     wait_for(job, JobState::running);
-    auto const host = look(job).batch_host;
+    auto const host = read_status(job).batch_host;
     nodes = must(slurm.nodes());
     for (auto const& node : nodes) {
         BOOST_TEST(node.is_free() == (node.name != host));
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_seen_in_each_partition_and_at_work) {
     must(slurm.cancel(job));
 }
 
-BOOST_AUTO_TEST_CASE(slurmctlds_settings_are_shown_to_everybody) {
+BOOST_AUTO_TEST_CASE(a_plain_user_can_read_the_configuration) {
     auto const config = must(slurm.cluster_config());
     BOOST_TEST(config.find_number("MaxArraySize").value() == 1001);
     BOOST_TEST(config.find_number("MinJobAge").value() == 300);
@@ -163,43 +164,43 @@ BOOST_AUTO_TEST_CASE(slurmctlds_settings_are_shown_to_everybody) {
     BOOST_TEST(!config.has_option("SchedulerParameters", "enable_user_top"));
 }
 
-BOOST_AUTO_TEST_CASE(an_owner_changes_what_waits_as_far_as_slurm_lets_him) {
+BOOST_AUTO_TEST_CASE(an_owner_can_update_a_pending_job_within_slurms_limits) {
     auto const id = must(slurm.submit(sleeper({"--hold", "--array=0-1", "--nice=100"})));
     JobRef const first{id, 0}, second{id, 1};
     must(slurm.change(first, {.nice = 300, .partition = "urgent"}));
-    BOOST_TEST(look(first).nice == 300);
-    BOOST_TEST(look(first).partition == "urgent");
-    BOOST_TEST(look(second).nice == 100);
+    BOOST_TEST(read_status(first).nice == 300);
+    BOOST_TEST(read_status(first).partition == "urgent");
+    BOOST_TEST(read_status(second).nice == 100);
     must(slurm.change(first, {.nice = 0}));
-    BOOST_TEST(look(first).nice == 0);
+    BOOST_TEST(read_status(first).nice == 0);
     BOOST_TEST((must_fail(slurm.change(first, {.nice = -5})).code == codes::slurm_refused));
     BOOST_TEST((must_fail(slurm.change(first, {.priority = 4'000'000'000})).code == codes::slurm_refused));
     BOOST_TEST((must_fail(slurm.move_to_top({second})).code == codes::slurm_refused));
 
     cluster.login("root", {"scontrol", "update", "PartitionName=compute", "State=DOWN"});
     must(slurm.release({id}));
-    cluster.wait_until([&] { return look(second).reason != "JobHeldUser"; }, 30s, "release");
+    cluster.wait_until([&] { return read_status(second).reason != "JobHeldUser"; }, 30s, "release");
     must(slurm.hold(second));
-    BOOST_TEST(look(second).reason == "JobHeldUser");
-    BOOST_TEST(look(second).priority == 0);
+    BOOST_TEST(read_status(second).reason == "JobHeldUser");
+    BOOST_TEST(read_status(second).priority == 0);
     must(slurm.cancel({id}));
     BOOST_TEST((must_fail(slurm.hold({4711, {}})).code == codes::slurm_refused));
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_for_the_batch_script_reaches_it) {
+BOOST_AUTO_TEST_CASE(a_signal_to_the_batch_script_reaches_it) {
     cluster.shell(
         "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\ntouch $HOME/trapped\\n"
         "while :; do sleep 0.1; done\\n' >poked-job");
     auto submission = sleeper({"--nodes=1"});
     submission.script = cluster.home() / "poked-job";
     JobRef const job{must(slurm.submit(submission)), {}};
-    // Before the trap is set the signal would end the script.
+    // The script must have set its trap, or the signal would end it.
     cluster.wait_until([&] { return path_exists(cluster.home() / "trapped"); }, 30s, "the trap");
     must(slurm.signal_batch(job, "USR2"));
     cluster.wait_until([&] { return path_exists(cluster.home() / "poked"); }, 30s, "the signal");
 }
 
-BOOST_AUTO_TEST_CASE(both_backends_read_the_same_of_every_kind_of_job) {
+BOOST_AUTO_TEST_CASE(both_backends_read_the_same_values_for_every_kind_of_job) {
     auto const jobs = cluster.shell(must(read_file(det::test::source_path("tests/support/slurm-jobs"))));
     auto const by_commands = readings_of(slurm);
     check_readings(by_commands, jobs);
@@ -211,14 +212,14 @@ BOOST_AUTO_TEST_CASE(both_backends_read_the_same_of_every_kind_of_job) {
 #else
     BOOST_TEST_MESSAGE("SKIPPED: the libslurm backend is not built");
 #endif
-    // Nobody's job forges a row of what people see.
+    // The name of a job can't forge a row of the printed table.
     auto const table = cluster.shell("det-submit job list");
     BOOST_TEST(split_lines(table).size() == 2 + by_commands.at("queue").size());
     BOOST_TEST(table.find('\x1b') == std::string::npos);
     BOOST_TEST(table.find("\n999999") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_restart_of_slurmctld_is_waited_for_and_its_absence_told) {
+BOOST_AUTO_TEST_CASE(calls_wait_for_a_restart_of_slurmctld_and_fail_if_it_stays_down) {
     auto const job_list = [&](std::string const& backend) {
         return cluster.login("researcher",
                              {"env", "DET_SLURM_BACKEND=" + backend, "det-submit", "job", "list"});
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_restart_of_slurmctld_is_waited_for_and_its_absence_told) 
 }
 
 #ifdef DET_HAVE_LIBSLURM
-BOOST_AUTO_TEST_CASE(a_configuration_that_libslurm_dislikes_ends_in_an_error_not_in_a_crash) {
+BOOST_AUTO_TEST_CASE(a_configuration_that_libslurm_rejects_is_an_error_and_not_a_crash) {
     cluster.shell("echo 'NoSuchThing=1' >bad.conf");
     for (auto const* path : {"$HOME/bad.conf", "$HOME/absent.conf"}) {
         for (auto const* backend : {"libslurm", ""}) {

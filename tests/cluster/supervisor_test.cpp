@@ -1,4 +1,4 @@
-// What Slurm, users and accidents do to a supervisor on a real cluster, and what it makes of that.
+// How the supervisor reacts to Slurm, to user commands and to failures, on a real Slurm.
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +15,7 @@ namespace {
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
 
-    /// Of what runs on this machine for the cluster, the processes whose command line begins like this.
+    /// Kills the oldest process of the cluster whose command line begins with `pattern`.
     void kill_hard(std::string const& pattern) const {
         shell(fmt::format("pkill --signal KILL --full --oldest '^{}' || true", pattern));
     }
@@ -25,12 +25,12 @@ struct Site : DigitsCluster {
 
 BOOST_FIXTURE_TEST_SUITE(supervisor, Site)
 
-BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_one_that_is_killed_leaves_the_others_alone) {
+BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_killing_one_does_not_affect_the_others) {
     auto const id = create(
         "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 3}' "
         "--config resources.slots_per_trial=1 "
         "--config 'hyperparameters.epochs={type: categorical, vals: [1, 2, 1000000, 3]}'");
-    // The grid is drawn from its last point on: trial 1 is the endless one.
+    // A grid is drawn from its last point backwards, so trial 1 is the endless one.
     wait_until([&] { return trial(id, 1).at("state") == "RUNNING"; }, 60s, "the long trial runs");
     for (std::size_t const other : {0u, 2u, 3u})
         wait_until([&] { return trial(id, other).at("state") == "COMPLETED"; }, 60s,
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_one_that_is_killed_leaves_the
     wait_for_state(id, "COMPLETED");
 }
 
-BOOST_AUTO_TEST_CASE(a_pause_frees_the_nodes_and_activation_goes_on_where_it_stopped) {
+BOOST_AUTO_TEST_CASE(a_pause_frees_the_nodes_and_activate_resumes_at_the_saved_step) {
     auto const id = create(endless);
     wait_for_run(id, 0);
     shell(fmt::format("det experiment pause {}", id));
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_pause_frees_the_nodes_and_activation_goes_on_where_it_sto
     wait_for_state(id, "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_that_it_was_interrupted) {
+BOOST_AUTO_TEST_CASE(a_trial_survives_the_death_of_each_process_or_reports_that_it_was_interrupted) {
     auto const id = create(std::string(endless) + "--config max_restarts=9");
     wait_for_run(id, 0);
     kill_hard("digits digits.csv");
@@ -81,14 +81,14 @@ BOOST_AUTO_TEST_CASE(whoever_of_the_chain_is_killed_the_trial_goes_on_or_says_th
     auto const batch =
         login("root", {"pkill", "--signal", "KILL", "--full", R"(^slurmstepd: \[[0-9]+\.batch\])"});
     BOOST_TEST(batch.exit_code == 0, batch.err);
-    // Nobody is there who would hand the supervisor a poke, or tell slurmctld of its end.
+    // Without the batch slurmstepd no signal reaches the supervisor, and slurmctld does not learn of its end.
     shell(fmt::format("det experiment cancel {}", id));
     wait_for_state(id, "CANCELED");
     wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "the job is gone");
 }
 
-BOOST_AUTO_TEST_CASE(a_step_whose_slurmstepd_is_gone_is_given_up_and_begun_again) {
-    // srun does not notice. Nobody wants to wait two minutes here until the supervisor does.
+BOOST_AUTO_TEST_CASE(a_step_without_its_slurmstepd_is_abandoned_and_restarted) {
+    // srun does not notice. DET_SILENCE_S shortens the two minutes after which the supervisor does.
     auto const answer =
         shell(fmt::format("DET_SILENCE_S=8 det experiment create digits.yaml code {} --json", endless));
     auto const id = nlohmann::json::parse(answer).at("id").get<int>();
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_step_whose_slurmstepd_is_gone_is_given_up_and_begun_again
     shell(fmt::format("det experiment kill {}", id));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_was_cut_off_and_comes_back_does_not_touch_the_new_run) {
+BOOST_AUTO_TEST_CASE(a_node_that_returns_after_a_network_failure_does_not_touch_the_new_run) {
     auto const id = create(endless);
     wait_for_run(id, 0);
     auto const node = trial(id).at("runs").at(0).at("hosts").get<std::string>();
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_cut_off_and_comes_back_does_not_touch_the_n
     shell(fmt::format("scontrol update JobId={} StartTime=now+1", job));
     wait_for_run(id, 1);
     command({"node", "heal", node});
-    // Slurm asks a node that is down only now and then, minutes apart; the node itself acts at once.
+    // slurmctld pings a node that is down only every few minutes, so the log of its slurmd is read instead.
     auto const log = LoopbackCluster::state() / "log" / fmt::format("slurmd.{}.log", node);
     wait_until([&] { return must(read_file(log)).find(".batch] done with job") != std::string::npos; }, 120s,
                "the supervisor of the first run has ended");
@@ -130,18 +130,18 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_cut_off_and_comes_back_does_not_touch_the_n
     shell(fmt::format("det experiment kill {}", id));
 }
 
-BOOST_AUTO_TEST_CASE(each_task_of_an_array_is_requeued_alone) {
+BOOST_AUTO_TEST_CASE(each_array_task_is_requeued_separately) {
     auto const id = create(
         "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
         "--config resources.slots_per_trial=4 --config hyperparameters.epochs=25 "
         "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24, 32]}'");
     std::vector<int> preempted(4, 0);
     for (int round = 0; round < 4; ++round) {
-        // Whoever trains on a node and was not yet preempted loses it.
+        // Preempts the trial of this round.
         auto const wanted = static_cast<std::size_t>(round);
         wait_until([&] { return trial(id, wanted).at("state") != "QUEUED"; }, 120s, "its turn");
         auto const before = trial(id, wanted);
-        if (before.at("state") != "RUNNING") continue;  // it was quick
+        if (before.at("state") != "RUNNING") continue;  // it has already ended
         auto const node = before.at("runs").back().at("hosts").get<std::string>();
         shell(fmt::format("srun --partition urgent --nodes 1 --nodelist {} true", node), 90s);
         for (std::size_t other = 0; other < 4; ++other) {

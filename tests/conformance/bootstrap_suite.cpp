@@ -10,7 +10,7 @@ namespace {
 std::string value_of(Rank rank, std::size_t size) {
     std::string value;
     for (std::size_t i = 0; i < size; ++i) {
-        value += static_cast<char>(static_cast<std::size_t>(rank.value) * 31 + i * 7);  // zeros among them
+        value += static_cast<char>(static_cast<std::size_t>(rank.value) * 31 + i * 7);  // includes zero bytes
     }
     return value;
 }
@@ -19,7 +19,7 @@ Rank at_distance(Bootstrap const& bootstrap, int distance) {
     return {(bootstrap.rank().value + distance + bootstrap.size()) % bootstrap.size()};
 }
 
-Status what_a_rank_has_put_the_others_get(Bootstrap& bootstrap) {
+Status other_ranks_get_what_a_rank_has_put(Bootstrap& bootstrap) {
     for (std::size_t const size :
          {std::size_t{0}, std::size_t{1}, std::size_t{244}, Bootstrap::value_limit_bytes}) {
         auto const key = fmt::format("put-{}", size);
@@ -47,7 +47,7 @@ Status an_allgather_has_all_values_in_rank_order(Bootstrap& bootstrap) {
     return Ok{};
 }
 
-Status what_cannot_be_is_refused(Bootstrap& bootstrap) {
+Status invalid_keys_values_and_ranks_are_refused(Bootstrap& bootstrap) {
     DET_TRY(bootstrap.put("once", "1"));
     std::string const too_large(Bootstrap::value_limit_bytes + 1, 'x');
     auto const refused = {
@@ -69,9 +69,9 @@ Status what_cannot_be_is_refused(Bootstrap& bootstrap) {
 }
 
 constexpr BootstrapCase cases[] = {
-    {"what a rank has put the others get", what_a_rank_has_put_the_others_get},
+    {"other ranks get what a rank has put", other_ranks_get_what_a_rank_has_put},
     {"an allgather has all values in rank order", an_allgather_has_all_values_in_rank_order},
-    {"what cannot be is refused", what_cannot_be_is_refused},
+    {"invalid keys, values and ranks are refused", invalid_keys_values_and_ranks_are_refused},
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace det::transport {
 
-/// What every Bootstrap has to do. All ranks run a case together, each with its own; one after the other on
-/// the same, so that each case has keys of its own.
+/// Test cases for every implementation of Bootstrap. All ranks run a case together, each with its own
+/// Bootstrap. Several cases may run with the same Bootstrap, so each case uses different keys.
 struct BootstrapCase {
     std::string_view name;
     Status (*run)(Bootstrap& bootstrap);

@@ -8,13 +8,13 @@
 
 namespace det {
 
-/// What a rank found wrong, as an Error: for checks in threads, where Boost.Test may not be called.
+/// Returns an Error if `holds` is false. For checks in threads, where Boost.Test may not be called.
 inline Status expect(bool holds, std::string what) {
     if (holds) return Ok{};
     return Error{codes::internal, "expected: " + std::move(what)};
 }
 
-/// Differs from run to run; DET_TEST_SEED repeats one that failed.
+/// A random seed for this run, or the value of DET_TEST_SEED to repeat a run.
 inline std::uint32_t test_seed() {
     static std::uint32_t const seed = [] {
         auto const* text = std::getenv("DET_TEST_SEED");
@@ -24,7 +24,7 @@ inline std::uint32_t test_seed() {
     return seed;
 }
 
-/// SplitMix64: as good as tests need, and cheap to begin anew for every rank and message.
+/// SplitMix64, which is cheap to construct for every rank and message.
 class TestRandom {
 public:
     using result_type = std::uint64_t;

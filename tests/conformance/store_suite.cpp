@@ -23,7 +23,7 @@ Store::Description describe(std::string const& uuid) {
     return {uuid, "7.0.0", 100, UtcTime{1}, 1, Json{{"steps_completed", 100}}};
 }
 
-/// Names and sizes at which stores may stumble.
+/// Unusual file names and sizes.
 Files some_files() {
     return {{"weights.bin", "bytes"},
             {"empty", ""},
@@ -47,7 +47,7 @@ Status expect_absent(Store& store, std::string const& uuid) {
     return expect(!found && found.error().code == codes::no_such_checkpoint, "there is no such checkpoint");
 }
 
-Status what_was_committed_is_found_and_read(Store& store) {
+Status a_committed_checkpoint_can_be_found_and_read(Store& store) {
     auto const uuid = make_uuid();
     auto const files = some_files();
     DET_TRY_ASSIGN(auto const manifest, write(store, uuid, files));
@@ -63,7 +63,7 @@ Status what_was_committed_is_found_and_read(Store& store) {
     return Ok{};
 }
 
-Status only_what_is_wanted_has_to_be_there(Store& store) {
+Status fetch_can_select_files(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY_ASSIGN(auto const manifest, write(store, uuid, some_files()));
     DET_TRY_ASSIGN(auto const directory,
@@ -72,29 +72,29 @@ Status only_what_is_wanted_has_to_be_there(Store& store) {
     return expect(read == "bytes", "its bytes");
 }
 
-Status without_its_manifest_it_is_no_checkpoint(Store& store) {
+Status files_without_a_manifest_are_no_checkpoint(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY_ASSIGN(auto const directory, store.open(uuid));
     DET_TRY(write_file(directory / "weights.bin", "bytes"));
     DET_TRY(store.put(uuid, {"weights.bin"}));
     DET_TRY(expect_absent(store, uuid));
     DET_TRY_ASSIGN(auto const listed, store.list());
-    DET_TRY(expect(std::ranges::count(listed, uuid) == 1, "it is listed, so that somebody can remove it"));
+    DET_TRY(expect(std::ranges::count(listed, uuid) == 1, "it is listed, so that it can be removed"));
     DET_TRY(store.remove(uuid));
     DET_TRY_ASSIGN(auto const left, store.list());
     return expect(std::ranges::count(left, uuid) == 0, "nothing of it is left");
 }
 
-Status who_may_not_commit_makes_no_checkpoint(Store& store) {
+Status a_refused_commit_makes_no_checkpoint(Store& store) {
     auto const uuid = make_uuid();
     auto const fenced = write(store, uuid, {{"a", "b"}}, [] {
-        return Status(Error{codes::superseded, "somebody else goes on"});
+        return Status(Error{codes::superseded, "a newer incarnation runs"});
     });
     DET_TRY(expect(!fenced && fenced.error().code == codes::superseded, "the reason"));
     return expect_absent(store, uuid);
 }
 
-Status a_removed_checkpoint_is_gone_and_others_stay(Store& store) {
+Status removing_a_checkpoint_does_not_affect_others(Store& store) {
     auto const removed = make_uuid(), other = make_uuid();
     for (auto const& uuid : {removed, other}) DET_TRY(write(store, uuid, {{"a/b", uuid}}));
     DET_TRY(store.remove(removed));
@@ -107,7 +107,7 @@ Status a_removed_checkpoint_is_gone_and_others_stay(Store& store) {
     return Ok{};
 }
 
-Status files_can_be_taken_out_of_a_checkpoint(Store& store) {
+Status single_files_of_a_checkpoint_can_be_removed(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY(write(store, uuid, {{"a", "1"}, {"b/c", "2"}}));
     DET_TRY(store.remove_files(uuid, {"b/c", "never there"}));
@@ -117,14 +117,14 @@ Status files_can_be_taken_out_of_a_checkpoint(Store& store) {
     return expect(left == "1" && store.address_of(uuid).ends_with("/" + uuid), "the file that stays");
 }
 
-Status what_is_no_uuid_names_nothing(Store& store) {
+Status an_invalid_uuid_names_no_checkpoint(Store& store) {
     DET_TRY(expect_absent(store, make_uuid()));
     DET_TRY(expect_absent(store, "../escape"));
     auto const removed = store.remove("..");
     return expect(!removed && removed.error().code == codes::no_such_checkpoint, "nothing is removed");
 }
 
-Status a_file_that_takes_the_manifests_name_is_refused(Store& store) {
+Status a_file_named_manifest_is_refused(Store& store) {
     auto const uuid = make_uuid();
     auto const refused = write(store, uuid, {{"manifest", "mine"}});
     return expect(!refused && refused.error().code == codes::bad_value, "it is refused");
@@ -146,14 +146,14 @@ Status tensors_are_saved_and_loaded(Store& store) {
 }
 
 constexpr StoreCase cases[] = {
-    {"what was committed is found and read", what_was_committed_is_found_and_read},
-    {"only what is wanted has to be there", only_what_is_wanted_has_to_be_there},
-    {"without its manifest it is no checkpoint", without_its_manifest_it_is_no_checkpoint},
-    {"who may not commit makes no checkpoint", who_may_not_commit_makes_no_checkpoint},
-    {"a removed checkpoint is gone and others stay", a_removed_checkpoint_is_gone_and_others_stay},
-    {"files can be taken out of a checkpoint", files_can_be_taken_out_of_a_checkpoint},
-    {"what is no uuid names nothing", what_is_no_uuid_names_nothing},
-    {"a file that takes the manifest's name is refused", a_file_that_takes_the_manifests_name_is_refused},
+    {"a committed checkpoint can be found and read", a_committed_checkpoint_can_be_found_and_read},
+    {"fetch can select files", fetch_can_select_files},
+    {"files without a manifest are no checkpoint", files_without_a_manifest_are_no_checkpoint},
+    {"a refused commit makes no checkpoint", a_refused_commit_makes_no_checkpoint},
+    {"removing a checkpoint does not affect others", removing_a_checkpoint_does_not_affect_others},
+    {"single files of a checkpoint can be removed", single_files_of_a_checkpoint_can_be_removed},
+    {"an invalid uuid names no checkpoint", an_invalid_uuid_names_no_checkpoint},
+    {"a file named manifest is refused", a_file_named_manifest_is_refused},
     {"tensors are saved and loaded", tensors_are_saved_and_loaded},
 };
 

@@ -6,7 +6,7 @@
 
 namespace det::checkpoint {
 
-/// What every Store has to do. Cases may run one after the other on the same.
+/// Test cases for every implementation of Store. Several cases may run with the same store.
 struct StoreCase {
     std::string_view name;
     Status (*run)(Store& store);

@@ -12,14 +12,14 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// Bytes that no other message has, nor another place in this one: who sent it, to whom, which one it is,
-/// where.
+/// Bytes that are unique to a message and to each offset in it: sender, receiver, index of the message,
+/// offset.
 Buffer pattern(Rank from, Rank to, std::size_t index, std::size_t size) {
     struct Stamp {
         int from;
         int to;
         std::uint64_t index;
-        std::uint64_t place;
+        std::uint64_t offset;
     };
     Buffer bytes(size);
     for (std::size_t at = 0; at < size; at += sizeof(Stamp)) {
@@ -41,7 +41,7 @@ Status expect_error(Error const& error, std::initializer_list<std::string_view> 
     return Ok{};
 }
 
-/// To all ranks, this one too, and from all; the sizes depend on both ends.
+/// Exchanges a message with every rank, including itself. The size depends on sender and receiver.
 Status exchange_with_all(Transport& transport, Tag tag, std::size_t index, std::size_t size_factor) {
     auto const size_between = [&](Rank from, Rank to) {
         return static_cast<std::size_t>(from.value * 3 + to.value) * size_factor;
@@ -67,7 +67,7 @@ Status exchange_with_all(Transport& transport, Tag tag, std::size_t index, std::
     return Ok{};
 }
 
-Status pass_round(Transport& transport, std::size_t size, Tag tag) {
+Status pass_around_ring(Transport& transport, std::size_t size, Tag tag) {
     auto const right = at_distance(transport, 1), left = at_distance(transport, -1);
     auto const outgoing = pattern(transport.rank(), right, size, size);
     Buffer incoming(size);
@@ -120,22 +120,22 @@ Status tags_do_not_wait_for_each_other(Transport& transport) {
 }
 
 Status a_message_may_be_empty(Transport& transport) {
-    for (int i = 0; i < 3; ++i) DET_TRY(pass_round(transport, 0, Tag{4}));
+    for (int i = 0; i < 3; ++i) DET_TRY(pass_around_ring(transport, 0, Tag{4}));
     return Ok{};
 }
 
 Status ranks_exchange_in_a_ring_at_any_size(Transport& transport) {
     for (std::size_t const size : {1u, 7u, 64u, 4095u, 4096u, 4097u, 65'536u, 1'000'003u}) {
-        DET_TRY(pass_round(transport, size, Tag{5}));
+        DET_TRY(pass_around_ring(transport, size, Tag{5}));
     }
     return Ok{};
 }
 
 Status a_large_message_arrives_whole(Transport& transport) {
-    return pass_round(transport, std::size_t{64} << 20, Tag{6});
+    return pass_around_ring(transport, std::size_t{64} << 20, Tag{6});
 }
 
-Status all_ranks_talk_to_all_at_once(Transport& transport) {
+Status all_ranks_exchange_with_all_at_once(Transport& transport) {
     for (std::size_t const factor : {1u, 100u, 20'000u})
         DET_TRY(exchange_with_all(transport, Tag{7}, factor, factor));
     return Ok{};
@@ -164,17 +164,17 @@ Status expect_mismatch(Transport& transport, std::size_t sent, std::size_t expec
                                                        transport.rank().value, expected, left.value, sent)});
 }
 
-Status a_message_of_another_size_is_an_error_with_ranks_and_sizes(Transport& transport) {
+Status a_size_mismatch_is_an_error_that_names_ranks_and_sizes(Transport& transport) {
     constexpr std::pair<std::size_t, std::size_t> sent_and_expected[] = {
         {8, 16}, {16, 8}, {1, 0}, {0, 1}, {200'000, 100'000}, {100'000, 200'000}, {300'000, 2}};
     for (auto const& [sent, expected] : sent_and_expected) {
         DET_TRY(expect_mismatch(transport, sent, expected));
-        DET_TRY(pass_round(transport, 100, Tag{9}));  // and what follows is not disturbed
+        DET_TRY(pass_around_ring(transport, 100, Tag{9}));  // later messages still arrive
     }
     return Ok{};
 }
 
-Status a_receiver_may_leave_the_size_open(Transport& transport) {
+Status a_receiver_may_accept_smaller_messages(Transport& transport) {
     auto const right = at_distance(transport, 1), left = at_distance(transport, -1);
     for (std::size_t const size : {0u, 99u, 100'000u}) {
         auto const outgoing = pattern(transport.rank(), right, 1, size);
@@ -196,7 +196,8 @@ Status a_receive_that_was_dropped_takes_no_message(Transport& transport) {
         Buffer unused(100);
         DET_TRY(transport.start_receive(left, Tag{11}, unused));
     }
-    DET_TRY(exchange_with_all(transport, Tag{12}, 0, 1));  // nobody sends before all have dropped
+    DET_TRY(exchange_with_all(transport, Tag{12}, 0,
+                              1));  // no rank sends before all ranks have dropped their receive
     Buffer incoming(100);
     auto const outgoing = pattern(transport.rank(), right, 2, 100);
     DET_TRY(transport.exchange({right, outgoing}, {left, incoming}, Tag{11}));
@@ -204,7 +205,7 @@ Status a_receive_that_was_dropped_takes_no_message(Transport& transport) {
                   "the message after the dropped receive");
 }
 
-Status a_request_can_be_tested_until_it_is_over(Transport& transport) {
+Status a_request_can_be_tested_until_it_completes(Transport& transport) {
     auto const right = at_distance(transport, 1), left = at_distance(transport, -1);
     Buffer incoming(50'000);
     auto const outgoing = pattern(transport.rank(), right, 3, incoming.size());
@@ -221,15 +222,15 @@ Status a_request_can_be_tested_until_it_is_over(Transport& transport) {
                   "the message that was tested for");
 }
 
-Status ranks_and_tags_that_are_none_are_refused(Transport& transport) {
+Status invalid_ranks_and_tags_are_refused(Transport& transport) {
     DET_TRY(expect(!transport.send({transport.size()}, Tag{1}, {}), "no rank beyond the last"));
     DET_TRY(expect(!transport.receive({-1}, Tag{1}, {}), "no rank below 0"));
     return expect(!transport.exchange({transport.rank(), {}}, {transport.rank(), {}}, Tag{tag_max + 1}),
                   "no tag above the largest");
 }
 
-/// All ranks draw the same plan; each does its part of it, receives first.
-Status a_storm_of_messages_arrives_as_planned(Transport& transport) {
+/// All ranks draw the same random plan. Each rank starts its receives and sends of the plan in order.
+Status random_messages_arrive_as_planned(Transport& transport) {
     struct Planned {
         Rank from;
         Rank to;
@@ -277,15 +278,15 @@ constexpr TransportCase cases[] = {
     {"a message may be empty", a_message_may_be_empty},
     {"ranks exchange in a ring at any size", ranks_exchange_in_a_ring_at_any_size},
     {"a large message arrives whole", a_large_message_arrives_whole},
-    {"all ranks talk to all at once", all_ranks_talk_to_all_at_once},
+    {"all ranks exchange with all at once", all_ranks_exchange_with_all_at_once},
     {"a rank may exchange with itself", a_rank_may_exchange_with_itself},
-    {"a message of another size is an error with ranks and sizes",
-     a_message_of_another_size_is_an_error_with_ranks_and_sizes},
-    {"a receiver may leave the size open", a_receiver_may_leave_the_size_open},
+    {"a size mismatch is an error that names ranks and sizes",
+     a_size_mismatch_is_an_error_that_names_ranks_and_sizes},
+    {"a receiver may accept smaller messages", a_receiver_may_accept_smaller_messages},
     {"a receive that was dropped takes no message", a_receive_that_was_dropped_takes_no_message},
-    {"a request can be tested until it is over", a_request_can_be_tested_until_it_is_over},
-    {"ranks and tags that are none are refused", ranks_and_tags_that_are_none_are_refused},
-    {"a storm of messages arrives as planned", a_storm_of_messages_arrives_as_planned},
+    {"a request can be tested until it completes", a_request_can_be_tested_until_it_completes},
+    {"invalid ranks and tags are refused", invalid_ranks_and_tags_are_refused},
+    {"random messages arrive as planned", random_messages_arrive_as_planned},
 };
 
 }  // namespace

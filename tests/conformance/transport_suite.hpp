@@ -6,8 +6,8 @@
 
 namespace det::transport {
 
-/// What every Transport has to do. All ranks run a case together, each with its own Transport; what they find
-/// is returned, because Boost.Test may not be called from several threads.
+/// Test cases for every implementation of Transport. All ranks run a case together, each with its own
+/// Transport. A case returns its failure, because Boost.Test may not be called from several threads.
 struct TransportCase {
     std::string_view name;
     Status (*run)(Transport& transport);

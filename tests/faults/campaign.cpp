@@ -1,6 +1,7 @@
-// faults-campaign [--rounds N] [--seed N]: training that meets random faults at random calls, again and
-// again, until it is done. After each fault what manifests call whole can be read and the next run resumes at
-// the newest of them; in the end the weights are those of a training in peace, bit for bit.
+// faults-campaign [--rounds N] [--seed N]: runs a training with random faults at random calls until it
+// completes. After each fault all checkpoints that have a manifest must be readable, and the next run must
+// resume at the newest of them. At the end the weights must equal those of a training without faults, bit for
+// bit.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
@@ -19,11 +20,11 @@ using checkpoint::SharedFsStore;
 
 constexpr int training_steps = 8;
 constexpr int faults_max = 6;
-constexpr int aborted = 134;  // by the injector: a power cut would have lost something
+constexpr int aborted = 134;  // exit code of SIGABRT: the injector found data that a power failure would lose
 
 struct Fault {
     std::string kind;
-    long at = 0;  // the number of the call; 0: none
+    long at = 0;  // number of the call; 0: no fault
 };
 
 class Campaign {
@@ -31,40 +32,39 @@ public:
     Campaign(std::filesystem::path directory, std::uint32_t seed)
         : directory_(std::move(directory)), random_(seed) {}
 
-    /// What a training in peace makes, and how many calls it takes.
+    /// Runs a training without faults to get its result and the number of its calls.
     Status prepare() {
-        DET_TRY(start_anew());
+        DET_TRY(clear_checkpoints());
         DET_TRY_ASSIGN(auto const output, run({}));
         final_line_ = last_line(output.out);
         if (output.exit_code != 0 || !final_line_.starts_with("final "))
-            return Error{codes::internal, "training fails in peace: " + output.err};
+            return Error{codes::internal, "training without faults fails: " + output.err};
         DET_TRY_ASSIGN(auto const count, read_file(count_file()));
         calls_ = parse_integer<long>(count).value_or(0);
         return Ok{};
     }
 
-    /// Why a round failed; empty: it did not.
+    /// Returns why a round failed, or "".
     Result<std::string> play_round() {
-        DET_TRY(start_anew());
-        std::string story;
+        DET_TRY(clear_checkpoints());
+        std::string description;
         auto const faults = pick(faults_max);
         for (long i = 0; i <= faults; ++i) {
             Fault const fault = i < faults ? choose_fault() : Fault{};
-            story += fmt::format("{} at call {}; ", fault.at == 0 ? "peace" : fault.kind, fault.at);
-            DET_TRY_ASSIGN(auto const expected_step, newest_whole_step());
-            if (expected_step < 0) return story + "a manifest calls whole what can't be read";
+            description += fmt::format("{} at call {}; ", fault.at == 0 ? "no fault" : fault.kind, fault.at);
+            DET_TRY_ASSIGN(auto const expected_step, newest_committed_step());
+            if (expected_step < 0) return description + "a checkpoint with a manifest can't be read";
             DET_TRY_ASSIGN(auto const output, run(fault));
-            if (output.exit_code == aborted) return story + output.err;
+            if (output.exit_code == aborted) return description + output.err;
             auto const resumed = fmt::format("resumed {}\n", expected_step);
             bool const has_begun = output.out.find('\n') != std::string::npos;
             if (has_begun && !output.out.starts_with(resumed))
-                return fmt::format("{}it should have {} and has {}", story, resumed, output.out);
+                return fmt::format("{}expected {} but got {}", description, resumed, output.out);
             if (output.exit_code != 0) continue;
             if (last_line(output.out) == final_line_) return std::string();
-            return fmt::format("{}other weights: {} in place of {}", story, last_line(output.out),
-                               final_line_);
+            return fmt::format("{}weights {} instead of {}", description, last_line(output.out), final_line_);
         }
-        return story + "it fails in peace";
+        return description + "the run without a fault fails";
     }
 
 private:
@@ -72,12 +72,12 @@ private:
     long pick(long most) { return std::uniform_int_distribution<long>(1, most)(random_); }
 
     Fault choose_fault() {
-        // Most of what happens is that somebody is killed.
+        // A killed process is the most frequent fault in practice.
         constexpr std::string_view kinds[] = {"kill", "kill", "kill", "EIO", "ENOSPC", "short"};
         return {std::string(kinds[pick(std::size(kinds)) - 1]), pick(calls_)};
     }
 
-    Status start_anew() {
+    Status clear_checkpoints() {
         DET_TRY(remove_tree(directory_ / "checkpoints"));
         return make_directories(directory_ / "checkpoints");
     }
@@ -95,8 +95,8 @@ private:
              environment});
     }
 
-    /// -1 where a manifest promises too much.
-    Result<std::int64_t> newest_whole_step() const {
+    /// Step of the newest checkpoint. Returns -1 if a checkpoint with a manifest is damaged.
+    Result<std::int64_t> newest_committed_step() const {
         SharedFsStore const store(directory_ / "checkpoints");
         DET_TRY_ASSIGN(auto const uuids, store.list());
         std::int64_t newest = 0;

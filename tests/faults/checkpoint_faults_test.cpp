@@ -19,9 +19,9 @@ struct Fixture {
     TemporaryDirectory directory;
     SharedFsStore store{directory / "checkpoints"};
     SystemProcessRunner runner;
-    std::string before = run("", 0).out;  // a checkpoint that was made in peace
+    std::string before = run("", 0).out;  // a checkpoint that was saved without a fault
 
-    /// A worker that meets a fault at its so many-th call; 0: at none.
+    /// Runs checkpoint_worker with a fault at call number `at`; 0: without a fault.
     ProcessOutput run(std::string const& fault, long at) {
         auto environment = Environment::of_this_process();
         environment.set("LD_PRELOAD", DET_FAULT_INJECTOR);
@@ -33,10 +33,10 @@ struct Fixture {
             runner.run({{DET_CHECKPOINT_WORKER, (directory / "checkpoints").string(), std::to_string(at + 1)},
                         environment}));
     }
-    /// Calls that a run without a fault makes.
+    /// The number of calls of a run without a fault.
     long count_calls() const { return *parse_integer<long>(must(read_file(directory / "count"))); }
 
-    bool holds(std::string const& uuid, std::int64_t seed) {
+    bool has_contents(std::string const& uuid, std::int64_t seed) {
         NoPeers alone;
         for (int rank : {0, 1}) {
             WorkerState found(rank, 0), expected(rank, seed);
@@ -51,19 +51,21 @@ struct Fixture {
         bool is_found = false;
         for (auto const& uuid : must(store.list())) {
             if (!store.find(uuid)) continue;
-            BOOST_TEST(store.verify(uuid).has_value(), what << ": a manifest calls " << uuid << " whole");
+            BOOST_TEST(store.verify(uuid).has_value(),
+                       what << ": " << uuid << " has a manifest but is damaged");
             if (uuid == before) continue;
-            BOOST_TEST(holds(uuid, seed), what << ": " << uuid << " holds something else");
+            BOOST_TEST(has_contents(uuid, seed), what << ": " << uuid << " has wrong contents");
             is_found = is_found || uuid == output.out;
         }
-        BOOST_TEST((output.exit_code != 0 || is_found), what << ": it was said to be committed");
-        BOOST_TEST(holds(before, 1), what << ": the one before is gone");
+        BOOST_TEST((output.exit_code != 0 || is_found),
+                   what << ": the worker reported a commit that does not exist");
+        BOOST_TEST(has_contents(before, 1), what << ": the earlier checkpoint is lost");
         for (auto const& uuid : must(store.list())) {
             if (uuid != before) must(remove_tree(store.path_of(uuid)));
         }
     }
 
-    void check_everywhere(std::string const& fault) {
+    void check_at_every_call(std::string const& fault) {
         BOOST_REQUIRE(must(store.verify(before)).tensors.size() == 1u);
         auto const calls = count_calls();
         BOOST_REQUIRE(calls > 30);
@@ -73,7 +75,7 @@ struct Fixture {
             failures += output.exit_code != 0 ? 1 : 0;
             check_after(output, fault + " at call " + std::to_string(at), at + 1);
         }
-        // Threads take turns in another order each time, so single faults may miss; half a write is no
+        // The order of calls differs between runs, so some faults hit nothing. A short write is not a
         // failure.
         BOOST_TEST((fault == "short" ? failures == 0 : failures > calls / 2), failures << " of " << calls);
     }
@@ -83,11 +85,11 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_faults_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_process_that_is_killed_at_any_call_leaves_no_half_checkpoint) {
-    check_everywhere("kill");
+BOOST_AUTO_TEST_CASE(a_kill_at_any_call_leaves_no_incomplete_checkpoint_with_a_manifest) {
+    check_at_every_call("kill");
 }
-BOOST_AUTO_TEST_CASE(a_call_that_fails_is_an_error_or_does_not_matter) { check_everywhere("EIO"); }
-BOOST_AUTO_TEST_CASE(a_disk_that_is_full_at_any_call_is_an_error) { check_everywhere("ENOSPC"); }
-BOOST_AUTO_TEST_CASE(a_write_that_takes_half_is_gone_on_with) { check_everywhere("short"); }
+BOOST_AUTO_TEST_CASE(a_failing_call_is_an_error_or_has_no_effect) { check_at_every_call("EIO"); }
+BOOST_AUTO_TEST_CASE(a_full_disk_at_any_call_is_an_error) { check_at_every_call("ENOSPC"); }
+BOOST_AUTO_TEST_CASE(a_short_write_is_continued) { check_at_every_call("short"); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
-// checkpoint_worker STORE SEED: saves one checkpoint as two ranks, prints its UUID. Exit 0: it is committed.
+// checkpoint_worker STORE SEED: saves one checkpoint with two ranks and prints its UUID. Exit code 0: it is
+// committed.
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 

@@ -1,4 +1,4 @@
-// A library for LD_PRELOAD: see README.md.
+// A library for LD_PRELOAD that makes one file operation fail. README.md describes it.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -29,8 +29,8 @@ std::string text_of(char const* name) {
 bool is_manifest(std::string const& path) { return path.ends_with("/manifest"); }
 std::string parent_of(std::string const& path) { return path.substr(0, path.rfind('/')); }
 
-/// What would be lost if the power went now.
-class Disk {
+/// Tracks which names and contents are not synced yet: a power failure would lose them.
+class UnsyncedFiles {
 public:
     void opened(int fd, std::string path, bool is_new) {
         if (is_new) names_.insert(path);
@@ -76,12 +76,12 @@ private:
         }
     }
     [[noreturn]] static void die(std::string const& path) {
-        std::fprintf(stderr, "a power cut would lose '%s'\n", path.c_str());
+        std::fprintf(stderr, "a power failure would lose '%s'\n", path.c_str());
         std::abort();
     }
 
     std::map<int, std::string> paths_;
-    std::set<std::string> names_, contents_;  // not on the disk yet
+    std::set<std::string> names_, contents_;  // not synced yet
 };
 
 class Injector {
@@ -89,8 +89,9 @@ public:
     bool touches(char const* path) const {
         return !below_.empty() && path != nullptr && std::string_view(path).starts_with(below_);
     }
-    /// Whether this call goes wrong; errno says how. Half a write is told by `is_short`.
-    bool strikes(bool* is_short = nullptr) {
+    /// Returns true if this call must fail, with errno set. For a short write sets *is_short and returns
+    /// false.
+    bool should_fail(bool* is_short = nullptr) {
         if (++count_ != at_) return false;
         if (fault_ == "kill") ::kill(::getpid(), SIGKILL);
         if (fault_ == "short") {
@@ -101,7 +102,7 @@ public:
         return true;
     }
     ~Injector() {
-        disk.check_at_end();
+        unsynced.check_at_end();
         if (count_file_.empty()) return;
         if (auto* const file = std::fopen(count_file_.c_str(), "w")) {
             std::fprintf(file, "%ld", count_);
@@ -110,7 +111,7 @@ public:
     }
 
     std::mutex mutex;
-    Disk disk;
+    UnsyncedFiles unsynced;
 
 private:
     std::string const below_ = text_of("DET_FAULT_BELOW"), fault_ = text_of("DET_FAULT"),
@@ -120,40 +121,40 @@ private:
 };
 
 Injector& injector() {
-    static Injector the_one;
-    return the_one;
+    static Injector instance;
+    return instance;
 }
 
 using Lock = std::lock_guard<std::mutex>;
 
-/// A call about an open file.
+/// A call with a file descriptor.
 template <class Call, class Then>
 auto on_file(int fd, Call call, Then then) -> decltype(call(false)) {
-    auto& all = injector();
+    auto& state = injector();
     bool is_short = false;
     {
-        Lock const lock(all.mutex);
-        if (!all.disk.knows(fd)) return call(false);
-        if (all.strikes(&is_short)) return -1;
+        Lock const lock(state.mutex);
+        if (!state.unsynced.knows(fd)) return call(false);
+        if (state.should_fail(&is_short)) return -1;
     }
     auto const result = call(is_short);
-    Lock const lock(all.mutex);
-    if (result >= 0) then(all.disk);
+    Lock const lock(state.mutex);
+    if (result >= 0) then(state.unsynced);
     return result;
 }
 
 template <class Call, class Then>
 int on_path(char const* path, Call call, Then then) {
-    auto& all = injector();
-    if (!all.touches(path)) return call();
+    auto& state = injector();
+    if (!state.touches(path)) return call();
     {
-        Lock const lock(all.mutex);
-        if (all.strikes()) return -1;
+        Lock const lock(state.mutex);
+        if (state.should_fail()) return -1;
     }
     int const result = call();
     int const reason = errno;
-    Lock const lock(all.mutex);
-    if (result >= 0) then(all.disk, result);
+    Lock const lock(state.mutex);
+    if (result >= 0) then(state.unsynced, result);
     errno = reason;
     return result;
 }
@@ -170,18 +171,19 @@ int open(char const* path, int flags, ...) {
     va_end(arguments);
     return on_path(
         path, [&] { return real<int(char const*, int, ...)>("open")(path, flags, mode); },
-        [&](Disk& disk, int fd) { disk.opened(fd, path, (flags & O_CREAT) != 0); });
+        [&](UnsyncedFiles& unsynced, int fd) { unsynced.opened(fd, path, (flags & O_CREAT) != 0); });
 }
 
 int mkdir(char const* path, mode_t mode) {
     return on_path(
-        path, [&] { return real<int(char const*, mode_t)>("mkdir")(path, mode); }, [](Disk&, int) {});
+        path, [&] { return real<int(char const*, mode_t)>("mkdir")(path, mode); },
+        [](UnsyncedFiles&, int) {});
 }
 
 int unlink(char const* path) {
     return on_path(
         path, [&] { return real<int(char const*)>("unlink")(path); },
-        [&](Disk& disk, int) { disk.removed(path); });
+        [&](UnsyncedFiles& unsynced, int) { unsynced.removed(path); });
 }
 
 int rename(char const* from, char const* to) {
@@ -190,26 +192,26 @@ int rename(char const* from, char const* to) {
         [&] {
             {
                 Lock const lock(injector().mutex);
-                injector().disk.renamed(from, to);
+                injector().unsynced.renamed(from, to);
             }
             return real<int(char const*, char const*)>("rename")(from, to);
         },
-        [](Disk&, int) {});
+        [](UnsyncedFiles&, int) {});
 }
 
 int link(char const* from, char const* to) {
     return on_path(
         to, [&] { return real<int(char const*, char const*)>("link")(from, to); },
-        [&](Disk& disk, int) { disk.linked(from, to); });
+        [&](UnsyncedFiles& unsynced, int) { unsynced.linked(from, to); });
 }
 
 int close(int fd) {
     {
-        // First: another thread may be given the same number right after.
+        // Before the real close: another thread may get the same descriptor number right after it.
         Lock const lock(injector().mutex);
-        if (injector().disk.knows(fd)) {
-            if (injector().strikes()) return -1;
-            injector().disk.closed(fd);
+        if (injector().unsynced.knows(fd)) {
+            if (injector().should_fail()) return -1;
+            injector().unsynced.closed(fd);
         }
     }
     return real<int(int)>("close")(fd);
@@ -222,7 +224,7 @@ ssize_t write(int fd, void const* bytes, size_t size) {
             auto const part = is_short && size > 1 ? size / 2 : size;
             return real<ssize_t(int, void const*, size_t)>("write")(fd, bytes, part);
         },
-        [&](Disk& disk) { disk.wrote(fd); });
+        [&](UnsyncedFiles& unsynced) { unsynced.wrote(fd); });
 }
 
 ssize_t pwrite(int fd, void const* bytes, size_t size, off_t offset) {
@@ -232,24 +234,25 @@ ssize_t pwrite(int fd, void const* bytes, size_t size, off_t offset) {
             auto const part = is_short && size > 1 ? size / 2 : size;
             return real<ssize_t(int, void const*, size_t, off_t)>("pwrite")(fd, bytes, part, offset);
         },
-        [&](Disk& disk) { disk.wrote(fd); });
+        [&](UnsyncedFiles& unsynced) { unsynced.wrote(fd); });
 }
 
 int fsync(int fd) {
     return on_file(
-        fd, [&](bool) { return real<int(int)>("fsync")(fd); }, [&](Disk& disk) { disk.synced(fd); });
+        fd, [&](bool) { return real<int(int)>("fsync")(fd); },
+        [&](UnsyncedFiles& unsynced) { unsynced.synced(fd); });
 }
 
 int ftruncate(int fd, off_t size) {
     return on_file(
         fd, [&](bool) { return real<int(int, off_t)>("ftruncate")(fd, size); },
-        [&](Disk& disk) { disk.wrote(fd); });
+        [&](UnsyncedFiles& unsynced) { unsynced.wrote(fd); });
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t size) {
     return on_file(
         fd, [&](bool) { return real<int(int, int, off_t, off_t)>("fallocate")(fd, mode, offset, size); },
-        [&](Disk& disk) { disk.wrote(fd); });
+        [&](UnsyncedFiles& unsynced) { unsynced.wrote(fd); });
 }
 
 }  // extern "C"

@@ -13,7 +13,7 @@ struct NumberOption {
     std::uint32_t* value;
 };
 
-/// Names and numbers in turn; false where anything else was given.
+/// Parses "--name NUMBER" pairs. Returns false for anything else.
 inline bool read_numbers(int argc, char** argv, std::initializer_list<NumberOption> options) {
     for (int i = 1; i < argc; i += 2) {
         auto const* const option = std::ranges::find(options, std::string_view(argv[i]), &NumberOption::name);

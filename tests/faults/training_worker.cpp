@@ -1,6 +1,6 @@
-// training_worker STORE STEPS: two ranks that train from the newest checkpoint in the store to step STEPS,
-// and save after each. Prints "resumed STEP", and at the end "final WEIGHTS": their checksums. A save that
-// fails stops nobody.
+// training_worker STORE STEPS: two ranks that train from the newest checkpoint in the store to step STEPS and
+// save after each step. Prints "resumed STEP" and at the end "final CHECKSUMS". A failed save does not stop
+// the training.
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
@@ -17,7 +17,7 @@ namespace {
 using namespace det;
 using namespace det::checkpoint;
 
-/// Committed checkpoints, the newest first.
+/// The committed checkpoints, newest first.
 Result<std::vector<std::string>> list_newest_first(Store const& store) {
     std::vector<std::pair<std::uint64_t, std::string>> found;
     DET_TRY_ASSIGN(auto const uuids, store.list());
@@ -33,7 +33,8 @@ Result<std::vector<std::string>> list_newest_first(Store const& store) {
     return newest_first;
 }
 
-/// The second rank's weights stay as they are in two steps of three: then its shard is shared.
+/// The weights of rank 1 change in every third step only. In the other steps its shard is shared with the
+/// checkpoint before.
 void train(std::vector<std::int64_t>& weights, int rank, std::uint64_t step) {
     constexpr std::uint64_t idle_steps = 3;
     if (rank == 1 && step % idle_steps != 0) return;

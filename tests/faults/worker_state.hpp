@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-/// What the worker saves as one of two ranks, made of a seed.
+/// The state that a rank of the workers saves. The seed determines its values.
 struct WorkerState {
     static constexpr std::uint64_t own = 10'000;
     std::vector<std::int64_t> values = std::vector<std::int64_t>(own);

@@ -1,5 +1,5 @@
-// A configuration file and an override, from any bytes: through every step up to ExperimentConfig and back to
-// text.
+// Fuzzes the configuration loader: arbitrary bytes as a configuration file and as a --config override,
+// through every step up to ExperimentConfig and back to text.
 #include <det/config/experiment_config.hpp>
 #include <det/config/layers.hpp>
 #include <det/yaml/parse.hpp>
@@ -19,21 +19,21 @@ constexpr std::string_view template_text =
     "searcher: {name: random, metric: loss, max_trials: 3}\n"
     "checkpoint_storage: {type: shared_fs, host_path: /ckpt}\nreproducibility: {experiment_seed: 1}\n";
 
-void promise(bool kept, char const* what) {
-    if (kept) return;
-    std::fprintf(stderr, "broken: %s\n", what);
+void require(bool holds, char const* invariant) {
+    if (holds) return;
+    std::fprintf(stderr, "violated: %s\n", invariant);
     std::abort();
 }
 
-/// Errors are for people: each can be shown.
+/// Rendering the errors must not fail.
 void show(Diagnostics const& problems) { (void)problems.sorted(); }
 
 void check_round_trip(yaml::Node const& document) {
     auto const text = yaml::render_yaml(document);
     auto const again = yaml::parse_document(text, "again");
-    // What is written out may be longer than what was read, and so too large.
-    if (!again) return promise(text.size() > 4096, "what was written out can be read");
-    promise(*again == document, "what was written out means the same");
+    // The rendered text can be longer than the input and then exceed the size limit.
+    if (!again) return require(text.size() > 4096, "rendered text can be parsed");
+    require(*again == document, "parsing the rendered text gives the same document");
 }
 
 void check_layer(std::string_view text) {
@@ -49,7 +49,7 @@ void check_layer(std::string_view text) {
     if (!config) return show(config.error());
     check_round_trip(config::mask_secrets(config->effective));
     auto const completed = config::add_defaults(config->effective);
-    promise(completed == config->effective, "defaults are added once");
+    require(completed == config->effective, "adding defaults twice changes nothing");
 }
 
 void check_override(std::string_view text) {

@@ -1,4 +1,4 @@
-// Gives each file of the directories on the command line to a fuzz target, once.
+// Runs the fuzz target once with each file of the directories on the command line.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
     int count = 0;
     for (int i = 1; i < argc; ++i) {
         for (auto const& entry : std::filesystem::directory_iterator(argv[i])) {
-            std::cout << entry.path().filename().string() << std::endl;  // the last one is the one that broke
+            std::cout << entry.path().filename().string()
+                      << std::endl;  // if it crashes, the last name is the input
             std::ifstream file(entry.path(), std::ios::binary);
             std::string const bytes(std::istreambuf_iterator<char>(file), {});
             LLVMFuzzerTestOneInput(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());

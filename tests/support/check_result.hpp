@@ -19,14 +19,14 @@ inline std::string explain(Diagnostics const& diagnostics) {
     return out.str();
 }
 
-/// The value; where there is none the test ends and shows the error.
+/// Returns the value. If the result is an error, the test ends and shows it.
 template <class T, class E>
 T must(Result<T, E> result) {
     if (!result) BOOST_FAIL(explain(result.error()));
     return *std::move(result);
 }
 
-/// The error; where there is none the test ends.
+/// Returns the error. If the result is a value, the test ends.
 template <class T, class E>
 E must_fail(Result<T, E> result) {
     BOOST_REQUIRE(!result.has_value());

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto long_enough = std::chrono::seconds(180);
+constexpr auto training_limit = std::chrono::seconds(180);
 
 fs::path data_file() { return det::test::built_path("data/digits.csv.gz"); }
 
@@ -22,7 +22,7 @@ fs::path data_file() { return det::test::built_path("data/digits.csv.gz"); }
 
 DigitsCluster::DigitsCluster(LoopbackOptions const& options) : LoopbackCluster(options) {
     BOOST_REQUIRE_MESSAGE(path_exists(data_file()),
-                          "no " << data_file() << ": ctest would have fetched it (test digits_data)");
+                          "no " << data_file() << ": run the ctest test digits_data, which fetches it");
     fs::create_directories(home() / "code");
     fs::copy_file(data_file(), home() / "code" / "digits.csv.gz");
     fs::copy_file(det::test::source_path("templates/examples/digits/digits.yaml"), home() / "digits.yaml");
@@ -67,8 +67,8 @@ nlohmann::json DigitsCluster::ask(std::string const& command) const {
 }
 
 void DigitsCluster::finish(int experiment) const {
-    shell(fmt::format("det-submit experiment wait {} --timeout {}", experiment, long_enough.count()),
-          long_enough + std::chrono::seconds(10));
+    shell(fmt::format("det-submit experiment wait {} --timeout {}", experiment, training_limit.count()),
+          training_limit + std::chrono::seconds(10));
 }
 
 fs::path DigitsCluster::newest_checkpoint(int experiment) const {

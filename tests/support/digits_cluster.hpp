@@ -5,30 +5,30 @@
 
 namespace det {
 
-/// A Slurm where researcher has the digits example at home: digits.yaml, and its data in code/.
+/// A LoopbackCluster with the digits example in the home of researcher: digits.yaml, and its data in code/.
 class DigitsCluster : public LoopbackCluster {
 public:
-    /// Arguments of a training on one node that does not end by itself.
+    /// Arguments for a training on one node that never ends by itself.
     static constexpr char endless[] =
         "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000 ";
 
     explicit DigitsCluster(LoopbackOptions const& options);
     static LoopbackOptions with_plugin();
 
-    /// `det-submit experiment create digits.yaml code` and the arguments. Returns its id.
+    /// Runs `det-submit experiment create digits.yaml code` with the arguments. Returns the experiment's id.
     int create(std::string const& arguments) const;
-    /// What the command answers with --json; it must succeed.
+    /// Runs a det-submit command with --json, which must succeed. Returns its output.
     nlohmann::json ask(std::string const& command) const;
     std::string state(int experiment) const;
     nlohmann::json trial(int experiment, std::size_t index = 0) const;
     void wait_for_state(int experiment, std::string const& wanted) const;
-    /// Until the run trains: it has reported something.
+    /// Waits until the log of the run shows an epoch.
     void wait_for_run(int experiment, std::size_t run) const;
-    /// Waits for the end of an experiment, which must be COMPLETED.
+    /// Waits until the experiment is COMPLETED. Any other final state fails the test.
     void finish(int experiment) const;
-    /// Of its newest checkpoint.
+    /// The directory of the newest checkpoint.
     std::filesystem::path newest_checkpoint(int experiment) const;
-    /// The share of test images that it got right at last.
+    /// The last reported validation accuracy.
     double accuracy(int experiment) const;
 
     std::filesystem::path root() const { return shared() / "det"; }
@@ -37,7 +37,8 @@ public:
     }
 };
 
-/// What `digits compare` says of two checkpoints, wherever they lie. "" where they are the same network.
+/// Compares two checkpoint directories with `digits compare`. Returns "" if the networks are equal, else its
+/// output.
 std::string difference(std::filesystem::path const& a, std::filesystem::path const& b);
 
 }  // namespace det

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-/// Time goes on only when somebody sleeps.
+/// A clock whose time advances only in sleep_for().
 class FakeClock final : public det::Clock {
 public:
     det::UtcTime now() const override {
@@ -17,7 +17,7 @@ public:
         if (on_sleep) on_sleep(elapsed_);
     }
 
-    /// Somebody sets the wall clock.
+    /// Simulates a step of the wall clock; the steady clock does not change.
     void set_by(std::chrono::milliseconds difference) { set_by_ += difference; }
 
     std::function<void(std::chrono::milliseconds elapsed)> on_sleep;

@@ -1,6 +1,6 @@
-// CUDA's driver for tests of a machine without one: a device whose memory is none of the process's, and which
-// does what was put on its stream when an event behind it is asked for the second time. Of its functions only
-// those that we call.
+// A fake libcuda.so for machines without a GPU, with only the functions that we call. The device memory is
+// not accessible to the process. The device executes the queued copies when cuEventQuery is called for the
+// second time for an event that was recorded after them.
 #include <cuda.h>
 #include <deque>
 #include <set>
@@ -9,7 +9,7 @@
 
 struct CUevent_st {
     std::size_t copies_before = 0;
-    bool was_asked = false;
+    bool was_queried = false;
 };
 
 namespace {
@@ -23,17 +23,17 @@ struct Copy {
 struct Device {
     FakeDeviceMemory memory{std::size_t{1} << 20};
     std::deque<Copy> copies;
-    std::size_t copies_put = 0;
+    std::size_t copies_queued = 0;
     std::set<void*> pinned;
     int contexts_pushed = 0;
 
-    CUresult put(void* to, void const* from, std::size_t size_bytes) {
+    CUresult enqueue(void* to, void const* from, std::size_t size_bytes) {
         copies.push_back({to, from, size_bytes});
-        ++copies_put;
+        ++copies_queued;
         return CUDA_SUCCESS;
     }
-    void do_until(std::size_t count) {
-        while (copies_put - copies.size() < count) {
+    void execute_until(std::size_t count) {
+        while (copies_queued - copies.size() < count) {
             memory.copy(copies.front().to, copies.front().from, copies.front().size_bytes);
             copies.pop_front();
         }
@@ -67,15 +67,15 @@ CUresult cuMemAllocAsync(CUdeviceptr* at, std::size_t size_bytes, CUstream) {
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t size_bytes, CUstream) {
-    return device.put(pointer_of(to), pointer_of(from), size_bytes);
+    return device.enqueue(pointer_of(to), pointer_of(from), size_bytes);
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t size_bytes, CUstream) {
     if (device.memory.holds(to) || !device.memory.holds(pointer_of(from))) return CUDA_ERROR_INVALID_VALUE;
-    return device.put(to, pointer_of(from), size_bytes);
+    return device.enqueue(to, pointer_of(from), size_bytes);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t size_bytes, CUstream) {
     if (!device.memory.holds(pointer_of(to)) || device.memory.holds(from)) return CUDA_ERROR_INVALID_VALUE;
-    return device.put(pointer_of(to), from, size_bytes);
+    return device.enqueue(pointer_of(to), from, size_bytes);
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
@@ -83,15 +83,15 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
     return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream) {
-    event->copies_before = device.copies_put;
+    event->copies_before = device.copies_queued;
     return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
-    if (!event->was_asked) {
-        event->was_asked = true;
+    if (!event->was_queried) {
+        event->was_queried = true;
         return CUDA_ERROR_NOT_READY;
     }
-    device.do_until(event->copies_before);
+    device.execute_until(event->copies_before);
     return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent event) {

@@ -1,4 +1,4 @@
-// A det_libslurm.so that behaves as FAKE_LIBSLURM says: the ways in which the real one may go wrong.
+// A fake det_libslurm.so. The environment variable FAKE_LIBSLURM selects how it fails.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,14 +9,14 @@
 
 namespace {
 
-bool is_to(std::string_view what) {
+bool behaves_as(std::string_view what) {
     auto const* const behaviour = std::getenv("FAKE_LIBSLURM");
     return behaviour != nullptr && what == behaviour;
 }
 
-char const* why_not() { return is_to("mismatch") ? "it was built for libslurm.so.1" : nullptr; }
+char const* load_error() { return behaves_as("mismatch") ? "it was built for libslurm.so.1" : nullptr; }
 
-void hand_out_jobs(det_libslurm_request const& request, det_libslurm_sink const& sink) {
+void send_jobs(det_libslurm_request const& request, det_libslurm_sink const& sink) {
     det_libslurm_job job{};
     job.job = request.job_count == 1 ? request.jobs[0] : 7;
     job.task = DET_LIBSLURM_NO_TASK;
@@ -33,12 +33,12 @@ void hand_out_jobs(det_libslurm_request const& request, det_libslurm_sink const&
 
 char const* read(det_libslurm_request const* request, det_libslurm_sink const* sink) {
     std::fputs("noise on stdout\n", stdout);
-    if (is_to("hang")) ::pause();
-    if (is_to("crash")) std::raise(SIGSEGV);
-    if (is_to("refuse")) return "Access/permission denied";
-    if (is_to("be silent")) return "Unable to contact slurm controller (connect failure)";
-    hand_out_jobs(*request, *sink);
-    if (is_to("end")) {
+    if (behaves_as("hang")) ::pause();
+    if (behaves_as("crash")) std::raise(SIGSEGV);
+    if (behaves_as("refuse")) return "Access/permission denied";
+    if (behaves_as("be silent")) return "Unable to contact slurm controller (connect failure)";
+    send_jobs(*request, *sink);
+    if (behaves_as("end")) {
         std::fputs("fatal: no configuration for you\n", stderr);
         std::exit(1);
     }
@@ -52,7 +52,7 @@ __attribute__((visibility("default"))) det_libslurm_module const* det_libslurm_m
 }
 
 det_libslurm_module const* det_libslurm_module_entry(void) {
-    static det_libslurm_module module{DET_LIBSLURM_ABI_VERSION, why_not, read};
-    if (is_to("be old")) module.abi_version = 0;
+    static det_libslurm_module module{DET_LIBSLURM_ABI_VERSION, load_error, read};
+    if (behaves_as("be old")) module.abi_version = 0;
     return &module;
 }

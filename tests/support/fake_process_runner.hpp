@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// Answers each call with the next of its answers and remembers what was asked.
+/// Returns the prepared answers one after the other and records the commands.
 class FakeProcessRunner final : public det::ProcessRunner {
 public:
     void answer(int exit_code, std::string out, std::string err = {}) {
@@ -16,7 +16,8 @@ public:
 
     det::Result<det::ProcessOutput> run(det::Command const& command) override {
         calls.push_back(command);
-        if (answers_.empty()) return det::Error{det::codes::internal, "nobody told the fake what to answer"};
+        if (answers_.empty())
+            return det::Error{det::codes::internal, "the test has prepared no answer for this command"};
         auto next = std::move(answers_.front());
         answers_.pop_front();
         return next;

@@ -6,22 +6,22 @@
 #include <string>
 #include <vector>
 
-/// A Slurm that shows what it is told to show and remembers what it was asked to do.
+/// A SlurmClient that returns the values that a test sets, and records all calls.
 class FakeSlurm final : public det::slurm::SlurmClient {
 public:
     std::optional<det::slurm::JobStatus> job;
     std::vector<det::slurm::Partition> partition_list;
     std::vector<det::slurm::Node> node_list;
     det::slurm::ClusterConfig config;
-    std::vector<det::slurm::JobStatus> other_jobs;  // shown behind `job`
+    std::vector<det::slurm::JobStatus> other_jobs;  // listed after `job`
     std::vector<std::string> calls;
-    std::vector<det::slurm::Submission> submissions;  // tested ones too
+    std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
     std::uint32_t next_job = 4711;
     std::optional<det::Error> submit_error;
     bool is_down = false;
     bool refuses_requeue = false;
-    std::set<std::string> refused;                    // calls by their first word
-    std::function<void(std::string const&)> on_call;  // before it is answered
+    std::set<std::string> refused;                    // first words of the calls that fail with slurm_refused
+    std::function<void(std::string const&)> on_call;  // runs before the call is answered
 
     det::Result<std::string> test_submission(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);
@@ -68,7 +68,7 @@ public:
         return answer<det::Ok>("requeue-held " + to_string(ref), {});
     }
     det::Result<std::vector<det::slurm::JobStatus>> queue(det::slurm::QueueFilter const&) override {
-        // What a test does when it is asked shows already.
+        // on_call runs first, so that a change that it makes is visible in the result.
         DET_TRY(answer<det::Ok>("queue", {}));
         auto jobs = other_jobs;
         if (job) jobs.insert(jobs.begin(), *job);

@@ -24,7 +24,7 @@ constexpr std::size_t log_lines_shown = 8;
 
 std::string program() { return det::test::built_path("bin/det-loopback"); }
 
-std::optional<std::string> why_there_can_be_no_cluster() {
+std::optional<std::string> find_obstacle() {
     if (::geteuid() != 0) return "a cluster needs root";
     for (auto const* daemon : {"/usr/sbin/munged", "/usr/sbin/slurmctld", "/usr/sbin/slurmd"}) {
         if (!path_exists(daemon)) return fmt::format("{} is not installed", daemon);
@@ -34,7 +34,7 @@ std::optional<std::string> why_there_can_be_no_cluster() {
 
 struct ClusterPrecondition {
     ClusterPrecondition() {
-        auto const reason = why_there_can_be_no_cluster();
+        auto const reason = find_obstacle();
         if (!reason) return;
         std::cout << "SKIPPED: " << *reason << std::endl;
         std::exit(skipped);
@@ -109,7 +109,7 @@ void LoopbackCluster::wait_until(std::function<bool()> const& condition, std::ch
                                  std::string const& what) const {
     auto const deadline = std::chrono::steady_clock::now() + timeout;
     while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) BOOST_FAIL("waited in vain: " << what);
+        if (std::chrono::steady_clock::now() > deadline) BOOST_FAIL("timed out waiting for: " << what);
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
 }

@@ -19,13 +19,13 @@ struct LoopbackOptions {
     std::vector<std::string> slurm_options = {};  // "KEY=VALUE" for slurm.conf
 };
 
-/// What site-configs/loopback/cluster answers; on a hang the test fails.
+/// Runs a det-loopback command. If it exceeds the timeout, the test fails.
 ProcessOutput run_cluster_command(std::vector<std::string> arguments,
                                   std::chrono::milliseconds timeout = std::chrono::seconds(120));
 
-/// A real Slurm of the test's own, up while this lives. A program that links this file ends with exit code
-/// 77, and says why, where there can be none: not root, or no Slurm. When a test fails its daemons' last
-/// words are printed.
+/// A private real Slurm. The constructor starts it, the destructor removes it. A program that links this file
+/// prints a reason and ends with exit code 77 (skipped) without root or without Slurm. When a test fails, the
+/// ends of the daemons' logs are printed.
 class LoopbackCluster : boost::unit_test::test_observer {
 public:
     explicit LoopbackCluster(LoopbackOptions const& options = {});
@@ -38,16 +38,16 @@ public:
     std::filesystem::path shared() const { return state() / "shared"; }
     std::filesystem::path home() const { return shared() / "home" / "researcher"; }
 
-    /// As on a login node.
+    /// Runs a command as `user` on the login node.
     ProcessOutput login(std::string const& user, std::vector<std::string> const& argv,
                         std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
-    /// A script of researcher's, begun at home, that must succeed. Returns what it wrote, trimmed.
+    /// Runs a script as researcher in the home directory. It must succeed. Returns its trimmed stdout.
     std::string shell(std::string const& script,
                       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
-    /// Any other command of 'cluster'; it must succeed.
+    /// Runs any other det-loopback command, which must succeed. Returns its trimmed stdout.
     std::string command(std::vector<std::string> arguments) const;
 
-    /// Looks again and again; the test ends where `what` does not come about.
+    /// Polls `condition` until it is true. After the timeout the test fails with `what`.
     void wait_until(std::function<bool()> const& condition, std::chrono::milliseconds timeout,
                     std::string const& what) const;
 

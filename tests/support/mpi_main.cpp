@@ -1,5 +1,5 @@
-// The main of every test program under mpirun: the same tests on every rank, and a run that passes on all of
-// them or on none. Rank 0 reports; the others speak when something fails.
+// main() of the test programs under mpirun. Every rank runs the same tests. All ranks return the highest exit
+// code. Rank 0 prints the report; other ranks print only failures.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>

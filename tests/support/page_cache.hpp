@@ -8,19 +8,19 @@
 
 namespace det {
 
-/// Whether a file's first page lies in memory, asked in a way that doesn't bring it there.
+/// Whether the first page of a file is in the page cache. Does not read the file.
 inline bool is_in_page_cache(std::filesystem::path const& file) {
     constexpr std::size_t page_bytes = 4096;
     UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     void* const page = ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
     BOOST_REQUIRE(page != MAP_FAILED);
-    unsigned char is_there = 0;
-    BOOST_REQUIRE(::mincore(page, page_bytes, &is_there) == 0);
+    unsigned char resident = 0;
+    BOOST_REQUIRE(::mincore(page, page_bytes, &resident) == 0);
     ::munmap(page, page_bytes);
-    return (is_there & 1) != 0;
+    return (resident & 1) != 0;
 }
 
-/// False: the file system lives in memory, and forgets nothing.
+/// Returns false if the page can't be dropped, as on tmpfs.
 inline bool drop_from_page_cache(std::filesystem::path const& file) {
     UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     BOOST_REQUIRE(::fsync(fd.get()) == 0);

@@ -21,10 +21,10 @@ using std::chrono::steady_clock;
 
 struct Child {
     pid_t pid = 0;
-    UniqueFd says;  // what it complains of, to the end
+    UniqueFd errors;  // read end of a pipe for the error text
 };
 
-[[noreturn]] void be_rank(Rank rank, int out, std::function<Status(Rank)> const& body) {
+[[noreturn]] void run_rank(Rank rank, int out, std::function<Status(Rank)> const& body) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     auto const result = body(rank);
     if (!result) {
@@ -41,32 +41,33 @@ Child start(Rank rank, std::function<Status(Rank)> const& body) {
     UniqueFd reader(ends[0]), writer(ends[1]);
     pid_t const pid = ::fork();
     BOOST_REQUIRE(pid >= 0);
-    if (pid == 0) be_rank(rank, writer.get(), body);
+    if (pid == 0) run_rank(rank, writer.get(), body);
     return {pid, std::move(reader)};
 }
 
-/// What there is to read of it; at its end it is reaped at once, because peers may look whether it is there.
+/// Reads from the pipe. At its end the process is reaped at once, because its peers may check whether it is
+/// alive.
 void read_from(Child& child, RankOutcome& outcome) {
     char bytes[4096];
-    auto const size = ::read(child.says.get(), bytes, sizeof bytes);
+    auto const size = ::read(child.errors.get(), bytes, sizeof bytes);
     if (size > 0) {
-        outcome.complaint.append(bytes, static_cast<std::size_t>(size));
+        outcome.error_text.append(bytes, static_cast<std::size_t>(size));
         return;
     }
-    child.says.reset();
+    child.errors.reset();
     int status = 0;
     BOOST_REQUIRE(::waitpid(child.pid, &status, 0) == child.pid);
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
-    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {  // a sanitizer ends it so
-        outcome.complaint += fmt::format("it ended with {}", WEXITSTATUS(status));
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {  // for example a sanitizer error
+        outcome.error_text += fmt::format("exit code {}", WEXITSTATUS(status));
     }
 }
 
-/// False: none is left, or the time is over.
+/// Returns false when all ranks have ended or the deadline has passed.
 bool read_some(std::vector<Child>& children, std::vector<RankOutcome>& outcomes,
                steady_clock::time_point deadline) {
     std::vector<pollfd> entries;
-    for (auto const& child : children) entries.push_back({child.says.get(), POLLIN, 0});
+    for (auto const& child : children) entries.push_back({child.errors.get(), POLLIN, 0});
     if (std::ranges::all_of(entries, [](pollfd const& entry) { return entry.fd < 0; })) return false;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
     int const ready = ::poll(entries.data(), entries.size(), std::max(0, static_cast<int>(left.count())));
@@ -88,19 +89,19 @@ std::vector<RankOutcome> run_rank_processes(int size, std::function<Status(Rank)
     while (read_some(children, outcomes, deadline)) {
     }
     for (std::size_t i = 0; i < children.size(); ++i) {
-        if (!children[i].says) continue;
-        ::kill(children[i].pid, SIGKILL);  // a stopped one too
-        while (children[i].says) read_from(children[i], outcomes[i]);
-        outcomes[i].complaint += "it did not end in time";
+        if (!children[i].errors) continue;
+        ::kill(children[i].pid, SIGKILL);  // works for a stopped process too
+        while (children[i].errors) read_from(children[i], outcomes[i]);
+        outcomes[i].error_text += "it did not end in time";
     }
     return outcomes;
 }
 
 void check_ranks(std::vector<RankOutcome> const& outcomes) {
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
-        auto const& [signal, complaint] = outcomes[rank];
+        auto const& [signal, error_text] = outcomes[rank];
         if (signal) BOOST_ERROR("rank " << rank << " was ended by signal " << *signal);
-        if (!complaint.empty()) BOOST_ERROR("rank " << rank << ": " << complaint);
+        if (!error_text.empty()) BOOST_ERROR("rank " << rank << ": " << error_text);
     }
 }
 

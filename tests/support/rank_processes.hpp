@@ -10,18 +10,18 @@
 
 namespace det {
 
-/// How a rank ended: nothing is wrong with it, or what.
+/// How a rank process ended.
 struct RankOutcome {
-    std::optional<int> signal;  // that ended it
-    std::string complaint;      // empty: none
+    std::optional<int> signal;  // the signal that ended it
+    std::string error_text;     // error text; empty: success
 };
 
-/// `body` on each rank in a process of its own, forked from this one, which must have no other threads. Ranks
-/// that are still there when the time is over are killed, and their complaint says so.
+/// Forks one process per rank, which runs `body`. The calling process must have no other threads. Ranks that
+/// run longer than `limit` are killed; their outcome then has an error text.
 std::vector<RankOutcome> run_rank_processes(int size, std::function<Status(Rank)> const& body,
                                             std::chrono::seconds limit = std::chrono::seconds(50));
 
-/// BOOST_ERROR for each complaint.
+/// Calls BOOST_ERROR for each signal and each error text.
 void check_ranks(std::vector<RankOutcome> const& outcomes);
 
 }  // namespace det

@@ -43,7 +43,7 @@ S3Server::~S3Server() {
     ::waitpid(pid_, nullptr, 0);
 }
 
-/// "S3rver listening on 127.0.0.1:45933"
+/// Reads the line "S3rver listening on 127.0.0.1:45933".
 std::string S3Server::read_address() const {
     constexpr int limit_ms = 30'000;
     constexpr std::string_view before = "listening on ";
@@ -54,7 +54,7 @@ std::string S3Server::read_address() const {
         if (end != std::string::npos) return text.substr(begin + before.size(), end - begin - before.size());
         pollfd query{output_.get(), POLLIN, 0};
         char bytes[256];
-        BOOST_REQUIRE_MESSAGE(::poll(&query, 1, limit_ms) == 1, "s3rver says nothing: " << text);
+        BOOST_REQUIRE_MESSAGE(::poll(&query, 1, limit_ms) == 1, "s3rver prints nothing: " << text);
         auto const count = ::read(output_.get(), bytes, sizeof bytes);
         BOOST_REQUIRE_MESSAGE(count > 0, "s3rver has ended: " << text);
         text.append(bytes, static_cast<std::size_t>(count));

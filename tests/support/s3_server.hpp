@@ -8,9 +8,9 @@
 
 namespace det {
 
-/// An s3rver for the tests of a program, on a port that it chooses itself, with the bucket "det" and the keys
-/// S3RVER and S3RVER. It knows who asks but calculates no signatures of version 4. Where there is no such
-/// program the test ends with exit code 77, and says why.
+/// Runs s3rver, an S3 server, on a free port with the bucket "det". Access key and secret key are both
+/// "S3RVER". It checks the access key but not the signature (version 4). If s3rver is not installed, the
+/// process prints a reason and ends with exit code 77 (skipped).
 class S3Server {
 public:
     explicit S3Server(std::string const& address = "127.0.0.1");

@@ -1,5 +1,5 @@
-// slurm_probe BACKEND         what DET_SLURM_BACKEND=BACKEND reads here, as JSON
-// slurm_probe record DIR      what Slurm's commands print when our client starts them, one file each
+// slurm_probe BACKEND         prints what the client reads with DET_SLURM_BACKEND=BACKEND, as JSON
+// slurm_probe record DIR      stores the output of each Slurm command that our client runs in a file
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-/// All that a SlurmClient reads, every field of it, so that two backends can be compared. Texts are as hex
-/// digits: they may be no UTF-8. Lists that have no order come in one.
+/// Calls all reading functions of a SlurmClient and returns every field, so that two backends can be
+/// compared. Texts that may not be UTF-8 are in hex digits. Unordered lists are sorted.
 nlohmann::json readings_of(det::slurm::SlurmClient& slurm);
 
 std::string to_hex(std::string_view bytes);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Which file keeps what a reading command prints.
+/// The name of the file for the output of a command that reads.
 inline std::string recording_name(det::Command const& command) {
     auto const line = det::join(command.argv, " ");
     auto const has = [&](std::string_view word) { return line.find(word) != std::string::npos; };
@@ -16,10 +16,10 @@ inline std::string recording_name(det::Command const& command) {
     if (has("sinfo")) return has("--Node") ? "nodes.txt" : "sinfo.txt";
     if (has("show partition")) return "partitions.txt";
     if (has("show config")) return "config.txt";
-    throw std::runtime_error("nothing is recorded of " + line);
+    throw std::runtime_error("there is no recording of " + line);
 }
 
-/// What stands in recordings for the separator that each reading makes anew.
+/// Replaces the separator in recordings, because the client uses a new random separator for each command.
 inline constexpr char recorded_separator[] = "~SEPARATOR~";
 
 inline std::string separator_of(det::Command const& command) {
@@ -34,7 +34,7 @@ inline std::string replace_all(std::string text, std::string const& what, std::s
     return text;
 }
 
-/// Runs commands and keeps what they print.
+/// Runs commands and stores their output.
 class RecordingRunner final : public det::ProcessRunner {
 public:
     explicit RecordingRunner(std::filesystem::path directory) : directory_(std::move(directory)) {}
@@ -50,7 +50,7 @@ private:
     std::filesystem::path directory_;
 };
 
-/// Answers as the recorded commands did.
+/// Returns the recorded output of commands.
 class RecordedRunner final : public det::ProcessRunner {
 public:
     explicit RecordedRunner(std::filesystem::path directory) : directory_(std::move(directory)) {}

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-/// A directory of the test's own, gone when the test is.
+/// Creates a temporary directory; the destructor removes it.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {

@@ -6,7 +6,7 @@ namespace det::test {
 
 /// The absolute path of a file of the source tree: source_path("templates/config").
 std::string source_path(std::string_view path = {});
-/// The absolute path of something that was built: built_path("bin/det-launch").
+/// The absolute path of a file of the build tree: built_path("bin/det-launch").
 std::string built_path(std::string_view path = {});
 /// The absolute path of a file below tests/golden.
 std::string golden_path(std::string_view path);

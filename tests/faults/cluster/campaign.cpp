@@ -1,6 +1,6 @@
-// faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]: trainings on a real Slurm that meet random
-// faults, several side by side. Each round has a seed of its own, one more than the round before: --rounds 1
-// --seed plays it again.
+// faults-cluster-campaign [--rounds N] [--seed N] [--lanes N]: runs trainings with random faults on a real
+// Slurm, N of them at a time. The seed of a round is that of the previous round plus 1; `--rounds 1 --seed N`
+// repeats one round.
 #include <atomic>
 #include <fmt/format.h>
 #include <iostream>
@@ -16,7 +16,7 @@ using namespace det;
 using namespace det::faults;
 
 constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/CMakeLists.txt
-constexpr int nodes_of_a_lane = 3;  // one more than a training needs: one may be down
+constexpr int nodes_of_a_lane = 3;  // a training needs two; the third replaces a node that is down
 
 struct Options {
     std::uint32_t rounds = 50;
@@ -31,13 +31,13 @@ public:
 
     Status start() {
         DET_TRY(site_.start());
-        auto training = make_training("peace", 0);
+        auto training = make_training("no-faults", 0);
         DET_TRY(play(training, 0));
         for (auto const& [number, run] : training.trace()) weights_ = run.weights;
         return Ok{};
     }
 
-    /// How many failed.
+    /// Returns the number of failed rounds.
     std::uint32_t play_all() {
         std::vector<std::jthread> lanes;
         for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
@@ -58,30 +58,30 @@ private:
         return {site_, fmt::format("{}-{}", site_.name(), what), nodes};
     }
 
-    /// seed 0: in peace. Why it failed is its error.
-    Status play(Training& training, std::uint32_t seed, std::string* story = nullptr) {
+    /// Runs one training; seed 0 injects no faults. A failed check is an Error.
+    Status play(Training& training, std::uint32_t seed, std::string* description = nullptr) {
         Round round(training, seed);
-        if (story != nullptr) *story = round.story();
+        if (description != nullptr) *description = round.description();
         DET_TRY(training.create());
         auto const played = round.play();
-        if (story != nullptr) *story = round.story();
+        if (description != nullptr) *description = round.description();
         DET_TRY(played);
-        DET_TRY_ASSIGN(auto const fault, find_fault(training, weights_));
-        if (fault.empty()) return Ok{};
-        return Error{codes::internal, fault};
+        DET_TRY_ASSIGN(auto const failure, check_training(training, weights_));
+        if (failure.empty()) return Ok{};
+        return Error{codes::internal, failure};
     }
 
     void play_round(std::uint32_t number, std::uint32_t lane) {
         auto const begin = std::chrono::steady_clock::now();
         auto const seed = std::max(1u, options_.seed + number);
         auto training = make_training(fmt::format("round-{}", number + 1), lane);
-        std::string story;
-        auto const played = play(training, seed, &story);
+        std::string description;
+        auto const played = play(training, seed, &description);
         auto const took =
             std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
         std::lock_guard const lock(mutex_);
         std::cout << fmt::format("round {} (--seed {}, {} s, experiment {}): {}\n", number + 1, seed,
-                                 took.count(), training.id().value, story);
+                                 took.count(), training.id().value, description);
         if (!played) {
             ++failed_;
             site_.keep_files();
@@ -93,9 +93,9 @@ private:
 
     Options const options_;
     Site site_;
-    std::string weights_;  // of the training in peace
+    std::string weights_;  // of the training without faults
     std::atomic<std::uint32_t> next_round_ = 0;
-    std::mutex mutex_;  // over output and `failed_`
+    std::mutex mutex_;  // protects the output and failed_
     std::uint32_t failed_ = 0;
 };
 
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     options.lanes = std::min(options.lanes, options.rounds);
     Campaign campaign(options);
     if (auto const started = campaign.start(); !started) {
-        std::cerr << "faults: error: training fails in peace: " << started.error().message << '\n';
+        std::cerr << "faults: error: a training without faults fails: " << started.error().message << '\n';
         return 1;
     }
     auto const failed = campaign.play_all();

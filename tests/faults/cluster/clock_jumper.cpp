@@ -1,5 +1,5 @@
-// A library for LD_PRELOAD: the wall clock of a program shows so many microseconds more as stand in the file
-// DET_CLOCK_SHIFT, eight bytes that may change at any time. Other clocks stay as they are.
+// A library for LD_PRELOAD that shifts CLOCK_REALTIME. The environment variable DET_CLOCK_SHIFT names a file
+// with the shift in microseconds (int64), which may change at any time. Other clocks are not changed.
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>

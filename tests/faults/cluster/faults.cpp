@@ -21,7 +21,7 @@ Status kill_all(std::vector<Process> const& processes) {
     return Ok{};
 }
 
-/// What is not there any more can't be killed, which is no fault of anybody's.
+/// Kills a random process of the list. An empty list is no error: the processes have ended meanwhile.
 Status kill_one(std::vector<Process> const& processes, std::mt19937& random) {
     auto const chosen = pick(random, 1'000'000);
     if (!processes.empty()) ::kill(processes[chosen % processes.size()].pid, SIGKILL);
@@ -44,7 +44,8 @@ Status kill_srun(Training const& training, std::mt19937& random) {
 }
 Status kill_supervisor(Training const& training, std::mt19937&) { return kill_all(training.supervisors()); }
 
-/// They are the parents of those who are known by their command lines, unless they are gone already.
+/// Kills a slurmstepd that is the parent of one of `children`. A slurmstepd itself is not recognisable by its
+/// command line.
 Status kill_parent(std::vector<Process> const& children, std::mt19937& random) {
     auto const is_child = [](Process const& parent) {
         return [&parent](Process const& child) { return child.parent == parent.pid; };
@@ -67,29 +68,29 @@ std::string any_host(Training const& training, std::mt19937& random) {
     return hosts.empty() ? "" : hosts[chosen % hosts.size()];
 }
 
-/// The node as it is without it for a while.
-Status without(Training const& training, std::vector<std::string> breaking, std::vector<std::string> mending,
-               std::chrono::milliseconds duration) {
-    DET_TRY(training.site().control(std::move(breaking)));
+/// Runs one det-loopback command, waits for `duration` and runs the other one.
+Status break_and_restore(Training const& training, std::vector<std::string> break_command,
+                         std::vector<std::string> restore_command, std::chrono::milliseconds duration) {
+    DET_TRY(training.site().control(std::move(break_command)));
     std::this_thread::sleep_for(duration);
-    return training.site().control(std::move(mending));
+    return training.site().control(std::move(restore_command));
 }
 
 Status kill_slurmd(Training const& training, std::mt19937& random) {
     auto const host = any_host(training, random);
     auto const duration = std::chrono::milliseconds(pick(random, 4000));
     if (host.empty()) return Ok{};
-    return without(training, {"daemon", "kill", "slurmd." + host}, {"daemon", "start", "slurmd." + host},
-                   duration);
+    return break_and_restore(training, {"daemon", "kill", "slurmd." + host},
+                             {"daemon", "start", "slurmd." + host}, duration);
 }
 
-/// Shorter than anybody minds, long enough for the ranks to notice, and for Slurm.
+/// The durations: unnoticed, noticed by the ranks, noticed by Slurm.
 Status cut_node(Training const& training, std::mt19937& random) {
     constexpr std::chrono::seconds durations[] = {2s, 14s, 35s};
     auto const host = any_host(training, random);
     auto const duration = durations[pick(random, std::size(durations))];
     if (host.empty()) return Ok{};
-    return without(training, {"node", "cut", host}, {"node", "heal", host}, duration);
+    return break_and_restore(training, {"node", "cut", host}, {"node", "heal", host}, duration);
 }
 
 std::string urgent_job(Training const& training) {
@@ -98,30 +99,32 @@ std::string urgent_job(Training const& training) {
                        compress_host_list(hosts));
 }
 
-/// Until it is over Slurm may take a minute: a trainer that is not there yet is given all its time.
-Status in_shell(Training const& training, std::string const& script) {
+/// 150 s, because Slurm may wait a minute for a trainer that has not started yet.
+Status run_in_shell(Training const& training, std::string const& script) {
     DET_TRY(training.site().shell(script, 150s));
     return Ok{};
 }
 
-Status preempt(Training const& training, std::mt19937&) { return in_shell(training, urgent_job(training)); }
+Status preempt(Training const& training, std::mt19937&) {
+    return run_in_shell(training, urgent_job(training));
+}
 
 Status preempt_and_signal(Training const& training, std::mt19937&) {
-    return in_shell(training, fmt::format("{} & scancel --signal=TERM {}; wait $!", urgent_job(training),
-                                          training.job()));
+    return run_in_shell(training, fmt::format("{} & scancel --signal=TERM {}; wait $!", urgent_job(training),
+                                              training.job()));
 }
 
 Status signal(Training const& training, std::mt19937&) {
-    return in_shell(training, fmt::format("scancel --signal=TERM {}", training.job()));
+    return run_in_shell(training, fmt::format("scancel --signal=TERM {}", training.job()));
 }
 
 Status pause(Training const& training, std::mt19937&) {
     auto const id = training.id().value;
-    return in_shell(training, fmt::format("det experiment pause {0} && det experiment activate {0}", id));
+    return run_in_shell(training, fmt::format("det experiment pause {0} && det experiment activate {0}", id));
 }
 
 Status cancel(Training const& training, std::mt19937&) {
-    return in_shell(training, fmt::format("scancel {}", training.job()));
+    return run_in_shell(training, fmt::format("scancel {}", training.job()));
 }
 
 Status jump(Training const& training, std::mt19937& random) {
@@ -136,16 +139,16 @@ constexpr Fault table[] = {
     {"kill srun", Aftermath::fails, kill_srun},
     {"kill the supervisor", Aftermath::fails, kill_supervisor},
     {"kill a slurmstepd", Aftermath::fails, kill_slurmstepd},
-    {"kill the supervisor's slurmstepd", Aftermath::goes_on, kill_batch_slurmstepd},
-    {"kill slurmd", Aftermath::goes_on, kill_slurmd},
-    {"cut a node off", Aftermath::goes_on, cut_node},
-    {"preempt", Aftermath::is_queued, preempt},
-    {"preempt", Aftermath::is_queued, preempt},
-    {"preempt", Aftermath::is_queued, preempt},
-    {"preempt with scancel --signal", Aftermath::is_queued, preempt_and_signal},
-    {"scancel --signal", Aftermath::goes_on, signal},
-    {"pause", Aftermath::goes_on, pause},
-    {"turn the clock", Aftermath::goes_on, jump},
+    {"kill the supervisor's slurmstepd", Aftermath::continues, kill_batch_slurmstepd},
+    {"kill slurmd", Aftermath::continues, kill_slurmd},
+    {"cut a node off", Aftermath::continues, cut_node},
+    {"preempt", Aftermath::is_requeued, preempt},
+    {"preempt", Aftermath::is_requeued, preempt},
+    {"preempt", Aftermath::is_requeued, preempt},
+    {"preempt with scancel --signal", Aftermath::is_requeued, preempt_and_signal},
+    {"scancel --signal", Aftermath::continues, signal},
+    {"pause", Aftermath::continues, pause},
+    {"turn the clock", Aftermath::continues, jump},
     {"scancel", Aftermath::is_canceled, cancel},
 };
 

@@ -7,18 +7,18 @@
 
 namespace det::faults {
 
-/// What becomes of the run that a fault strikes.
+/// What happens to the run after a fault.
 enum class Aftermath {
-    goes_on,      // the same run, or another one: both will do
-    fails,        // another run takes its place, and the trainer is blamed
-    is_queued,    // the job goes back to the queue
-    is_canceled,  // the experiment is over, until it is continued
+    continues,    // the same run or another one
+    fails,        // another run follows; it counts as a failure of the training program
+    is_requeued,  // the job is requeued
+    is_canceled,  // the experiment ends until it is continued
 };
 
 struct Fault {
     std::string_view name;
     Aftermath aftermath;
-    Status (*strike)(Training const& training, std::mt19937& random);
+    Status (*inject)(Training const& training, std::mt19937& random);
 };
 
 std::span<Fault const> all_faults();

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using Time = std::chrono::steady_clock::time_point;
 
-constexpr auto patience = 240s;  // a node that was cut off at the wrong moment costs Slurm two minutes
+constexpr auto wait_limit = 240s;  // a node that was cut off at the wrong moment costs Slurm two minutes
 constexpr std::size_t faults_max = 4;
 constexpr std::size_t failures_allowed =
     2;  // in a row without progress: one more and the supervisor gives up
@@ -55,23 +55,24 @@ Moment Round::choose_moment(std::size_t failures_before) {
     return failures_before >= failures_allowed ? Moment::saved : moment;
 }
 
-std::string Round::story() const {
+std::string Round::description() const {
     std::string text;
     for (auto const& plan : plans_)
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.fault->name, to_string(plan.moment));
-    return text + fmt::format(" ({} of {} met)", met_, plans_.size());
+    return text + fmt::format(" ({} of {} injected)", injected_, plans_.size());
 }
 
 Status Round::play() {
     for (auto const& plan : plans_) {
         unfinished_ = training_.unfinished_checkpoints();
-        DET_TRY_ASSIGN(bool const came, wait_for(to_string(plan.moment), [&] { return has_come(plan); }));
-        if (!came) return Ok{};
+        DET_TRY_ASSIGN(bool const reached,
+                       wait_for(to_string(plan.moment), [&] { return is_reached(plan); }));
+        if (!reached) return Ok{};
         std::this_thread::sleep_for(plan.delay);
         DET_TRY_ASSIGN(auto const runs, training_.runs());
-        DET_TRY(plan.fault->strike(training_, random_));
-        ++met_;
-        run_ = plan.fault->aftermath == Aftermath::goes_on ? runs.size() - 1 : runs.size();
+        DET_TRY(plan.fault->inject(training_, random_));
+        ++injected_;
+        run_ = plan.fault->aftermath == Aftermath::continues ? runs.size() - 1 : runs.size();
     }
     DET_TRY_ASSIGN(bool const never, wait_for("its end", [] { return Result(false); }));
     static_cast<void>(never);
@@ -79,23 +80,23 @@ Status Round::play() {
 }
 
 Result<bool> Round::wait_for(std::string_view what, std::function<Result<bool>()> const& condition) {
-    auto const deadline = std::chrono::steady_clock::now() + patience;
-    auto look_at = std::chrono::steady_clock::now() + 1s;
+    auto const deadline = std::chrono::steady_clock::now() + wait_limit;
+    auto next_check = std::chrono::steady_clock::now() + 1s;
     while (std::chrono::steady_clock::now() < deadline) {
-        DET_TRY_ASSIGN(bool const came, condition());
-        if (came) return true;
+        DET_TRY_ASSIGN(bool const reached, condition());
+        if (reached) return true;
         DET_TRY_ASSIGN(bool const ended, has_ended());
         if (ended) return false;
-        if (std::chrono::steady_clock::now() > look_at) {
-            DET_TRY(go_on_where_interrupted());
-            look_at = std::chrono::steady_clock::now() + 1s;
+        if (std::chrono::steady_clock::now() > next_check) {
+            DET_TRY(activate_if_interrupted());
+            next_check = std::chrono::steady_clock::now() + 1s;
         }
         std::this_thread::sleep_for(5ms);
     }
-    return Error{codes::internal, fmt::format("waited in vain: {}", what)};
+    return Error{codes::internal, fmt::format("timed out waiting for: {}", what)};
 }
 
-Result<bool> Round::has_come(Plan const& plan) {
+Result<bool> Round::is_reached(Plan const& plan) {
     DET_TRY_ASSIGN(auto const runs, training_.runs());
     if (runs.size() <= run_ || !runs.back().started || runs.back().ended) return false;
     if (plan.moment == Moment::start_up) return true;
@@ -128,8 +129,8 @@ Result<bool> Round::has_ended() {
     return state == "COMPLETED" || state == "ERROR";
 }
 
-/// As a user does who sees it.
-Status Round::go_on_where_interrupted() {
+/// Does what a user would do with an interrupted experiment.
+Status Round::activate_if_interrupted() {
     if (!training_.supervisors().empty()) return Ok{};
     DET_TRY_ASSIGN(auto const state, training_.state());
     return state == "INTERRUPTED" ? training_.command("activate") : Ok{};

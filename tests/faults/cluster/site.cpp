@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// /proc/PID/stat: "PID (name) state parent ...", where the name may hold anything.
+/// Parses /proc/PID/stat: "PID (name) state parent ...". The name may contain any character.
 pid_t parent_of(std::string const& stat) {
     auto const name_end = stat.rfind(')');
     if (name_end == std::string::npos) return 0;
@@ -50,8 +50,8 @@ std::filesystem::path Site::state() const { return std::filesystem::path("/var/l
 
 Status Site::start() {
     auto const munge = (state() / "run" / "munge.sock").string();
-    is_up_ = true;  // what came up of it goes down
-    // A node that is cut off is missed after 20 s, and its job waits as long, not minutes.
+    is_up_ = true;  // a partly started cluster is removed too
+    // Slurm notices a cut-off node after 20 s, and a requeued job waits 20 s instead of two minutes.
     DET_TRY_ASSIGN(
         auto const output,
         run({"up", fmt::format("--nodes={}", nodes_), "--slots=2", "--slurm-option=SlurmdTimeout=20",

@@ -9,7 +9,7 @@
 
 namespace det::faults {
 
-/// A process of the cluster, as this machine sees it.
+/// A process of the cluster. The pids are those of the host machine.
 struct Process {
     pid_t pid = 0;
     pid_t parent = 0;
@@ -17,10 +17,10 @@ struct Process {
     std::string command_line;
 };
 
-/// A loopback Slurm of the campaign's own, up while this lives. Threads: any.
+/// A private loopback Slurm; the destructor removes it. Thread-safe.
 class Site {
 public:
-    /// What is needed for it, but for the programs: root and Slurm. Empty: it is there.
+    /// Returns why no cluster can be started here (not root, no Slurm), or "".
     static std::string find_obstacle();
     explicit Site(int nodes);
     ~Site();
@@ -28,14 +28,15 @@ public:
     Site& operator=(Site const&) = delete;
 
     Status start();
-    /// Its logs, and what lies on its shared file system, outlive it.
+    /// The destructor keeps the logs and the files of the shared file system.
     void keep_files() { keeps_files_ = true; }
-    /// A line of researcher's shell on the login node, in DET_ROOT's cluster; it must succeed. What it wrote.
+    /// Runs a shell script as researcher on the login node. Returns its trimmed stdout; a non-zero exit code
+    /// is an error.
     Result<std::string> shell(std::string const& script,
                               std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
-    /// What `det-submit COMMAND --json` answers.
+    /// Runs `det-submit COMMAND --json` and returns its output.
     Result<Json> ask(std::string const& command) const;
-    /// `cluster WORDS...`: to break it and to mend it.
+    /// Runs `cluster WORDS...`, for example to cut off a node.
     Status control(std::vector<std::string> words) const;
 
     int nodes() const { return nodes_; }
@@ -53,7 +54,7 @@ private:
     bool is_up_ = false, keeps_files_ = false;
 };
 
-/// Processes of this machine whose command line has the word in it.
+/// The processes of this machine whose command line contains `word`.
 std::vector<Process> find_processes(std::string const& word);
 
 }  // namespace det::faults

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int training_steps = 300;
 
-/// As the owner of the directory above, so that jobs may write there.
-Status give_away(std::filesystem::path const& directory) {
+/// Changes the owner to that of the parent directory, so that jobs can write there.
+Status chown_like_parent(std::filesystem::path const& directory) {
     DET_TRY_ASSIGN(
         auto const output,
         SystemProcessRunner().run(
@@ -63,8 +63,8 @@ Status Training::create() {
     DET_TRY(write_file(clock_file(), std::string(sizeof(std::int64_t), '\0')));
     DET_TRY(write_file(directory() / "faults.yaml", config()));
     DET_TRY(write_file(directory() / "code" / "README", "nothing but a compiled program\n"));
-    DET_TRY(give_away(directory()));
-    // A node that lost its slurmstepd is given up after so many seconds, not minutes.
+    DET_TRY(chown_like_parent(directory()));
+    // DET_SILENCE_S: the supervisor abandons a silent node after 12 s instead of two minutes.
     DET_TRY_ASSIGN(auto const answer,
                    site_.shell(fmt::format("cd {} && DET_SILENCE_S=12 det-submit experiment create "
                                            "faults.yaml code --json",
@@ -139,7 +139,7 @@ std::set<std::string> Training::unfinished_checkpoints() const {
 }
 
 Status Training::shift_clock(std::chrono::seconds by) const {
-    // In place: the ranks have it mapped.
+    // Written in place, because the ranks have mapped the file.
     std::int64_t const shift_us = std::chrono::microseconds(by).count();
     UniqueFd const file(::open(clock_file().c_str(), O_WRONLY | O_CLOEXEC));
     if (::pwrite(file.get(), &shift_us, sizeof shift_us, 0) == sizeof shift_us) return Ok{};

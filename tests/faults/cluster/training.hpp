@@ -12,19 +12,19 @@
 
 namespace det::faults {
 
-/// What the chief of a run told in the trace.
+/// What the chief rank of a run has written to the trace file.
 struct TracedRun {
     bool is_restoring = false;
     std::optional<std::uint64_t> resumed_at;
-    std::uint64_t last_step = 0;                // that it took
-    std::optional<std::uint64_t> preempted_at;  // it saved there, and left
-    std::string weights;                        // checksums, at the end of the training
+    std::uint64_t last_step = 0;                // the last completed step
+    std::optional<std::uint64_t> preempted_at;  // the step at which it saved and exited
+    std::string weights;                        // checksums at the end of the training
 };
 
-/// An experiment of two nodes and four ranks on the site, as somebody sees it who stands outside.
+/// An experiment with two nodes and four ranks on the site, and access to its journals, processes and job.
 class Training {
 public:
-    /// nodes: those that it may have; others are not given to it.
+    /// \param nodes the nodes that its job may use; others are excluded.
     Training(Site& site, std::string name, std::vector<int> nodes)
         : site_(site), name_(std::move(name)), nodes_(std::move(nodes)) {}
 
@@ -35,30 +35,30 @@ public:
     std::filesystem::path checkpoints() const { return directory() / "checkpoints"; }
 
     std::map<std::uint32_t, TracedRun> trace() const;
-    /// As its supervisors recorded them.
+    /// The runs as the supervisors recorded them.
     Result<std::vector<lifecycle::RunView>> runs() const;
-    /// Of that run, by its chief.
+    /// The records of the chief rank of a run.
     Result<std::vector<Record>> reports(std::uint32_t run) const;
     Result<std::string> state() const;
 
-    /// As its user does: "activate".
+    /// Runs `det experiment VERB`, for example "activate".
     Status command(std::string_view verb) const;
-    /// Its processes with that name.
+    /// The processes of the experiment with that program name.
     std::vector<Process> processes(std::string const& program) const;
     std::vector<Process> supervisors() const;
-    /// Directories of its store without a manifest: of saves that go on, and of those that came to nothing.
+    /// Checkpoint directories without a manifest: saves in progress and failed saves.
     std::set<std::string> unfinished_checkpoints() const;
-    /// From now on the wall clock of its ranks is wrong by so much.
+    /// Shifts the wall clock of the ranks.
     Status shift_clock(std::chrono::seconds by) const;
-    /// The hosts of its last run; empty before the first.
+    /// The hosts of its last run; empty before the first run.
     std::vector<std::string> hosts() const;
-    /// The job of its last run, as Slurm's commands want it; empty before the first.
+    /// The job id of its last run for Slurm commands; empty before the first run.
     std::string job() const;
 
 private:
     std::filesystem::path directory() const { return site_.home() / name_; }
     std::filesystem::path trace_file() const { return directory() / "trace"; }
-    std::filesystem::path clock_file() const { return directory() / "clock"; }  // as clock_jumper reads it
+    std::filesystem::path clock_file() const { return directory() / "clock"; }  // read by clock_jumper
     std::optional<RunStarted> last_started() const;
     std::string config() const;
 

@@ -1,6 +1,7 @@
-// faults_cluster_worker NAME TRACE STEPS: one rank of a training whose weights tell every step that was left
-// out or done twice. NAME is for whoever looks for its processes. The chief appends to TRACE, as "RUN
-// WORD...": restoring, resumed STEP, step STEP, preempted STEP, final CHECKSUMS.
+// faults_cluster_worker NAME TRACE STEPS: one rank of a training. Its final weights differ if a step was
+// skipped or done twice. NAME makes the process recognisable by its command line. The chief appends lines
+// "RUN EVENT" to the file TRACE; an event is one of: restoring, resumed STEP, step STEP, preempted STEP,
+// final CHECKSUMS.
 #include <det/core/context.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t values_of_a_rank = 256 << 10;  // 2 MiB
 constexpr std::uint64_t steps_between_saves = 8;
-constexpr auto step_time = 20ms;  // what a step waits for its accelerator
+constexpr auto step_time = 20ms;  // simulates the computation of a step
 
 class Training {
 public:
@@ -34,13 +35,13 @@ public:
     }
 
     Status run(std::uint64_t steps) {
-        DET_TRY(tell("restoring"));
+        DET_TRY(trace_event("restoring"));
         DET_TRY_ASSIGN(auto const loaded, context_.checkpoint().load(state_));
         if (loaded) step_ = loaded->manifest.steps_completed;
-        DET_TRY(tell(fmt::format("resumed {}", step_)));
+        DET_TRY(trace_event(fmt::format("resumed {}", step_)));
         while (step_ < steps) {
             DET_TRY(train_step());
-            DET_TRY(tell(fmt::format("step {}", step_)));
+            DET_TRY(trace_event(fmt::format("step {}", step_)));
             DET_TRY_ASSIGN(bool const preempted, context_.preempt().should_preempt());
             if (preempted) return stop();
             if (step_ % steps_between_saves == 0) DET_TRY(save());
@@ -48,12 +49,12 @@ public:
         }
         DET_TRY(save());
         DET_TRY(context_.checkpoint().finish());
-        DET_TRY(tell_weights());
+        DET_TRY(trace_weights());
         return context_.close();
     }
 
 private:
-    /// Each value by its own history and by one number of everybody's.
+    /// Each value depends on its old value and on a sum over all ranks.
     Status train_step() {
         std::this_thread::sleep_for(step_time);
         DET_TRY_ASSIGN(auto const sum, context_.distributed().allreduce(values_[step_ % values_of_a_rank],
@@ -72,19 +73,19 @@ private:
 
     Status stop() {
         DET_TRY(context_.checkpoint().save_last(step_, Json::object(), state_));
-        DET_TRY(tell(fmt::format("preempted {}", step_)));
+        DET_TRY(trace_event(fmt::format("preempted {}", step_)));
         return context_.close();
     }
 
-    Status tell_weights() {
+    Status trace_weights() {
         auto const sum = crc32c(std::as_bytes(std::span<std::int64_t const>(values_)));
         DET_TRY_ASSIGN(auto const sums, context_.distributed().gather(format_hex32(sum)));
-        return tell("final " + join(sums, " "));
+        return trace_event("final " + join(sums, " "));
     }
 
-    Status tell(std::string const& words) {
+    Status trace_event(std::string const& event) {
         if (!context_.distributed().is_chief()) return Ok{};
-        return write_all(trace_.get(), fmt::format("{} {}\n", context_.info()->trial->trial_run_id, words),
+        return write_all(trace_.get(), fmt::format("{} {}\n", context_.info()->trial->trial_run_id, event),
                          "the trace");
     }
 

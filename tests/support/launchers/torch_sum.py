@@ -1,4 +1,4 @@
-# A trainer that needs its peers: all ranks add up their numbers.
+# A training script that needs its peers: an allreduce of the rank numbers.
 import socket
 
 import torch

@@ -90,7 +90,7 @@ void check_what_is_told(Open open, int victim, std::size_t count) {
     });
     for (int rank = 0; rank < ranks; ++rank) {
         auto const& outcome = outcomes[static_cast<std::size_t>(rank)];
-        BOOST_TEST(outcome.complaint == "", "rank " << rank << ": " << outcome.complaint);
+        BOOST_TEST(outcome.error_text == "", "rank " << rank << ": " << outcome.error_text);
         BOOST_TEST((outcome.signal == SIGKILL) == (rank == victim));
     }
 }

@@ -52,7 +52,7 @@ inline void check_that_a_killed_rank_is_an_error(OpenTransport const& open) {
         return expect(!transport->send({1}, Tag{2}, into), "none to them");
     });
     BOOST_TEST((outcomes[1].signal == SIGKILL));
-    BOOST_TEST((outcomes[0].complaint + outcomes[2].complaint) == "");
+    BOOST_TEST((outcomes[0].error_text + outcomes[2].error_text) == "");
 }
 
 }  // namespace det::transport

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_lost_on_all_others_at_once) {
             return expect(loss.starts_with(fmt::format("rank {} on n{} was lost", victim, victim / 2)), loss);
         });
         BOOST_TEST((outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL));
-        for (auto const& outcome : outcomes) BOOST_TEST(outcome.complaint == "");
+        for (auto const& outcome : outcomes) BOOST_TEST(outcome.error_text == "");
     }
 }
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_stopped_is_lost_when_it_was_silent_for_too_l
                 *loss);
         });
         BOOST_TEST((outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL));
-        for (auto const& outcome : outcomes) BOOST_TEST(outcome.complaint == "");
+        for (auto const& outcome : outcomes) BOOST_TEST(outcome.error_text == "");
     }
 }
 

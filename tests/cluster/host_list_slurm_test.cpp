@@ -1,4 +1,4 @@
-// Our reading of host lists against Slurm's own, on lists that nobody thought of.
+// Compares our parser of host lists with Slurm's, on random lists.
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 
@@ -14,13 +14,13 @@ using namespace det;
 namespace {
 
 constexpr int rounds = 20;
-constexpr int lists_per_round = 250;  // as many as one command line has room for
+constexpr int lists_per_round = 250;  // limited by the length of a command line
 
 struct OneNode : LoopbackCluster {
     OneNode() : LoopbackCluster({1, 0}) {}
 
-    /// As Slurm spells it out.
-    std::vector<std::string> names_behind(std::string const& list) const {
+    /// The names into which Slurm expands the list.
+    std::vector<std::string> expand_by_slurm(std::string const& list) const {
         auto const output = login("researcher", {"scontrol", "show", "hostnames", list});
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
         std::vector<std::string> names;
@@ -44,7 +44,7 @@ std::string random_bracket(std::mt19937& random) {
     return text + "]";
 }
 
-/// "gpu7", "a[1-3,007]", "rack[1-2]node[08-11]"
+/// Examples: "gpu7", "a[1-3,007]", "rack[1-2]node[08-11]"
 std::string random_piece(std::mt19937& random) {
     static char const* const stems[] = {"n", "gpu", "a-b", "x1y", "node.dom"};
     std::string text = stems[random() % std::size(stems)];
@@ -64,18 +64,18 @@ std::string random_piece(std::mt19937& random) {
 
 BOOST_FIXTURE_TEST_SUITE(host_names, OneNode)
 
-BOOST_AUTO_TEST_CASE(thousands_of_lists_are_read_as_slurm_reads_them_and_written_so_that_it_can) {
+BOOST_AUTO_TEST_CASE(random_lists_expand_as_in_slurm_and_slurm_reads_our_compressed_form) {
     std::mt19937 random(20261121);
     for (int round = 0; round < rounds; ++round) {
         std::vector<std::string> pieces;
         for (int i = 0; i < lists_per_round; ++i) pieces.push_back(random_piece(random));
         auto const list = join(pieces, ",");
         auto const ours = must(expand_host_list(list));
-        auto const slurms = names_behind(list);
+        auto const slurms = expand_by_slurm(list);
         BOOST_REQUIRE(ours.size() == slurms.size());
         BOOST_TEST(ours == slurms, boost::test_tools::per_element());
         BOOST_TEST(must(first_host(list)) == slurms.front());
-        BOOST_TEST(names_behind(compress_host_list(ours)) == slurms, boost::test_tools::per_element());
+        BOOST_TEST(expand_by_slurm(compress_host_list(ours)) == slurms, boost::test_tools::per_element());
     }
 }
 

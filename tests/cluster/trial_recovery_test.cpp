@@ -1,4 +1,4 @@
-// How a trial goes on where its nodes, its time or its job can't.
+// A trial continues after a bad node, a time limit, or a job that Slurm does not requeue.
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@ namespace {
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
 
-    /// A trial on one node whose first run complains about it, with a policy against that.
-    int create_complaining(std::string const& arguments) const {
+    /// Creates a one-node trial whose first run prints an ECC error. A log policy excludes the node then.
+    int create_with_ecc_error(std::string const& arguments) const {
         return create(
             "--config resources.slots_per_trial=4 "
             "--config 'log_policies=[{name: ecc, pattern: ECC Error, action: exclude_node}]' "
@@ -24,27 +24,27 @@ struct Site : DigitsCluster {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(goes_on, Site)
+BOOST_FIXTURE_TEST_SUITE(trial_recovery, Site)
 
-BOOST_AUTO_TEST_CASE(a_bad_node_is_left_by_the_next_run_in_the_job_if_it_has_one_to_spare_else_by_the_job) {
-    auto const spare = create_complaining("--config slurm.spare_nodes=1");
+BOOST_AUTO_TEST_CASE(the_next_run_avoids_a_bad_node_with_a_spare_node_or_by_requeue) {
+    auto const spare = create_with_ecc_error("--config slurm.spare_nodes=1");
     finish(spare);
-    auto const here = trial(spare).at("runs");
-    BOOST_REQUIRE(here.size() == 2u);
-    BOOST_TEST(here.at(0).at("follow") == "restart-in-place");
-    BOOST_TEST(here.at(1).at("hosts") != here.at(0).at("hosts"));
-    BOOST_TEST(here.at(1).at("restart_count") == 0);
+    auto const in_place = trial(spare).at("runs");
+    BOOST_REQUIRE(in_place.size() == 2u);
+    BOOST_TEST(in_place.at(0).at("follow") == "restart-in-place");
+    BOOST_TEST(in_place.at(1).at("hosts") != in_place.at(0).at("hosts"));
+    BOOST_TEST(in_place.at(1).at("restart_count") == 0);
 
-    auto const none = create_complaining("");
-    finish(none);
-    auto const elsewhere = trial(none).at("runs");
-    BOOST_REQUIRE(elsewhere.size() == 2u);
-    BOOST_TEST(elsewhere.at(0).at("follow") == "requeue");
-    BOOST_TEST(elsewhere.at(1).at("hosts") != elsewhere.at(0).at("hosts"));
-    BOOST_TEST(elsewhere.at(1).at("restart_count") == 1);
+    auto const no_spare = create_with_ecc_error("");
+    finish(no_spare);
+    auto const requeued = trial(no_spare).at("runs");
+    BOOST_REQUIRE(requeued.size() == 2u);
+    BOOST_TEST(requeued.at(0).at("follow") == "requeue");
+    BOOST_TEST(requeued.at(1).at("hosts") != requeued.at(0).at("hosts"));
+    BOOST_TEST(requeued.at(1).at("restart_count") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(before_a_time_limit_it_saves_and_queues_again) {
+BOOST_AUTO_TEST_CASE(a_trial_saves_and_requeues_before_a_time_limit) {
     auto const id = create(std::string(endless) + "--config 'slurm.sbatch_args=[--time=1]'");
     wait_until([&] { return trial(id).at("runs").size() == 2u; }, 120s, "a second run");
     wait_for_run(id, 1);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(before_a_time_limit_it_saves_and_queues_again) {
     shell(fmt::format("det experiment kill {}", id));
 }
 
-BOOST_AUTO_TEST_CASE(where_slurm_does_not_requeue_the_job_another_takes_its_place) {
+BOOST_AUTO_TEST_CASE(a_successor_job_is_submitted_if_slurm_does_not_requeue) {
     auto const id = create(endless);
     wait_for_run(id, 0);
     shell(fmt::format("scontrol update JobId={} Requeue=0",

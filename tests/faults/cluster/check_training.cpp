@@ -19,7 +19,7 @@ struct Committed {
     std::uint64_t step = 0;
 };
 
-/// All that manifests call whole.
+/// The checkpoints that have a manifest.
 Result<std::vector<Committed>> list_committed(Training const& training) {
     checkpoint::SharedFsStore const store(training.checkpoints());
     std::vector<Committed> committed;
@@ -41,9 +41,10 @@ Status verify(Training const& training, std::vector<Committed> const& committed)
     return Ok{};
 }
 
-/// Each run begins where the runs before it stopped saving, and where one left with notice: where it stopped.
-std::string find_lost_steps(std::map<std::uint32_t, TracedRun> const& runs,
-                            std::vector<Committed> const& committed) {
+/// Checks that each run resumed at the newest saved step of the earlier runs, and after a preemption at the
+/// step of the preemption. Returns "" or a description of the first failure.
+std::string check_resumed_steps(std::map<std::uint32_t, TracedRun> const& runs,
+                                std::vector<Committed> const& committed) {
     for (auto const& [number, run] : runs) {
         if (!run.resumed_at) continue;
         std::uint64_t saved = 0;
@@ -61,48 +62,49 @@ std::string find_lost_steps(std::map<std::uint32_t, TracedRun> const& runs,
     return "";
 }
 
-std::string find_other_weights(std::map<std::uint32_t, TracedRun> const& runs, std::string const& weights) {
-    bool is_done = false;
+std::string check_weights(std::map<std::uint32_t, TracedRun> const& runs, std::string const& weights) {
+    bool completed = false;
     for (auto const& [number, run] : runs) {
         if (run.weights.empty()) continue;
-        is_done = true;
+        completed = true;
         if (!weights.empty() && run.weights != weights)
-            return fmt::format("run {} has other weights: {} in place of {}", number, run.weights, weights);
+            return fmt::format("run {} has weights {} instead of {}", number, run.weights, weights);
     }
-    return is_done ? "" : "no run has come to the end";
+    return completed ? "" : "no run has reached its last step";
 }
 
-/// Processes and jobs take a moment to go.
-Result<std::string> find_remains(Training const& training) {
-    std::string remains = "?";
+/// Waits up to 60 s for the processes and the job of the training to end. Returns "" or the names of those
+/// that remain.
+Result<std::string> find_remaining_processes(Training const& training) {
+    std::string remaining = "?";
     for (auto const deadline = std::chrono::steady_clock::now() + 60s;
-         !remains.empty() && std::chrono::steady_clock::now() < deadline;
+         !remaining.empty() && std::chrono::steady_clock::now() < deadline;
          std::this_thread::sleep_for(500ms)) {
-        remains.clear();
+        remaining.clear();
         for (auto const* program : {"faults_cluster_worker", "det-wrap-rank", "srun"}) {
-            if (!training.processes(program).empty()) remains += fmt::format(" {}", program);
+            if (!training.processes(program).empty()) remaining += fmt::format(" {}", program);
         }
-        if (!training.supervisors().empty()) remains += " det-launch";
+        if (!training.supervisors().empty()) remaining += " det-launch";
         DET_TRY_ASSIGN(auto const jobs,
                        training.site().shell(
                            fmt::format("squeue --noheader --format=%i --jobs={} || true", training.job())));
-        if (!jobs.empty() && jobs.find("Invalid") == std::string::npos) remains += " job " + jobs;
+        if (!jobs.empty() && jobs.find("Invalid") == std::string::npos) remaining += " job " + jobs;
     }
-    return remains.empty() ? "" : "still there:" + remains;
+    return remaining.empty() ? "" : "still running:" + remaining;
 }
 
 }  // namespace
 
-Result<std::string> find_fault(Training const& training, std::string const& weights) {
-    DET_TRY_ASSIGN(auto const remains, find_remains(training));
-    if (!remains.empty()) return remains;
+Result<std::string> check_training(Training const& training, std::string const& weights) {
+    DET_TRY_ASSIGN(auto const remaining, find_remaining_processes(training));
+    if (!remaining.empty()) return remaining;
     DET_TRY_ASSIGN(auto const state, training.state());
-    if (state != "COMPLETED") return fmt::format("it is {}", state);
+    if (state != "COMPLETED") return fmt::format("the experiment is {}", state);
     DET_TRY_ASSIGN(auto const committed, list_committed(training));
     DET_TRY(verify(training, committed));
     auto const runs = training.trace();
-    if (auto lost = find_lost_steps(runs, committed); !lost.empty()) return lost;
-    return find_other_weights(runs, weights);
+    if (auto lost = check_resumed_steps(runs, committed); !lost.empty()) return lost;
+    return check_weights(runs, weights);
 }
 
 }  // namespace det::faults

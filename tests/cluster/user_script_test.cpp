@@ -1,4 +1,5 @@
-// Scripts of users' own, with #SBATCH --det where the plugin is, and with the wrapper alone where it is not.
+// Batch scripts that users write themselves: with #SBATCH --det and the plugin, or with det-wrap-rank and no
+// plugin.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -24,7 +25,7 @@ LoopbackOptions four_nodes(LoopbackOptions::Plugin plugin) {
 struct WithPlugin : LoopbackCluster {
     WithPlugin() : LoopbackCluster(four_nodes(LoopbackOptions::Plugin::when_built)) {}
 
-    /// Submits a script and waits for its end. What it wrote.
+    /// Submits a script, waits for its end and returns its output.
     std::string run_script(std::string const& script) const { return run_script_on(*this, script); }
     static std::string run_script_on(LoopbackCluster const& cluster, std::string const& script) {
         must(write_file(cluster.home() / "script", "#!/bin/bash\n" + script, 0644));
@@ -39,22 +40,22 @@ std::vector<std::string> sorted_lines(std::string const& text) {
     return lines;
 }
 
-/// What a task shows of itself, on one line.
-constexpr char show[] =
+/// A command that prints the identity of its task on one line.
+constexpr char print_identity[] =
     R"sh('echo "rank $RANK/$WORLD_SIZE local $LOCAL_RANK/$LOCAL_WORLD_SIZE node $CROSS_RANK chief $MASTER_ADDR)sh"
     R"sh( $DET_SLOT_IDS $DET_SLOT_COUNTS $DET_AGENT_ID $(ls $DET_RUN_DIR/info | xargs)"')sh";
 
-std::string const as_asked = fmt::format("srun bash -c {}\n", show);
-std::string const by_hand =
-    fmt::format("export DET_SPANK=auto\nsrun det-wrap-rank SLURM_PROCID bash -c {}\n", show);
+std::string const with_plugin = fmt::format("srun bash -c {}\n", print_identity);
+std::string const with_wrapper =
+    fmt::format("export DET_SPANK=auto\nsrun det-wrap-rank SLURM_PROCID bash -c {}\n", print_identity);
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(own_script)
+BOOST_AUTO_TEST_SUITE(user_script)
 
 BOOST_FIXTURE_TEST_CASE(sixteen_ranks_on_four_nodes_know_who_they_are, WithPlugin) {
     auto const lines =
-        sorted_lines(run_script("#SBATCH --det\n#SBATCH --nodes=4 --ntasks-per-node=4\n" + as_asked));
+        sorted_lines(run_script("#SBATCH --det\n#SBATCH --nodes=4 --ntasks-per-node=4\n" + with_plugin));
     BOOST_REQUIRE(lines.size() == 16u);
     std::vector<std::string> expected;
     for (int rank = 0; rank < 16; ++rank) {
@@ -65,26 +66,27 @@ BOOST_FIXTURE_TEST_CASE(sixteen_ranks_on_four_nodes_know_who_they_are, WithPlugi
     }
     std::ranges::sort(expected);
     BOOST_TEST(lines == expected, boost::test_tools::per_element());
-    // And nothing is left on the nodes.
+    // No files remain on the nodes.
     BOOST_TEST(shell("srun --nodes=4 sh -c 'find /tmp -path \"*/det-*/*\"'") == "");
 }
 
-BOOST_AUTO_TEST_CASE(with_the_wrapper_alone_a_script_is_told_the_same) {
+BOOST_AUTO_TEST_CASE(the_wrapper_alone_gives_a_script_the_same_identity) {
     WithPlugin with;
     LoopbackCluster without(four_nodes(LoopbackOptions::Plugin::off));
     std::string const uneven = "#SBATCH --nodes=2 --ntasks=3\n";
-    auto const asked = sorted_lines(with.run_script("#SBATCH --det\n" + uneven + as_asked));
+    auto const asked = sorted_lines(with.run_script("#SBATCH --det\n" + uneven + with_plugin));
     BOOST_REQUIRE(asked.size() == 3u);
     BOOST_TEST(asked[2] ==
                "[rank=2] rank 2/3 local 0/1 node 1 chief n0 [0] 2,1 n1 "
                "cluster.json rendezvous.json resources.json");
-    // The plugin does no harm to a script that brings the wrapper.
-    BOOST_TEST(sorted_lines(with.run_script(uneven + by_hand)) == asked, boost::test_tools::per_element());
-    BOOST_TEST(sorted_lines(WithPlugin::run_script_on(without, uneven + by_hand)) == asked,
+    // A script with the wrapper gives the same result where the plugin is loaded.
+    BOOST_TEST(sorted_lines(with.run_script(uneven + with_wrapper)) == asked,
+               boost::test_tools::per_element());
+    BOOST_TEST(sorted_lines(WithPlugin::run_script_on(without, uneven + with_wrapper)) == asked,
                boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_port_is_the_same_everywhere_and_the_chief_can_listen_on_it, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(all_ranks_get_the_same_port_and_the_chief_can_listen_on_it, WithPlugin) {
     must(write_file(home() / "listen",
                     "import os, socket\n"
                     "if os.environ['RANK'] == '0':\n"
@@ -103,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(the_port_is_the_same_everywhere_and_the_chief_can_listen
     BOOST_TEST(lines[1] == "listens");
 }
 
-BOOST_FIXTURE_TEST_CASE(options_say_who_starts_the_ranks_and_where_lines_are_kept, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(options_choose_the_launcher_and_the_log_files, WithPlugin) {
     auto const by_launcher = sorted_lines(run_script(
         "#SBATCH --det-launch=node --nodes=2 --ntasks-per-node=1 --gres=gpu:2\n"
         "srun bash -c 'echo \"${RANK-none} $DET_SLOT_IDS $DET_SLOT_TYPE\"; det-wrap-rank 7 echo hi'"));
@@ -115,11 +117,11 @@ BOOST_FIXTURE_TEST_CASE(options_say_who_starts_the_ranks_and_where_lines_are_kep
                "none none");
 }
 
-BOOST_FIXTURE_TEST_CASE(ranks_of_a_step_measure_their_collectives_on_a_node_and_between_nodes, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(det_bench_runs_collectives_on_a_node_and_between_nodes, WithPlugin) {
     for (auto const& [nodes, way] :
          {std::pair(1, "shared memory, pipeline"), std::pair(2, "shared memory, ")}) {
-        // UCX says on stdout where the other node was the quicker one to leave, and so does Open MPI, which
-        // can't be told not to: behind the row.
+        // If the other node disconnects first, UCX and Open MPI write a warning to stdout. UCX_LOG_LEVEL
+        // silences UCX; Open MPI's warning comes after the row.
         auto const output = run_script(fmt::format(
             "#SBATCH --nodes={0} --ntasks-per-node=2\n"
             "UCX_LOG_LEVEL=fatal srun --det --mpi=pmix det-bench collectives --peer mpi --memory plain "
@@ -139,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(ranks_of_a_step_measure_their_collectives_on_a_node_and_
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_wrong_value_ends_the_submission_with_a_sentence, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(a_wrong_option_value_is_refused_at_submission, WithPlugin) {
     must(write_file(home() / "wrong", "#!/bin/bash\n#SBATCH --det-launch=nodes\ntrue\n", 0644));
     auto const refused = login("researcher", {"sbatch", (home() / "wrong").string()});
     BOOST_TEST(refused.exit_code != 0);
@@ -148,11 +150,12 @@ BOOST_FIXTURE_TEST_CASE(a_wrong_value_ends_the_submission_with_a_sentence, WithP
     BOOST_TEST(login("researcher", {"srun", "--det=maybe", "true"}).exit_code != 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(batch_steps_and_jobs_that_do_not_ask_see_nothing_of_us, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(batch_steps_and_jobs_without_the_option_get_no_variables, WithPlugin) {
     auto const ours = "env | grep -E '^(DET_(RUN|SPANK|TASK|SLOT)|RANK=|MASTER_)' | grep -v SPANK_OPTION";
     BOOST_TEST(run_script(fmt::format("#SBATCH --det\n{}\ntrue", ours)) == "");
     BOOST_TEST(shell(fmt::format("srun sh -c \"{}\" || true", ours)) == "");
-    // A script that was submitted from within a run has that run's variables, and is no part of it.
+    // A script that is submitted from within a run inherits the variables of the run but does not belong to
+    // it.
     BOOST_TEST(run_script("export DET_SPANK=auto DET_RUN_KEY=7.0.0-1_0-0 DET_RUN_JOB=1 DET_RUN_PATH=/x\n"
                           "srun sh -c 'echo ${RANK-none}'") == "none");
     BOOST_TEST(
@@ -160,19 +163,19 @@ BOOST_FIXTURE_TEST_CASE(batch_steps_and_jobs_that_do_not_ask_see_nothing_of_us, 
                    "srun --det sh -c 'echo ${RANK-none} ${DET_RUN_PATH-none}'") == "[rank=0] 0 none");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_term_that_slurm_sends_reaches_a_scripts_command, WithPlugin) {
+BOOST_FIXTURE_TEST_CASE(sigterm_from_slurm_reaches_the_command_of_a_step, WithPlugin) {
     auto const out = run_script(
         "#SBATCH --det\n"
         "srun bash -c 'trap \"echo got it; exit 0\" TERM; touch up; while :; do sleep 0.1; done' &\n"
         "while [ ! -e up ]; do sleep 0.05; done\n"
         "scancel --signal=TERM $SLURM_JOB_ID.0\nwait");
-    // The shell may add that its sleep was terminated.
+    // The shell may also print that its sleep was terminated.
     BOOST_TEST(out.find("[rank=0] got it") != std::string::npos, out);
 }
 
-BOOST_FIXTURE_TEST_CASE(programs_of_their_own_per_task_are_told_too, WithPlugin) {
-    // Before Slurm 23.11 nothing can be put in front of them; what they call must not take that for a
-    // mistake.
+BOOST_FIXTURE_TEST_CASE(multi_prog_tasks_get_their_identity_too, WithPlugin) {
+    // Before Slurm 23.11 the plugin can't put the wrapper in front of --multi-prog tasks. A det-wrap-rank
+    // that they call themselves must not treat this as an error.
     must(write_file(home() / "programs", "0 sh -c 'exec det-wrap-rank $RANK echo zero'\n1 printenv RANK\n",
                     0644));
     auto const lines = sorted_lines(run_script("#SBATCH --det --ntasks=2\nsrun --multi-prog programs"));
@@ -181,8 +184,8 @@ BOOST_FIXTURE_TEST_CASE(programs_of_their_own_per_task_are_told_too, WithPlugin)
     BOOST_TEST(lines[1].ends_with(lines[0] == "1" ? "[rank=0] zero" : "1"), lines[1]);
 }
 
-BOOST_FIXTURE_TEST_CASE(whatever_a_user_sets_no_node_is_drained, WithPlugin) {
-    // The harshest line that a site can write: a plugin without which no job starts.
+BOOST_FIXTURE_TEST_CASE(no_setting_of_a_user_drains_a_node, WithPlugin) {
+    // "required" is the strictest setting: a job fails if the plugin fails.
     auto const plugstack = state() / "etc" / "plugstack.conf";
     auto line = must(read_file(plugstack));
     BOOST_REQUIRE(line.starts_with("optional"));
