@@ -44,13 +44,14 @@ function(det_program name)
   set_property(GLOBAL APPEND PROPERTY DET_PROGRAMS ${name})
 endfunction()
 
-# The manual pages of commands as a source: det_embed_pages(SOURCE NAMESPACE det::cli HEADER pages.hpp PAGES a.md b.md)
+# Writes the manual pages of commands into a source file: det_embed_pages(SOURCE NAMESPACE det::cli HEADER pages.hpp
+# PAGES dump.md job/list.md FOLDER .). A page is found by its path below FOLDER ("job/list"), else by its name ("list").
 set(DET_EMBED_PAGES "${CMAKE_CURRENT_LIST_DIR}/embed_pages.cmake")
 function(det_embed_pages variable)
-  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER" "PAGES" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER;FOLDER" "PAGES" ${ARGN})
   set(source "${CMAKE_CURRENT_BINARY_DIR}/pages.cpp")
   add_custom_command(OUTPUT "${source}"
-    COMMAND "${CMAKE_COMMAND}" "-DPAGES=${ARG_PAGES}" "-DNAMESPACE=${ARG_NAMESPACE}" "-DHEADER=${ARG_HEADER}"
+    COMMAND "${CMAKE_COMMAND}" "-DPAGES=${ARG_PAGES}" "-DFOLDER=${ARG_FOLDER}" "-DNAMESPACE=${ARG_NAMESPACE}" "-DHEADER=${ARG_HEADER}"
       "-DOUTPUT=${source}" -P "${DET_EMBED_PAGES}"
     DEPENDS ${ARG_PAGES} "${DET_EMBED_PAGES}" VERBATIM)
   set(${variable} "${source}" PARENT_SCOPE)

@@ -1,8 +1,12 @@
 # Writes the pages of PAGES as strings into OUTPUT, with NAMESPACE::find_page as HEADER declares it:
-# cmake -DPAGES=a.md;b.md -DNAMESPACE=det::cli -DHEADER=pages.hpp -DOUTPUT=pages.cpp -P embed_pages.cmake
+# cmake -DPAGES=/x/a.md;/x/b/c.md -DFOLDER=/x -DNAMESPACE=det::cli -DHEADER=pages.hpp -DOUTPUT=pages.cpp -P embed_pages.cmake
 set(rows "")
 foreach(page IN LISTS PAGES)
   get_filename_component(name "${page}" NAME_WE)
+  if(FOLDER)
+    cmake_path(RELATIVE_PATH page BASE_DIRECTORY "${FOLDER}" OUTPUT_VARIABLE name)
+    string(REGEX REPLACE "\\.md$" "" name "${name}")
+  endif()
   file(READ "${page}" text)
   string(APPEND rows "    {\"${name}\", R\"page(${text})page\"},\n")
 endforeach()

@@ -19,7 +19,7 @@ struct OnlyThere {
     Folders where;
 };
 
-Folders const mains{"submitter/cli/src/main.cpp", "runtime/launch/det-launch/main.cpp",
+Folders const mains{"submitter/cli/main.cpp", "runtime/launch/det-launch/main.cpp",
                     "runtime/launch/launchers/det-rsh/main.cpp", "runtime/launch/wrap_rank/src/main.cpp",
                     "runtime/measure/src/main.cpp"};
 
@@ -41,7 +41,7 @@ std::vector<OnlyThere> const rules{
     {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
-    {"knows the parser of command lines", R"(#include [<"]CLI/)", {"submitter/cli/src/arguments.cpp"}},
+    {"knows the parser of command lines", R"(#include [<"]CLI/)", {"submitter/cli/arguments.cpp"}},
     {"writes to the terminal", R"(std::(cout|cerr|printf|puts)\b|[^nd]printf\()",
      mains + Folders{"templates/examples/"}},
     {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "output/views.hpp"
 #include "root.hpp"
-#include "views.hpp"
 
 namespace det::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli_support.hpp"
 #include "golden.hpp"
-#include "terminal_text.hpp"
-#include "watch_jobs.hpp"
+#include "job/watch_jobs.hpp"
+#include "output/terminal_text.hpp"
 
 using namespace det;
 using namespace det::cli;

@@ -1,4 +1,4 @@
-#include "log_merge.hpp"
+#include "logs/log_merge.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
-#include "log_reader.hpp"
+#include "logs/log_reader.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
-#include "log_follower.hpp"
+#include "logs/log_follower.hpp"
 
 using namespace det;
 using namespace det::cli;

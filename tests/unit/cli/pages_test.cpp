@@ -2,7 +2,9 @@
 #include "pages.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 #include "cli_support.hpp"
 #include "golden.hpp"
@@ -71,13 +73,23 @@ BOOST_AUTO_TEST_CASE(every_option_stands_in_its_commands_page) {
 }
 
 BOOST_AUTO_TEST_CASE(every_page_is_that_of_a_command) {
-    std::vector<std::string> pages;
-    for (auto const& entry : command_table()) pages.push_back(entry.page_name() + ".md");
-    for (auto const& name : must(list_directory(det::test::source_path("submitter/cli/src")))) {
-        if (!name.ends_with(".md")) continue;
-        BOOST_TEST((std::find(pages.begin(), pages.end(), name) != pages.end()), name);
+    std::filesystem::path const folder = det::test::source_path("submitter/cli");
+    std::set<std::string> names;
+    for (auto const& entry : command_table()) names.insert(entry.page_name());
+    for (auto const& file : std::filesystem::recursive_directory_iterator(folder)) {
+        auto name = file.path().lexically_relative(folder);
+        if (name.extension() != ".md" || name == "README.md") continue;
+        BOOST_TEST(names.contains(name.replace_extension().string()), name.string());
     }
     BOOST_TEST(find_page("nonsense").empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_command_has_a_source_and_a_page_of_its_name) {
+    std::filesystem::path const folder = det::test::source_path("submitter/cli");
+    for (auto const& entry : command_table()) {
+        for (auto const* ending : {".cpp", ".md"})
+            BOOST_TEST(std::filesystem::exists(folder / (entry.page_name() + ending)), full_name(entry));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(aliases_lead_to_groups_that_there_are) {

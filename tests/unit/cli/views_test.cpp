@@ -1,5 +1,5 @@
 // What people see of experiments: experiment list and describe, as tables and as JSON.
-#include "views.hpp"
+#include "output/views.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "checkpoint/removable_checkpoints.hpp"
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+class CheckpointDelete final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"uuids", &uuids_, "the checkpoints", Need::required},
+                {"-y,--yes", &is_sure_, "do it: without, nothing is removed"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(remove(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status remove(Session& session) const {
+        DET_TRY_ASSIGN(auto found, find_removable(uuids_, session));
+        if (!is_sure_) return unconfirmed(fmt::format("{} checkpoints would be removed", found.size()));
+        for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
+        if (session.wants_json()) {
+            session.answer(Json{{"removed", uuids_}});
+        } else {
+            session.say(fmt::format("Removed {} checkpoints", found.size()));
+        }
+        return Ok{};
+    }
+
+    std::vector<std::string> uuids_;
+    bool is_sure_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_checkpoint_delete() { return std::make_unique<CheckpointDelete>(); }
+
+}  // namespace det::cli

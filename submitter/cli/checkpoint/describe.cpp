@@ -1,0 +1,89 @@
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ostream>
+
+#include "checkpoint/checkpoint_files.hpp"
+#include "command.hpp"
+#include "output/table.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+Json tensors_json(CheckpointManifest const& manifest) {
+    auto list = Json::array();
+    for (auto const& tensor : manifest.tensors) {
+        auto files = Json::array();
+        for (auto const& slice : tensor.slices) files.push_back(slice.file);
+        list.push_back(
+            {{"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"files", files}});
+    }
+    return list;
+}
+
+class CheckpointDescribe final : public Command {
+public:
+    std::vector<Option> options() override { return {{"uuid", &uuid_, "the checkpoint", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY(describe(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status describe(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_, session.environment));
+        if (session.wants_json()) {
+            session.answer(as_json(checkpoint));
+        } else {
+            session.out << as_text(checkpoint);
+        }
+        return Ok{};
+    }
+
+    static Json as_json(FoundCheckpoint const& checkpoint) {
+        auto const& manifest = checkpoint.manifest;
+        return {{"uuid", manifest.uuid},
+                {"run", manifest.run},
+                {"steps_completed", manifest.steps_completed},
+                {"time", format_utc(manifest.time)},
+                {"world_size", manifest.world_size},
+                {"path", checkpoint.address()},
+                {"size_bytes", total_size(manifest)},
+                {"resources", resources_of(manifest)},
+                {"metadata", manifest.metadata},
+                {"tensors", tensors_json(manifest)}};
+    }
+
+    static std::string as_text(FoundCheckpoint const& checkpoint) {
+        auto const& manifest = checkpoint.manifest;
+        auto text = fmt::format(
+            "Checkpoint {}\nRun: {}\nSteps: {}\nTime: {}\nRanks: {}\nSize: {}\nPath: {}\nMetadata: {}\n\n",
+            manifest.uuid, manifest.run.empty() ? "none" : escape_control(manifest.run),
+            manifest.steps_completed, short_time(manifest.time), manifest.world_size,
+            format_size(total_size(manifest)), escape_control(checkpoint.address()),
+            escape_control(to_line(manifest.metadata)));
+        Table files({"File", "Size", "CRC-32C"});
+        for (auto const& file : manifest.files)
+            files.add({file.path, format_size(file.size_bytes), fmt::format("{:08x}", file.crc32c)});
+        text += files.render();
+        if (manifest.tensors.empty()) return text;
+        Table tensors({"Tensor", "Type", "Shape", "Parts"});
+        for (auto const& tensor : manifest.tensors) {
+            tensors.add({tensor.name, tensor.dtype, fmt::format("{}", tensor.shape),
+                         std::to_string(tensor.slices.size())});
+        }
+        return text + "\n" + tensors.render();
+    }
+
+    std::string uuid_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_checkpoint_describe() { return std::make_unique<CheckpointDescribe>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "checkpoint/removable_checkpoints.hpp"
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+class CheckpointRm final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"uuids", &uuids_, "the checkpoints", Need::required},
+                {"--glob", &globs_, "files to remove, by their path in the checkpoint"},
+                {"-y,--yes", &is_sure_, "do it: without, nothing is removed"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(remove(session));
+        return ExitCode::done;
+    }
+
+private:
+    bool matches(std::string const& path) const {
+        return std::ranges::any_of(
+            globs_, [&](auto const& glob) { return ::fnmatch(glob.c_str(), path.c_str(), FNM_PERIOD) == 0; });
+    }
+
+    std::vector<std::string> matching(FoundCheckpoint const& checkpoint) const {
+        std::vector<std::string> paths;
+        for (auto const& file : checkpoint.manifest.files) {
+            if (matches(file.path) && file.path != metadata_name) paths.push_back(file.path);
+        }
+        return paths;
+    }
+
+    Status remove(Session& session) const {
+        if (globs_.empty()) {
+            return Error{codes::usage, "which files are to be removed is not said",
+                         "name them by --glob, or remove all by 'checkpoint delete'"};
+        }
+        DET_TRY_ASSIGN(auto found, find_removable(uuids_, session));
+        auto answer = Json::array();
+        std::size_t count = 0;
+        for (auto& checkpoint : found) {
+            auto const paths = matching(checkpoint);
+            if (is_sure_) DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
+            answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
+            count += paths.size();
+        }
+        if (!is_sure_) return unconfirmed(fmt::format("{} files would be removed", count));
+        if (session.wants_json()) {
+            session.answer(answer);
+        } else {
+            session.say(fmt::format("Removed {} files", count));
+        }
+        return Ok{};
+    }
+
+    std::vector<std::string> uuids_, globs_;
+    bool is_sure_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_checkpoint_rm() { return std::make_unique<CheckpointRm>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,57 @@
+#include <det/foundation/text.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "checkpoint/checkpoint_files.hpp"
+#include "command.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+class CheckpointVerify final : public Command {
+public:
+    std::vector<Option> options() override { return {{"uuids", &uuids_, "the checkpoints", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        Diagnostics problems;
+        auto answer = Json::array();
+        for (auto const& uuid : uuids_) {
+            auto checked = verify(root, uuid, session.environment);
+            Json row{{"uuid", uuid}, {"is_whole", checked.has_value()}};
+            if (checked) {
+                row["size_bytes"] = total_size(*checked);
+                if (!session.wants_json()) session.out << whole_text(*checked);
+            } else {
+                row["error"] = checked.error().message;
+                problems.report(std::move(checked).error());
+            }
+            answer.push_back(std::move(row));
+        }
+        if (session.wants_json()) session.answer(answer);
+        if (problems.has_errors()) return problems;
+        return ExitCode::done;
+    }
+
+private:
+    static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid,
+                                             Environment const& environment) {
+        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid, environment));
+        return checkpoint.store->verify(uuid);
+    }
+
+    static std::string whole_text(CheckpointManifest const& manifest) {
+        return fmt::format("{}: whole, {} files, {}\n", manifest.uuid, manifest.files.size(),
+                           format_size(total_size(manifest)));
+    }
+
+    std::vector<std::string> uuids_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_checkpoint_verify() { return std::make_unique<CheckpointVerify>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,125 @@
+#pragma once
+#include <det/foundation/diagnostic.hpp>
+#include <det/foundation/exit_code.hpp>
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+using Outcome = Result<ExitCode, Diagnostics>;
+
+enum class Need { optional, required };
+
+/// A row of a command's option table: how it is written, and the member that takes it. A name without dashes
+/// is an argument by its position.
+struct Option {
+    using Target = std::variant<bool*, std::string*, std::optional<std::string>*,
+                                std::optional<std::uint32_t>*, double*, std::vector<std::string>*>;
+    std::string names;  // "-f,--follow", "config"
+    Target target;
+    std::string help;
+    Need need = Need::optional;
+};
+
+/// One thing that det-submit does. Its options() point at its members, which are set when run() is called.
+class Command {
+public:
+    virtual ~Command() = default;
+    virtual std::vector<Option> options() = 0;
+    virtual Outcome run(Session& session) = 0;
+};
+
+/// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md.
+struct CommandEntry {
+    std::string_view group;  // "experiment"; empty: the name stands alone
+    std::string_view name;
+    std::string_view summary;
+    std::unique_ptr<Command> (*make)();
+
+    std::string page_name() const;
+};
+
+std::span<CommandEntry const> command_table();
+
+/// Other names of a group: "e" and "exp" for "experiment".
+struct GroupAlias {
+    std::string_view alias, group;
+};
+std::span<GroupAlias const> group_aliases();
+
+/// Other names of a command, in any group that has it and no command of that name.
+struct NameAlias {
+    std::string_view alias, name;
+};
+std::span<NameAlias const> name_aliases();
+
+// make_<group>_<name> is in <group>/<name>.cpp.
+std::unique_ptr<Command> make_checkpoint_delete();
+std::unique_ptr<Command> make_checkpoint_describe();
+std::unique_ptr<Command> make_checkpoint_download();
+std::unique_ptr<Command> make_checkpoint_list();
+std::unique_ptr<Command> make_checkpoint_rm();
+std::unique_ptr<Command> make_checkpoint_verify();
+std::unique_ptr<Command> make_config_check();
+std::unique_ptr<Command> make_config_conform();
+std::unique_ptr<Command> make_config_defaults();
+std::unique_ptr<Command> make_config_schema();
+std::unique_ptr<Command> make_config_show();
+std::unique_ptr<Command> make_dump();
+std::unique_ptr<Command> make_experiment_activate();
+std::unique_ptr<Command> make_experiment_archive();
+std::unique_ptr<Command> make_experiment_cancel();
+std::unique_ptr<Command> make_experiment_pause();
+std::unique_ptr<Command> make_experiment_config();
+std::unique_ptr<Command> make_experiment_continue();
+std::unique_ptr<Command> make_experiment_create();
+std::unique_ptr<Command> make_experiment_delete();
+std::unique_ptr<Command> make_experiment_describe();
+std::unique_ptr<Command> make_experiment_download_model_def();
+std::unique_ptr<Command> make_experiment_fork();
+std::unique_ptr<Command> make_experiment_gc();
+std::unique_ptr<Command> make_experiment_kill();
+std::unique_ptr<Command> make_experiment_label_add();
+std::unique_ptr<Command> make_experiment_label_remove();
+std::unique_ptr<Command> make_experiment_list();
+std::unique_ptr<Command> make_experiment_list_checkpoints();
+std::unique_ptr<Command> make_experiment_list_trials();
+std::unique_ptr<Command> make_experiment_set_description();
+std::unique_ptr<Command> make_experiment_set_gc_policy();
+std::unique_ptr<Command> make_experiment_set_max_slots();
+std::unique_ptr<Command> make_experiment_set_name();
+std::unique_ptr<Command> make_experiment_set_priority();
+std::unique_ptr<Command> make_experiment_unarchive();
+std::unique_ptr<Command> make_experiment_wait();
+std::unique_ptr<Command> make_job_list();
+std::unique_ptr<Command> make_job_update();
+std::unique_ptr<Command> make_job_update_batch();
+std::unique_ptr<Command> make_job_watch();
+std::unique_ptr<Command> make_resource_pool_describe();
+std::unique_ptr<Command> make_resource_pool_list();
+std::unique_ptr<Command> make_search_preview();
+std::unique_ptr<Command> make_site_check();
+std::unique_ptr<Command> make_task_list();
+std::unique_ptr<Command> make_template_create();
+std::unique_ptr<Command> make_template_describe();
+std::unique_ptr<Command> make_template_list();
+std::unique_ptr<Command> make_template_remove();
+std::unique_ptr<Command> make_template_set();
+std::unique_ptr<Command> make_template_set_value();
+std::unique_ptr<Command> make_trial_describe();
+std::unique_ptr<Command> make_trial_download();
+std::unique_ptr<Command> make_trial_kill();
+std::unique_ptr<Command> make_trial_logs();
+std::unique_ptr<Command> make_trial_metrics();
+
+}  // namespace det::cli

@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+constexpr CommandEntry entries[] = {
+    {"experiment", "create", "submit an experiment", make_experiment_create},
+    {"experiment", "list", "your experiments and their states", make_experiment_list},
+    {"experiment", "describe", "one experiment: its trials, runs and how they ended",
+     make_experiment_describe},
+    {"experiment", "config", "the configuration of an experiment, as it runs", make_experiment_config},
+    {"experiment", "download-model-def", "the code of an experiment", make_experiment_download_model_def},
+    {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
+    {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
+    {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
+    {"experiment", "pause", "free its nodes, its trials save their work", make_experiment_pause},
+    {"experiment", "activate", "let an experiment go on that waits for you", make_experiment_activate},
+    {"experiment", "continue", "let an experiment go on that has ended, changed if you like",
+     make_experiment_continue},
+    {"experiment", "fork", "a new experiment from one that is there", make_experiment_fork},
+    {"experiment", "cancel", "end an experiment, its trials may save their work", make_experiment_cancel},
+    {"experiment", "kill", "end an experiment at once", make_experiment_kill},
+    {"experiment", "delete", "remove an experiment that has ended", make_experiment_delete},
+    {"experiment", "gc", "remove the checkpoints that it does not keep", make_experiment_gc},
+    {"experiment", "archive", "hide an experiment that has ended", make_experiment_archive},
+    {"experiment", "unarchive", "show it again", make_experiment_unarchive},
+    {"experiment", "set name", "give an experiment another name", make_experiment_set_name},
+    {"experiment", "set description", "describe an experiment", make_experiment_set_description},
+    {"experiment", "set priority", "move a waiting experiment in the queue", make_experiment_set_priority},
+    {"experiment", "set max-slots", "limit the slots that its trials have at once",
+     make_experiment_set_max_slots},
+    {"experiment", "set gc-policy", "change how many checkpoints it keeps", make_experiment_set_gc_policy},
+    {"experiment", "label add", "label an experiment", make_experiment_label_add},
+    {"experiment", "label remove", "take a label away", make_experiment_label_remove},
+    {"trial", "describe", "one trial: its hyperparameters and its runs", make_trial_describe},
+    {"trial", "download", "a copy of one of its checkpoints", make_trial_download},
+    {"trial", "kill", "end one trial at once", make_trial_kill},
+    {"trial", "logs", "what the ranks of a trial printed", make_trial_logs},
+    {"trial", "metrics", "what a trial reported", make_trial_metrics},
+    {"checkpoint", "list", "the checkpoints of an experiment", make_checkpoint_list},
+    {"checkpoint", "describe", "what a checkpoint holds", make_checkpoint_describe},
+    {"checkpoint", "verify", "read it, and compare it with its checksums", make_checkpoint_verify},
+    {"checkpoint", "download", "a copy of a checkpoint", make_checkpoint_download},
+    {"checkpoint", "delete", "remove checkpoints", make_checkpoint_delete},
+    {"checkpoint", "rm", "remove files of checkpoints", make_checkpoint_rm},
+    {"task", "list", "who has which nodes and slots now", make_task_list},
+    {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
+    {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
+    {"site", "check", "what has to change for experiments to run well here", make_site_check},
+    {"job", "list", "the queue, in the order in which it is scheduled", make_job_list},
+    {"job", "update", "move a job that waits", make_job_update},
+    {"job", "update-batch", "several such changes at once", make_job_update_batch},
+    {"job", "watch", "the queue, live in the terminal", make_job_watch},
+    {"config", "check", "everything that is wrong with a configuration", make_config_check},
+    {"config", "conform", "run a file of conformance cases", make_config_conform},
+    {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
+    {"config", "defaults", "every key, its default and its meaning", make_config_defaults},
+    {"config", "schema", "a JSON Schema, for editors", make_config_schema},
+    {"search", "preview", "the trials that a configuration makes", make_search_preview},
+    {"template", "list", "configuration templates: yours and the shipped ones", make_template_list},
+    {"template", "describe", "what a template says", make_template_describe},
+    {"template", "create", "make a template of a file", make_template_create},
+    {"template", "set", "make a template, or replace it", make_template_set},
+    {"template", "set-value", "change one value of a template", make_template_set_value},
+    {"template", "remove", "remove a template of yours", make_template_remove},
+    {"", "dump", "any file that det-submit wrote, readable", make_dump},
+};
+
+constexpr NameAlias other_names[] = {
+    {"ls", "list"},   {"lt", "list-trials"},   {"lc", "list-checkpoints"},
+    {"rm", "remove"}, {"unpause", "activate"},
+};
+
+constexpr GroupAlias aliases[] = {
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},          {"j", "job"},
+    {"c", "checkpoint"}, {"tpl", "template"},   {"rp", "resource-pool"},
+};
+
+}  // namespace
+
+std::string CommandEntry::page_name() const {
+    auto page = group.empty() ? std::string(name) : std::string(group) + "/" + std::string(name);
+    std::replace_if(
+        page.begin(), page.end(), [](char c) { return c == '-' || c == ' '; }, '_');
+    return page;
+}
+
+std::span<CommandEntry const> command_table() { return entries; }
+std::span<GroupAlias const> group_aliases() { return aliases; }
+std::span<NameAlias const> name_aliases() { return other_names; }
+
+}  // namespace det::cli

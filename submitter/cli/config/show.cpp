@@ -1,0 +1,62 @@
+#include <det/yaml/render.hpp>
+
+#include <ostream>
+
+#include "command.hpp"
+#include "config/explain_config.hpp"
+#include "load_config.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+class ConfigShow final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"config", &file_, "the configuration file", Need::required},
+                {"--template", &template_, "a configuration template"},
+                {"--config", &overrides_, "key=value, over the file"},
+                {"--sanity", &sanity_, "what is written, without defaults; nothing has to be there"},
+                {"--complete", &complete_, "as it would run (the default)"},
+                {"--explain", &explain_, "where each value comes from"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (sanity_ && complete_)
+            return Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"};
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const site, load_site_file(session.environment));
+        ConfigSources const sources{file_, template_, overrides_, &site, default_partition_of(session)};
+        if (sanity_) {
+            DET_TRY_ASSIGN(auto merged, merge_config(sources, root));
+            return show(merged.document, merged.template_file, merged.warnings, session);
+        }
+        DET_TRY_ASSIGN(auto loaded, load_config(sources, root, session.clock.now()));
+        return show(loaded.config.effective, loaded.template_file, loaded.warnings, session);
+    }
+
+private:
+    Outcome show(yaml::Node const& document, std::optional<std::string> const& template_file,
+                 Diagnostics const& warnings, Session& session) const {
+        auto const shown = config::mask_secrets(document);
+        if (session.wants_json()) {
+            session.answer(yaml::to_json(shown));
+        } else {
+            session.out << (explain_ ? explain_config(shown, template_, template_file)
+                                     : yaml::render_yaml(shown));
+        }
+        print(session.err, warnings, session.style);
+        return ExitCode::done;
+    }
+
+    std::string file_;
+    std::optional<std::string> template_;
+    std::vector<std::string> overrides_;
+    bool sanity_ = false, complete_ = false, explain_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_config_show() { return std::make_unique<ConfigShow>(); }
+
+}  // namespace det::cli

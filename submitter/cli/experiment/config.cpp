@@ -1,0 +1,57 @@
+#include <det/foundation/files.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <ostream>
+
+#include "command.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+class ExperimentConfigCommand final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--as-written", &as_written_, "the file as it was submitted"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(show(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status show(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
+        auto const layout = ExperimentLayout(root, id).at(record.revision());
+        if (as_written_) {
+            DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));
+            if (session.wants_json()) {
+                session.answer(Json(text));
+            } else {
+                session.out << text;
+            }
+            return Ok{};
+        }
+        if (session.wants_json() && record.spec) {
+            session.answer(record.spec->config);
+            return Ok{};
+        }
+        DET_TRY_ASSIGN(auto const text, read_file(layout.config()));
+        session.out << text;
+        return Ok{};
+    }
+
+    std::string id_;
+    bool as_written_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_config() { return std::make_unique<ExperimentConfigCommand>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,54 @@
+#include "command.hpp"
+#include "experiment/submit_experiment.hpp"
+
+namespace det::cli {
+namespace {
+
+class ExperimentCreate final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {
+            {"config", &config_, "the configuration file", Need::required},
+            {"context", &context_, "the directory that holds the code"},
+            {"-i,--include", &includes_, "a file or directory to pack beside the context"},
+            {"--template", &template_, "a configuration template"},
+            {"--config", &overrides_, "key=value, over the file"},
+            {"--paused", &paused_, "its jobs wait for `experiment activate`"},
+            {"-f,--follow-first-trial", &follow_, "print what the first trial prints, until it has ended"},
+            {"-t,--test,--test-mode", &test_, "one short trial, followed"},
+            {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (paused_ && (follow_ || test_)) {
+            return Error{codes::usage, "what is paused prints nothing to follow",
+                         "leave out --paused, or -f and --test"};
+        }
+        ExperimentRequest request;
+        request.sources = {config_, template_, overrides_};
+        if (context_) request.code.directory = *context_;
+        request.code.includes.assign(includes_.begin(), includes_.end());
+        request.desired = paused_ ? Desired::pause : Desired::run;
+        request.is_dry_run = dry_run_;
+        request.is_test = test_;
+        request.follow = follow_;
+        return submit_experiment(request, session);
+    }
+
+private:
+    std::string config_;
+    std::optional<std::string> context_;
+    std::vector<std::string> includes_;
+    std::optional<std::string> template_;
+    std::vector<std::string> overrides_;
+    bool paused_ = false;
+    bool follow_ = false;
+    bool test_ = false;
+    bool dry_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_create() { return std::make_unique<ExperimentCreate>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,117 @@
+#include <det/foundation/text.hpp>
+#include <det/tracker/history/attributes.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "config_changes.hpp"
+#include "open_experiment.hpp"
+#include "output/table.hpp"
+#include "output/trial_text.hpp"
+#include "output/views.hpp"
+
+namespace det::cli {
+namespace {
+
+/// A pause takes as long as the ranks need to save: until then it runs.
+std::string describe_state(tracker::history::ExperimentView const& view) {
+    bool const is_to_pause = view.record.desired == Desired::pause &&
+                             view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
+    return fmt::format("{}{}", to_string(view.state), is_to_pause ? ", saves its work and then pauses" : "");
+}
+
+std::string describe_attributes(tracker::history::Attributes const& now) {
+    auto text = fmt::format("Name:          {}\n", escape_control(now.name));
+    if (!now.description.empty()) text += fmt::format("Description:   {}\n", escape_control(now.description));
+    if (!now.labels.empty())
+        text += fmt::format("Labels:        {}\n",
+                            escape_control(fmt::format("{}", fmt::join(now.labels, ", "))));
+    if (now.max_slots) text += fmt::format("Max slots:     {}\n", *now.max_slots);
+    if (now.is_archived) text += "Archived:      yes\n";
+    return text;
+}
+
+std::string describe_spec(ExperimentSpec const& spec) {
+    return fmt::format(
+        "Owner:         {}\nCreated:       {}\nResource pool: {}, {} node{} of {} slots\n"
+        "Entrypoint:    {} (launch: {})\nSearcher:      {}, {} of {}\n",
+        spec.owner, short_time(spec.created), spec.pool, spec.shape.nodes, spec.shape.nodes == 1 ? "" : "s",
+        spec.shape.slots_per_node, escape_control(join(spec.entrypoint, " ")), to_string(spec.launch),
+        spec.searcher.name, spec.searcher.smaller_is_better ? "smallest" : "largest",
+        escape_control(spec.searcher.metric));
+}
+
+using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // of each trial
+
+/// Who continued it, when, and what was changed.
+std::string describe_continuations(std::vector<Event> const& events) {
+    std::string text;
+    for (auto const& event : events) {
+        if (event.kind != event_kinds::continued) continue;
+        text += fmt::format("Continued:     {} by {}\n", short_time(event.time), escape_control(event.by));
+        for (auto const& change : changes_in(event))
+            text += fmt::format("               {}\n", describe(change));
+    }
+    return text;
+}
+
+class ExperimentDescribe final : public Command {
+public:
+    std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY(tell(experiment, session));
+        return ExitCode::done;
+    }
+
+private:
+    static Status tell(OpenExperiment const& experiment, Session& session) {
+        auto const& view = experiment.view;
+        Interruptions interruptions;
+        for (auto const& trial : view.trials) {
+            DET_TRY_ASSIGN(auto of_trial, load_interruptions(experiment.root, trial));
+            interruptions.push_back(std::move(of_trial));
+        }
+        if (session.wants_json()) {
+            session.answer(as_json(view, interruptions));
+        } else {
+            session.out << as_text(view, interruptions);
+        }
+        return Ok{};
+    }
+
+    static Json as_json(tracker::history::ExperimentView const& view, Interruptions const& interruptions) {
+        auto answer = to_json(view);
+        if (view.record.spec) answer["config"] = view.record.spec->config;
+        for (std::size_t i = 0; i < interruptions.size(); ++i) {
+            auto& of_trial = answer["trials"][i]["interruptions"] = Json::array();
+            for (auto const& interruption : interruptions[i]) of_trial.push_back(to_json(interruption));
+        }
+        return answer;
+    }
+
+    static std::string as_text(tracker::history::ExperimentView const& view,
+                               Interruptions const& interruptions) {
+        auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, describe_state(view));
+        if (view.record.spec) {
+            text += describe_attributes(tracker::history::attributes_of(view.record));
+            text += describe_spec(*view.record.spec);
+            text += describe_continuations(view.record.events);
+        }
+        for (std::size_t i = 0; i < view.trials.size(); ++i) {
+            auto const& trial = view.trials[i];
+            text += '\n' + trial_headline(trial) + runs_table(trial) + interruptions_table(interruptions[i]);
+        }
+        return text;
+    }
+
+    std::string id_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_describe() { return std::make_unique<ExperimentDescribe>(); }
+
+}  // namespace det::cli

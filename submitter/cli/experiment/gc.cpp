@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "experiment/collect_garbage.hpp"
+
+namespace det::cli {
+namespace {
+
+using retention::Act;
+using retention::GcPolicy;
+
+class ExperimentGc final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--dry-run", &only_says_, "only say what would be removed"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(collect_and_tell(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status collect_and_tell(Session& session) const {
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        auto const& record = experiment.view.record;
+        auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
+        auto const act = only_says_ ? Act::only_say : Act::remove;
+        DET_TRY_ASSIGN(auto const report, collect_garbage(experiment, policy, act, session));
+        if (session.wants_json()) {
+            session.answer(to_json(record.id, policy, report, act));
+        } else {
+            session.out << render_checkpoints(record.id, report.removed);
+            session.say(fmt::format("{} {} checkpoints, kept {}", only_says_ ? "Would remove" : "Removed",
+                                    report.removed.size(), report.kept.size()));
+            for (auto const& each : report.remains) {
+                session.say(fmt::format("{} the remains of {}, which run {}.{} did not commit",
+                                        only_says_ ? "Would remove" : "Removed", each.uuid,
+                                        to_string(TrialId{record.id, each.trial}), each.run));
+            }
+        }
+        return first_failure(report);
+    }
+
+    std::string id_;
+    bool only_says_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_gc() { return std::make_unique<ExperimentGc>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,96 @@
+#include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "output/table.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+class ExperimentList final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"-a,--all", &all_, "archived ones too"}, {"--csv", &csv_, "print comma-separated values"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        tracker::history::JournalHistory history(root);
+        DET_TRY_ASSIGN(auto views, load_views(history, session));
+        if (!all_) {
+            std::erase_if(views, [](auto const& view) {
+                return tracker::history::attributes_of(view.record).is_archived;
+            });
+        }
+        if (session.wants_json()) {
+            auto answer = Json::array();
+            for (auto const& view : views) answer.push_back(to_json(view));
+            session.answer(answer);
+        } else {
+            auto const table = as_table(views);
+            session.out << (csv_ ? table.render_csv() : table.render());
+        }
+        return ExitCode::done;
+    }
+
+private:
+    /// One question to Slurm for all. An experiment that can't be read is told and passed over.
+    static Result<std::vector<tracker::history::ExperimentView>> load_views(
+        tracker::history::History& history, Session& session) {
+        DET_TRY_ASSIGN(auto const ids, history.list_experiments());
+        std::vector<tracker::history::ExperimentRecord> records;
+        for (auto const id : ids) {
+            auto record = history.load_experiment(id);
+            if (record) {
+                records.push_back(*std::move(record));
+            } else {
+                session.warn(std::move(record).error().while_doing("listing experiment " + to_string(id)));
+            }
+        }
+        auto const queue = look_at_queue(records, session);
+        std::vector<tracker::history::ExperimentView> views;
+        for (auto& record : records) views.push_back(view_experiment(std::move(record), queue));
+        return views;
+    }
+
+    Table as_table(std::vector<tracker::history::ExperimentView> const& views) const {
+        std::vector<std::string> header{"ID",     "Owner",   "Name",  "Parent ID",    "State",
+                                        "Trials", "Started", "Ended", "Resource Pool"};
+        if (all_) header.push_back("Archived");
+        Table table(std::move(header));
+        for (auto const& view : views) {
+            auto const& spec = view.record.spec;
+            auto const completed =
+                std::count_if(view.trials.begin(), view.trials.end(),
+                              [](auto const& trial) { return trial.state == lifecycle::State::completed; });
+            auto const now = tracker::history::attributes_of(view.record);
+            std::vector<std::string> row{to_string(view.record.id),
+                                         spec ? spec->owner : "",
+                                         now.name,
+                                         spec && spec->parent ? to_string(*spec->parent) : "",
+                                         std::string(to_string(view.state)),
+                                         fmt::format("{}/{}", completed, view.trials.size()),
+                                         short_time(view.started()),
+                                         short_time(view.ended()),
+                                         spec ? spec->pool : ""};
+            if (all_) row.push_back(now.is_archived ? "yes" : "");
+            table.add(std::move(row));
+        }
+        return table;
+    }
+
+    bool all_ = false;
+    bool csv_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_list() { return std::make_unique<ExperimentList>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,127 @@
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/foundation/text.hpp>
+#include <det/retention/inventory.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+#include <tuple>
+
+#include "command.hpp"
+#include "output/table.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+using retention::CommittedCheckpoint;
+using retention::Presence;
+
+/// As Determined calls them.
+std::string_view state_of(CommittedCheckpoint const& checkpoint) {
+    constexpr std::string_view states[] = {"COMPLETED", "PARTIALLY_DELETED", "DELETED", "UNKNOWN"};
+    return states[static_cast<std::size_t>(checkpoint.presence)];
+}
+
+/// Those that are there and were validated, the best first.
+void keep_best(std::vector<CommittedCheckpoint>& checkpoints, std::uint32_t number, bool smaller_is_better) {
+    std::erase_if(checkpoints, [](auto const& c) { return !c.metric || c.presence == Presence::none; });
+    std::ranges::stable_sort(checkpoints, [&](auto const& a, auto const& b) {
+        auto const& [better, worse] = smaller_is_better ? std::tie(a, b) : std::tie(b, a);
+        return *better.metric < *worse.metric;
+    });
+    if (checkpoints.size() > number) checkpoints.erase(checkpoints.begin() + number, checkpoints.end());
+}
+
+struct Listing {
+    ExperimentId experiment;
+    std::vector<CommittedCheckpoint> checkpoints;
+};
+
+class ExperimentListCheckpoints final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--best", &best_, "only so many, those that validated best, the best one first"},
+                {"--csv", &csv_, "print comma-separated values"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto listing, load(session));
+        if (session.wants_json()) {
+            session.answer(as_json(listing));
+        } else {
+            auto const table = as_table(listing);
+            session.out << (csv_ ? table.render_csv() : table.render());
+        }
+        return ExitCode::done;
+    }
+
+private:
+    Result<Listing> load(Session const& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
+        if (!record.spec) return Listing{id, {}};
+        DET_TRY_ASSIGN(auto checkpoints, list(ExperimentLayout(root, id), *record.spec, session));
+        if (best_) keep_best(checkpoints, *best_, record.spec->searcher.smaller_is_better);
+        return Listing{id, std::move(checkpoints)};
+    }
+
+    /// Where the storage does not answer the journals speak alone.
+    static Result<std::vector<CommittedCheckpoint>> list(ExperimentLayout const& experiment,
+                                                         ExperimentSpec const& spec, Session const& session) {
+        auto const store = checkpoint::storage::open_store(spec, session.environment);
+        auto found = store ? retention::list_committed(experiment, spec, store->get())
+                           : Result<std::vector<CommittedCheckpoint>>(store.error());
+        if (found) return found;
+        session.warn(std::move(found).error().while_doing("asking the checkpoint storage what is there"));
+        return retention::list_committed(experiment, spec, nullptr);
+    }
+
+    static Json as_json(Listing const& listing) {
+        auto answer = Json::array();
+        for (auto const& checkpoint : listing.checkpoints) {
+            auto const& [index, run, committed, metric, presence] = checkpoint;
+            TrialId const trial{listing.experiment, index};
+            answer.push_back({{"trial_id", to_integer(trial)},
+                              {"trial", to_string(trial)},
+                              {"run", run},
+                              {"steps_completed", committed.steps_completed},
+                              {"time", format_utc(committed.time)},
+                              {"state", state_of(checkpoint)},
+                              {"metric", metric ? Json(*metric) : Json(nullptr)},
+                              {"uuid", committed.uuid},
+                              {"resources", committed.resources},
+                              {"metadata", committed.metadata}});
+        }
+        return answer;
+    }
+
+    static Table as_table(Listing const& listing) {
+        Table table({"Trial", "Run", "Steps", "Time", "State", "Metric", "Size", "UUID"});
+        for (auto const& checkpoint : listing.checkpoints) {
+            auto const& [index, run, committed, metric, presence] = checkpoint;
+            TrialId const trial{listing.experiment, index};
+            table.add({to_string(trial), std::to_string(run), std::to_string(committed.steps_completed),
+                       short_time(committed.time), std::string(state_of(checkpoint)),
+                       metric ? fmt::format("{:.6g}", *metric) : "",
+                       format_size(retention::size_bytes_of(committed)), committed.uuid});
+        }
+        return table;
+    }
+
+    std::string id_;
+    std::optional<std::uint32_t> best_;
+    bool csv_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_list_checkpoints() {
+    return std::make_unique<ExperimentListCheckpoints>();
+}
+
+}  // namespace det::cli

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "experiment/collect_garbage.hpp"
+
+namespace det::cli {
+namespace {
+
+using retention::Act;
+using retention::GcPolicy;
+
+class ExperimentSetGcPolicy final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--save-experiment-best", &experiment_best_, "so many of the whole experiment"},
+                {"--save-trial-best", &trial_best_, "so many of each trial"},
+                {"--save-trial-latest", &trial_latest_, "so many of each trial"},
+                {"-y,--yes", &is_sure_, "do it, even if checkpoints are removed"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(set(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status set(Session& session) const {
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        auto const& record = experiment.view.record;
+        auto policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
+        if (experiment_best_) policy.save_experiment_best = *experiment_best_;
+        if (trial_best_) policy.save_trial_best = *trial_best_;
+        if (trial_latest_) policy.save_trial_latest = *trial_latest_;
+        DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, Act::only_say, session));
+        if (!report.removed.empty() && !is_sure_) {
+            session.err << render_checkpoints(record.id, report.removed);
+            return Error{codes::usage, fmt::format("{} checkpoints would be removed", report.removed.size()),
+                         "add --yes to do it: it can't be undone"};
+        }
+        DET_TRY(record_event(experiment, retention::gc_policy_event, retention::to_json(policy), session));
+        DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, Act::remove, session));
+        if (session.wants_json()) {
+            session.answer(to_json(record.id, policy, report, Act::remove));
+        } else {
+            session.say(fmt::format("Set the policy of experiment {}, removed {} checkpoints",
+                                    record.id.value, report.removed.size()));
+        }
+        return first_failure(report);
+    }
+
+    std::string id_;
+    std::optional<std::uint32_t> experiment_best_, trial_best_, trial_latest_;
+    bool is_sure_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_set_gc_policy() { return std::make_unique<ExperimentSetGcPolicy>(); }
+
+}  // namespace det::cli

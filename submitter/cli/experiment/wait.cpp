@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "experiment/experiment_watch.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+using lifecycle::State;
+
+class ExperimentWait final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--timeout", &timeout_seconds_, "give up after so many seconds; 0: never"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto view, wait(session));
+        if (session.wants_json()) session.answer(to_json(view));
+        if (view.state == State::completed) return ExitCode::done;
+        return Error{codes::experiment_failed,
+                     fmt::format("experiment {} ended as {}", view.record.id.value, to_string(view.state)),
+                     fmt::format("see 'det-submit experiment describe {}'", view.record.id.value)};
+    }
+
+private:
+    Result<tracker::history::ExperimentView> wait(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        if (!(timeout_seconds_ >= 0)) {
+            return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};
+        }
+        ExperimentWatch watch(root, id, session);
+        auto const begin = session.clock.steady_now();
+        std::optional<State> told;
+        for (;;) {
+            auto const now = session.clock.steady_now();
+            DET_TRY_ASSIGN(auto view, watch.look());
+            if (view.state != told)
+                session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
+            told = view.state;
+            if (is_settled(view.state)) return view;
+            if (timeout_seconds_ > 0 && now - begin >= std::chrono::duration<double>(timeout_seconds_)) {
+                return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
+                                                           to_string(view.state), timeout_seconds_)};
+            }
+            watch.pause();
+        }
+    }
+
+    std::string id_;
+    double timeout_seconds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_wait() { return std::make_unique<ExperimentWait>(); }
+
+}  // namespace det::cli

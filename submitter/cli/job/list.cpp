@@ -1,0 +1,112 @@
+#include <det/queue/reason.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "look_at_jobs.hpp"
+#include "output/table.hpp"
+
+namespace det::cli {
+namespace {
+
+using slurm::JobStatus;
+
+/// A job and how many of those that are shown come before it.
+struct Row {
+    std::size_t place;
+    JobStatus const* job;  // they are large, and there may be many
+    int slots;
+};
+
+class JobList final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"-p,--resource-pool", &pool_, "only the jobs of this pool"},
+                {"-u,--user", &user_, "only the jobs of this user"},
+                {"--limit", &limit_, "so many rows at most"},
+                {"--reverse", &reverse_, "the last one first"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
+        auto const rows = select(sight);
+        if (session.wants_json()) {
+            session.answer(as_json(rows));
+        } else {
+            session.out << as_table(rows);
+        }
+        return ExitCode::done;
+    }
+
+private:
+    std::vector<Row> select(JobsSight const& sight) const {
+        std::vector<Row> rows;
+        for (std::size_t i = 0; i < sight.queue.jobs.size(); ++i) {
+            auto const& job = sight.queue.jobs[i];
+            if (pool_ && job.partition != *pool_) continue;
+            if (user_ && job.user != *user_) continue;
+            rows.push_back({rows.size(), &job, slots_of(job, sight.site)});
+        }
+        if (reverse_) std::reverse(rows.begin(), rows.end());
+        if (limit_ && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
+        return rows;
+    }
+
+    static Json time_or_null(std::optional<UtcTime> const& time) {
+        return time ? Json(format_utc(*time)) : Json(nullptr);
+    }
+
+    static Json as_json(std::vector<Row> const& rows) {
+        auto answer = Json::array();
+        for (auto const& [place, shown, slots] : rows) {
+            auto const& job = *shown;
+            bool const has_nodes = queue::has_nodes(job);
+            answer.push_back({{"id", slurm::to_string(job.ref)},
+                              {"type", type_of(job)},
+                              {"name", job.name},
+                              {"priority", job.priority},
+                              {"nice", job.nice},
+                              {"submitted", time_or_null(job.submit_time)},
+                              {"started", has_nodes ? time_or_null(job.start_time) : Json(nullptr)},
+                              {"start_estimate", has_nodes ? Json(nullptr) : time_or_null(job.start_time)},
+                              {"slots_acquired", has_nodes ? slots : 0},
+                              {"slots_needed", slots},
+                              {"state", status_of(job)},
+                              {"slurm_state", job.state_text},
+                              {"reason", job.reason},
+                              {"reason_in_words", has_nodes ? "" : queue::explain_reason(job.reason)},
+                              {"resource_pool", job.partition},
+                              {"user", job.user},
+                              {"comment", job.comment}});
+        }
+        return answer;
+    }
+
+    static std::string as_table(std::vector<Row> const& rows) {
+        Table table({"#", "ID", "Type", "Job Name", "Priority", "Submitted", "Slots (acquired/needed)",
+                     "Status", "User", "Expected Start", "Waits Because"});
+        for (auto const& [place, shown, slots] : rows) {
+            auto const& job = *shown;
+            bool const has_nodes = queue::has_nodes(job);
+            table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
+                       std::string(type_of(job)), job.name, std::to_string(job.priority),
+                       short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
+                       std::string(status_of(job)), job.user, has_nodes ? "" : short_time(job.start_time),
+                       has_nodes ? "" : queue::explain_reason(job.reason)});
+        }
+        return table.render();
+    }
+
+    std::optional<std::string> pool_;
+    std::optional<std::string> user_;
+    std::optional<std::uint32_t> limit_;
+    bool reverse_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_job_list() { return std::make_unique<JobList>(); }
+
+}  // namespace det::cli

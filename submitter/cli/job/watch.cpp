@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "command.hpp"
+#include "job/follow_logs.hpp"
+#include "job/watch_jobs.hpp"
+
+namespace det::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock::time_point;
+
+// slurmctld is shared by all: nobody needs to see it more often.
+constexpr double shortest_interval_s = 2, longest_interval_s = 3600;
+
+/// The loop, and what it has in hand.
+class Watch {
+public:
+    Watch(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow)
+        : view_(std::move(view)), terminal_(terminal), session_(session), follow_(follow) {}
+
+    ExitCode run() {
+        read_queue();
+        for (;;) {
+            settle(view_, terminal_.size());
+            terminal_.draw(render_screen(view_, terminal_.size()));
+            auto const event = terminal_.wait(until_next_reading());
+            if (event.is_interrupted) return ExitCode::interrupted;
+            typed_ += event.typed;
+            for (auto const key : take_keys(typed_)) {
+                auto const action = on_key(view_, key, terminal_.size());
+                if (std::holds_alternative<Quit>(action)) return ExitCode::done;
+                act(action);
+            }
+            if (event.is_closed) return ExitCode::done;
+            if (until_next_reading() == 0ms) read_queue();
+        }
+    }
+
+private:
+    std::chrono::milliseconds until_next_reading() const {
+        auto const left = next_reading_ - session_.clock.steady_now();
+        return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(left));
+    }
+
+    void read_queue() {
+        auto sight = look_at_jobs(session_, PartitionsNeed::where_they_matter);
+        if (sight) {
+            view_.sight = *std::move(sight);
+            view_.read_at = session_.clock.now();
+        } else {
+            view_.message = sight.error().message + "; what is shown is old";
+        }
+        next_reading_ = session_.clock.steady_now() +
+                        std::chrono::milliseconds(static_cast<std::int64_t>(view_.interval_s * 1000));
+        last_reading_ = session_.clock.steady_now();
+    }
+
+    void act(Action const& action) {
+        if (std::holds_alternative<Refresh>(action)) {
+            // A key that is held down is no reason to ask more often.
+            next_reading_ = last_reading_ + std::chrono::seconds(static_cast<int>(shortest_interval_s));
+        } else if (auto const* logs = std::get_if<FollowLogs>(&action)) {
+            terminal_.leave();
+            auto const followed = follow_(logs->experiment);
+            if (!followed) view_.message = followed.error().message;
+            if (auto const entered = terminal_.enter(); !entered) view_.message = entered.error().message;
+        }
+    }
+
+    WatchView view_;
+    WatchTerminal& terminal_;
+    Session& session_;
+    FollowFunction const& follow_;
+    std::string typed_;
+    Steady next_reading_, last_reading_;
+};
+
+class JobWatch final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"-p,--resource-pool", &pool_, "begin with the jobs of this pool"},
+                {"-u,--user", &user_, "begin with the jobs of this user"},
+                {"--interval", &interval_s_, "seconds between two readings; at least 2"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (session.wants_json())
+            return Error{codes::usage, "'job watch' is for people", "use 'det-submit job list --json'"};
+        if (!(interval_s_ >= shortest_interval_s && interval_s_ <= longest_interval_s)) {
+            return Error{codes::usage, fmt::format("--interval {} is not between {} and {} seconds",
+                                                   interval_s_, shortest_interval_s, longest_interval_s)};
+        }
+        WatchView view;
+        view.naming = naming_of(session);
+        view.pool = pool_;
+        view.user = user_;
+        view.interval_s = interval_s_;
+        DET_TRY_ASSIGN(auto terminal, WatchTerminal::open(STDIN_FILENO, STDOUT_FILENO));
+        return watch_jobs(std::move(view), terminal, session, follow_logs);
+    }
+
+private:
+    std::optional<std::string> pool_, user_;
+    double interval_s_ = 3;
+};
+
+}  // namespace
+
+ExitCode watch_jobs(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow) {
+    return Watch(std::move(view), terminal, session, follow).run();
+}
+
+std::unique_ptr<Command> make_job_watch() { return std::make_unique<JobWatch>(); }
+
+}  // namespace det::cli

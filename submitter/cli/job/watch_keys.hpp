@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <variant>
+
+#include "job/watch_screen.hpp"
+
+namespace det::cli {
+
+enum class Key {
+    up,
+    down,
+    page_up,
+    page_down,
+    first,
+    last,
+    pool,
+    user,
+    logs,
+    refresh,
+    help,
+    quit,
+    other,
+};
+
+/// Takes whole keys from the front of what was typed; the beginning of one stays for more to come.
+std::vector<Key> take_keys(std::string& typed);
+
+// What a key asks for that the view can't do by itself.
+struct Nothing {};
+struct Quit {};
+struct Refresh {};
+struct FollowLogs {
+    std::uint32_t experiment = 0;
+};
+using Action = std::variant<Nothing, Quit, Refresh, FollowLogs>;
+
+/// Pure but for the view, which it changes.
+Action on_key(WatchView& view, Key key, ScreenSize size);
+
+}  // namespace det::cli

@@ -1,0 +1,44 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/foundation/result.hpp>
+
+#include <memory>
+#include <regex.h>
+#include <string>
+
+#include "logs/log_line.hpp"
+
+namespace det::cli {
+
+/// "2026-11-21", "2026-11-21T12:00", "...:30.5Z" (always UTC), or how long ago: "90s", "15m", "2h", "3d".
+std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now);
+
+/// Which lines of node logs are asked for; without anything set, all.
+class LogFilter {
+public:
+    void only_rank(std::uint32_t rank);
+    void since(UtcTime time) { since_ = format_utc(time); }
+    void until(UtcTime time) { until_ = format_utc(time); }
+    void at_least(LogLevel level) { level_ = level; }
+    /// A POSIX extended regular expression, to be found in the text behind time and rank.
+    Status grep(std::string const& pattern);
+
+    /// False only where matches() would be false; costs a comparison of a few bytes.
+    bool may_match(char const* line, char const* line_end) const {
+        if (label_.empty()) return true;
+        return static_cast<std::size_t>(line_end - line) >= label_at + label_.size() &&
+               std::string_view(line + label_at, label_.size()) == label_;
+    }
+    bool matches(LogLine const& line) const;
+
+private:
+    static constexpr std::size_t label_at = 28;
+
+    std::optional<std::uint32_t> rank_;
+    std::string label_;  // "[rank=3] "
+    std::string since_, until_;
+    std::optional<LogLevel> level_;
+    std::shared_ptr<regex_t> pattern_;
+};
+
+}  // namespace det::cli

@@ -1,0 +1,106 @@
+#include "logs/log_follower.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/numbered.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
+#include <det/protocol/host_list.hpp>
+
+#include <algorithm>
+
+#include "experiment/experiment_watch.hpp"
+#include "output/views.hpp"
+
+namespace det::cli {
+
+Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
+    DET_TRY_ASSIGN(auto runs, list_numbers(trial_.runs()));
+    std::erase_if(runs, [&](auto run) { return choice_.run.value_or(run) != run; });
+    return runs;
+}
+
+/// The node that was asked for, as this run counts its nodes; -1 where it has none of that name.
+Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
+    if (choice_.node.empty()) return std::optional<int>();
+    if (auto const number = parse_integer<int>(choice_.node)) return number;
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial_.run(run).life()));
+    for (auto const& record : life.records) {
+        auto const* const started = std::get_if<RunStarted>(&record);
+        if (started == nullptr) continue;
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
+        auto const found = std::find(hosts.begin(), hosts.end(), choice_.node);
+        if (found != hosts.end()) return std::optional(static_cast<int>(found - hosts.begin()));
+    }
+    return std::optional(-1);
+}
+
+Result<std::vector<NodeLog>> LogFollower::find_logs(std::uint32_t run) {
+    auto const directory = trial_.run(run).path();
+    DET_TRY_ASSIGN(auto const only_node, find_node(run));
+    DET_TRY_ASSIGN(auto const names, list_directory(directory));
+    auto& known = runs_[run].nodes;
+    for (auto const& name : names) {
+        auto const node = node_of_log(name);
+        if (node && only_node.value_or(*node) == *node)
+            known.try_emplace(*node, NodeLog{directory / name, *node, 0});
+    }
+    std::vector<NodeLog> logs;
+    for (auto const& [node, log] : known) logs.push_back(log);
+    return logs;
+}
+
+Status LogFollower::skip_to_tail(std::size_t count) {
+    DET_TRY_ASSIGN(auto runs, list_runs());
+    std::reverse(runs.begin(), runs.end());
+    for (auto const run : runs) {
+        runs_[run].is_complete = count == 0;
+        if (count == 0) continue;
+        DET_TRY_ASSIGN(auto const logs, find_logs(run));
+        std::size_t lines = 0;
+        for (auto const& log : logs) {
+            DET_TRY_ASSIGN(auto const tail, find_tail(log.path, 0, count, choice_.filter));
+            runs_[run].nodes.at(log.node).offset = tail.offset;
+            lines += tail.count;
+        }
+        // Each log gives so many; what is too much of them together, the merge's taker leaves out.
+        count -= std::min(count, lines);
+    }
+    return Ok{};
+}
+
+Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
+    DET_TRY_ASSIGN(auto const runs, list_runs());
+    for (auto const run : runs) {
+        auto& known = runs_[run];
+        if (known.is_complete) continue;
+        DET_TRY_ASSIGN(auto logs, find_logs(run));
+        bool has_news = false;
+        DET_TRY_ASSIGN(auto const go, merge_node_logs(logs, run, choice_.filter, torn, sink));
+        for (auto const& log : logs) {
+            has_news = has_news || known.nodes.at(log.node).offset != log.offset;
+            known.nodes.at(log.node) = log;
+        }
+        if (go == Go::stop) return go;
+        // A run that another one has followed says no more once it is silent.
+        known.is_complete = run != runs.back() && !has_news;
+    }
+    return Go::on;
+}
+
+Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
+                                      LogSink const& sink, std::function<void()> const& flush,
+                                      Session& session) {
+    ExperimentWatch watch(root, id.experiment, session);
+    for (;;) {
+        DET_TRY_ASSIGN(auto const view, watch.look());
+        DET_TRY_ASSIGN(auto const trial, require_trial(view, id));
+        bool const is_over = is_settled(trial.state);
+        // After the look: what it printed last is there.
+        DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
+        flush();
+        if (is_over || go == Go::stop) return trial.state;
+        watch.pause();
+    }
+}
+
+}  // namespace det::cli

@@ -1,0 +1,117 @@
+#include "logs/log_reader.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::cli {
+namespace {
+
+Error cannot_read(std::filesystem::path const& path) {
+    return os_error(fmt::format("read '{}'", path.string()), errno);
+}
+
+/// Nothing where there is no file (any more).
+Result<std::optional<UniqueFd>> open_log(std::filesystem::path const& path) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file && errno == ENOENT) return std::optional<UniqueFd>();
+    if (!file) return cannot_read(path);
+    return std::optional(std::move(file));
+}
+
+}  // namespace
+
+LogReader::LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size,
+                     LogFilter const& filter, TornLine torn)
+    : path_(std::move(path)),
+      buffer_size_(buffer_size),
+      filter_(filter),
+      torn_(torn),
+      buffer_(std::make_unique_for_overwrite<char[]>(buffer_size)),
+      at_(buffer_.get()),
+      end_(at_),
+      buffer_at_(from) {}
+
+Result<bool> LogReader::next() {
+    for (;;) {
+        auto const size = static_cast<std::size_t>(end_ - at_);
+        if (auto const* newline = static_cast<char const*>(std::memchr(at_, '\n', size))) {
+            if (take(newline, 1)) return true;
+            continue;
+        }
+        if (size == buffer_size_) {  // no line of ours: handed on in pieces
+            if (take(end_, 0)) return true;
+            continue;
+        }
+        DET_TRY_ASSIGN(bool const more, fill());
+        if (more) continue;
+        if (at_ == end_ || torn_ == TornLine::leave) return false;
+        return take(end_, 0);
+    }
+}
+
+/// The line up to `end` is done with. True where it passes.
+bool LogReader::take(char const* end, std::size_t skipped) {
+    auto const* const begin = at_;
+    line_offset_ = offset();
+    at_ = end + skipped;
+    if (!filter_.may_match(begin, end)) return false;
+    line_ = parse_log_line({begin, static_cast<std::size_t>(end - begin)});
+    return filter_.matches(line_);
+}
+
+Result<bool> LogReader::fill() {
+    if (has_ended_) return false;
+    auto const kept = static_cast<std::size_t>(end_ - at_);
+    buffer_at_ = offset();
+    std::memmove(buffer_.get(), at_, kept);
+    at_ = buffer_.get();
+    end_ = at_ + kept;
+    DET_TRY_ASSIGN(auto const file, open_log(path_));
+    auto const room = buffer_size_ - kept;
+    ssize_t count = 0;
+    do {
+        if (file)
+            count = ::pread(file->get(), buffer_.get() + kept, room, static_cast<off_t>(buffer_at_ + kept));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) return cannot_read(path_);
+    end_ += count;
+    has_ended_ = count == 0;
+    return count > 0;
+}
+
+Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, std::size_t count,
+                          LogFilter const& filter) {
+    constexpr std::size_t buffer_size = std::size_t{256} << 10;
+    DET_TRY_ASSIGN(auto const file, open_log(path));
+    if (!file || count == 0) return LogTail{from, 0};
+    struct stat info {};
+    if (::fstat(file->get(), &info) != 0) return cannot_read(path);
+    auto const size = std::max(static_cast<std::size_t>(info.st_size), from);
+    // What lies before a window is looked at only where too little in it passes.
+    for (std::size_t window = buffer_size;; window *= 8) {
+        bool const is_all = size - from <= window;
+        LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show);
+        // The window may begin within a line, which is therefore the first that is looked at, if it passes at
+        // all.
+        std::deque<std::size_t> begins;
+        for (;;) {
+            DET_TRY_ASSIGN(bool const found, reader.next());
+            if (!found) break;
+            if (!is_all && reader.line_offset() == size - window) continue;
+            begins.push_back(reader.line_offset());
+            if (begins.size() > count) begins.pop_front();
+        }
+        if (begins.size() == count || is_all)
+            return LogTail{begins.empty() ? size : begins.front(), begins.size()};
+    }
+}
+
+}  // namespace det::cli

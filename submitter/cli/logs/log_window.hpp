@@ -1,0 +1,52 @@
+#pragma once
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "logs/log_merge.hpp"
+
+namespace det::cli {
+
+/// The first or the last so many lines of all that come.
+class LogWindow {
+public:
+    /// Not both.
+    static Result<LogWindow> make(std::optional<std::uint32_t> head, std::optional<std::uint32_t> tail);
+
+    template <class Print>
+    Go take(LogLine const& line, Print&& print) {
+        if (head_) {
+            if (*head_ == 0) return Go::stop;
+            print(line);
+            return --*head_ == 0 ? Go::stop : Go::on;
+        }
+        if (tail_) {
+            keep(line);
+        } else {
+            print(line);
+        }
+        return Go::on;
+    }
+
+    /// All that was there is read: the last lines of it. What comes later passes.
+    template <class Print>
+    void finish(Print&& print) {
+        for (auto const& kept : kept_) print(kept.line());
+        kept_.clear();
+        tail_.reset();
+    }
+
+private:
+    struct Kept {
+        std::string text;
+        int node;
+        std::uint32_t run;
+        LogLine line() const;
+    };
+    void keep(LogLine const& line);
+
+    std::optional<std::uint32_t> head_, tail_;
+    std::deque<Kept> kept_;
+};
+
+}  // namespace det::cli

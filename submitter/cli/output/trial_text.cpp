@@ -1,0 +1,90 @@
+#include "output/trial_text.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "logs/log_printer.hpp"
+#include "output/table.hpp"
+
+namespace det::cli {
+namespace {
+
+std::string describe_run(lifecycle::RunView const& run) {
+    if (!run.ended) return "no word of its end yet";
+    return fmt::format("{} ({})", run.ended->message, to_string(run.ended->cause));
+}
+
+std::string describe_job(std::optional<slurm::JobStatus> const& job) {
+    if (!job) return "not in Slurm's queue";
+    auto const reason = job->reason.empty() || job->reason == "None" ? "" : ", " + job->reason;
+    return fmt::format("job {}: {}{}", slurm::to_string(job->ref), job->state_text, escape_control(reason));
+}
+
+}  // namespace
+
+std::string trial_headline(tracker::history::TrialView const& trial) {
+    return fmt::format("Trial {}: {}, {}\n", to_string(trial.record.id), to_string(trial.state),
+                       describe_job(trial.job));
+}
+
+std::string runs_table(tracker::history::TrialView const& trial) {
+    if (trial.record.runs.empty()) return "";
+    Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
+    for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
+        auto const& run = trial.record.runs[number];
+        auto const started = run.started.value_or(RunStarted{});
+        runs.add({std::to_string(number), run.started ? short_time(started.time) : "",
+                  run.ended ? short_time(run.ended->time) : "", started.hosts,
+                  std::to_string(started.steps_completed), describe_run(run)});
+    }
+    return runs.render();
+}
+
+std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions) {
+    if (interruptions.empty()) return "";
+    Table table({"Run", "Told to go at", "Acknowledged", "Saved", "Ended", "In the queue", "Started again",
+                 "Trained again"});
+    for (auto const& interruption : interruptions) {
+        // Of a run that was never told, or did not listen, the end is the first that is known.
+        auto const begin = interruption.noticed ? interruption.noticed : interruption.ended;
+        auto const after = [&](std::optional<UtcTime> const& time) {
+            if (!time) return std::string();
+            return fmt::format("{:+.1f} s",
+                               static_cast<double>(time->microseconds - begin->microseconds) / 1e6);
+        };
+        table.add({std::to_string(interruption.run), short_time(interruption.noticed),
+                   after(interruption.acknowledged), after(interruption.saved), after(interruption.ended),
+                   after(interruption.queued), after(interruption.started), after(interruption.trained)});
+    }
+    return '\n' + table.render();
+}
+
+std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial) {
+    std::map<std::string, int> ends;
+    for (auto const& run : trial.record.runs) {
+        if (run.ended) ++ends[std::string(to_string(run.ended->cause))];
+    }
+    return ends;
+}
+
+std::string ends_text(tracker::history::TrialView const& trial) {
+    std::vector<std::string> parts;
+    for (auto const& [cause, count] : ends_by_cause(trial))
+        parts.push_back(fmt::format("{} {}", count, cause));
+    return parts.empty() ? "" : fmt::format("Ends: {}\n", join(parts, ", "));
+}
+
+std::string failure_text(RunId run, RankEnd const& failure) {
+    constexpr std::size_t lines_max = 20;
+    auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));
+    auto const lines = split_lines(failure.last_words);
+    for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
+        text += fmt::format("    {}\n", harmless(lines[i]));
+    auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";
+    return text + fmt::format("All of it: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
+                              run.number, rank);
+}
+
+}  // namespace det::cli

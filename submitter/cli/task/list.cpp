@@ -1,0 +1,83 @@
+#include <det/queue/order.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "look_at_jobs.hpp"
+#include "output/table.hpp"
+
+namespace det::cli {
+namespace {
+
+/// A job that has nodes; the experiment where it is one of this user's.
+struct Row {
+    slurm::JobStatus const& job;
+    std::optional<std::uint32_t> experiment;
+    int slots;
+};
+
+class TaskList final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"-p,--resource-pool", &pool_, "only those of this pool"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
+        auto const rows = select(sight, naming_of(session));
+        if (session.wants_json()) {
+            session.answer(as_json(rows));
+        } else {
+            session.out << as_table(rows);
+        }
+        return ExitCode::done;
+    }
+
+private:
+    std::vector<Row> select(JobsSight const& sight, queue::Naming const& naming) const {
+        std::vector<Row> rows;
+        for (auto const& job : sight.queue.jobs) {
+            if (!queue::has_nodes(job) || (pool_ && job.partition != *pool_)) continue;
+            rows.push_back({job, queue::experiment_of(job, naming), slots_of(job, sight.site)});
+        }
+        return rows;
+    }
+
+    static Json as_json(std::vector<Row> const& rows) {
+        auto answer = Json::array();
+        for (auto const& [job, experiment, slots] : rows) {
+            answer.push_back(
+                {{"job_id", slurm::to_string(job.ref)},
+                 {"experiment", experiment ? Json(*experiment) : Json(nullptr)},
+                 {"user", job.user},
+                 {"name", job.name},
+                 {"resource_pool", job.partition},
+                 {"nodes", job.node_list},
+                 {"node_count", job.nodes},
+                 {"slots", slots},
+                 {"slurm_state", job.state_text},
+                 {"started", job.start_time ? Json(format_utc(*job.start_time)) : Json(nullptr)}});
+        }
+        return answer;
+    }
+
+    static std::string as_table(std::vector<Row> const& rows) {
+        Table table({"Job", "Experiment", "User", "Name", "Resource Pool", "Nodes", "Slots", "Started"});
+        for (auto const& [job, experiment, slots] : rows) {
+            table.add({slurm::to_string(job.ref), experiment ? std::to_string(*experiment) : "", job.user,
+                       job.name, job.partition, job.node_list, std::to_string(slots),
+                       short_time(job.start_time)});
+        }
+        return table.render();
+    }
+
+    std::optional<std::string> pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_task_list() { return std::make_unique<TaskList>(); }
+
+}  // namespace det::cli

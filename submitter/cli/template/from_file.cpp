@@ -1,0 +1,28 @@
+#include "template/from_file.hpp"
+
+#include <ostream>
+
+#include "root.hpp"
+#include "template_text.hpp"
+
+namespace det::cli {
+
+std::vector<Option> TemplateFromFile::options() {
+    return {{"name", &name_, "the template", Need::required},
+            {"file", &file_, "the YAML file that it is made of", Need::required}};
+}
+
+Outcome TemplateFromFile::run(Session& session) {
+    DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+    DET_TRY_ASSIGN(auto const read, read_template(file_));
+    print(session.err, read.warnings, session.style);
+    DET_TRY_ASSIGN(auto const stored, (TemplateStore(root).*store_)(name_, read.text));
+    if (session.wants_json()) {
+        session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
+    } else {
+        session.out << done_ << " template " << stored.name << '\n';
+    }
+    return ExitCode::done;
+}
+
+}  // namespace det::cli

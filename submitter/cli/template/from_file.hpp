@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+
+#include "command.hpp"
+#include "template_store.hpp"
+
+namespace det::cli {
+
+/// `template create` and `template set`: they differ when the user has a template of that name already.
+class TemplateFromFile final : public Command {
+public:
+    using Store = Result<TemplateFile> (TemplateStore::*)(std::string const& name,
+                                                          std::string_view text) const;
+
+    TemplateFromFile(Store store, std::string_view done) : store_(store), done_(done) {}
+    std::vector<Option> options() override;
+    Outcome run(Session& session) override;
+
+private:
+    Store store_;
+    std::string_view done_;
+    std::string name_;
+    std::string file_;
+};
+
+}  // namespace det::cli

@@ -1,0 +1,90 @@
+#include <det/foundation/text.hpp>
+#include <det/journal/rank_ends.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "open_experiment.hpp"
+#include "output/hyperparameters.hpp"
+#include "output/trial_text.hpp"
+#include "output/views.hpp"
+
+namespace det::cli {
+namespace {
+
+class TrialDescribe final : public Command {
+public:
+    std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY(describe(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status describe(Session& session) const {
+        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(to_string(id.experiment), session));
+        DET_TRY_ASSIGN(auto const trial, require_trial(experiment.view, id));
+        auto const& spec = experiment.view.record.spec;
+        auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
+        DET_TRY_ASSIGN(auto const interruptions, load_interruptions(experiment.root, trial));
+        if (session.wants_json()) {
+            auto answer = cli::to_json(trial);
+            answer["interruptions"] = Json::array();
+            for (auto const& interruption : interruptions)
+                answer["interruptions"].push_back(cli::to_json(interruption));
+            answer["hyperparameters"] = drawn;
+            answer["experiment_id"] = id.experiment.value;
+            answer["ends"] = ends_by_cause(trial);
+            for (auto& run : answer["runs"])
+                run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
+            session.answer(answer);
+        } else {
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}", trial_headline(trial),
+                                       escape_control(describe_hyperparameters(drawn)), ends_text(trial),
+                                       runs_table(trial), interruptions_table(interruptions),
+                                       last_failure(experiment.layout, trial, session));
+        }
+        return Ok{};
+    }
+
+    /// Of the last run, unless something else than a rank has ended it.
+    static std::string last_failure(ExperimentLayout const& experiment,
+                                    tracker::history::TrialView const& trial, Session const& session) {
+        auto const& runs = trial.record.runs;
+        if (runs.empty()) return "";
+        auto const& ended = runs.back().ended;
+        if (ended && ended->cause != Cause::failed) return "";
+        auto const number = static_cast<std::uint32_t>(runs.size() - 1);
+        auto const failure = first_failure(experiment, trial.record.id, number, session);
+        return failure ? failure_text({trial.record.id, number}, *failure) : "";
+    }
+
+    static std::optional<RankEnd> first_failure(ExperimentLayout const& experiment, TrialId id,
+                                                std::uint32_t run, Session const& session) {
+        auto ends = journal::load_rank_ends(experiment.trial(id.index).run(run));
+        if (ends) return first_to_fail(*ends);
+        session.warn(std::move(ends).error().while_doing("looking for the rank that failed first"));
+        return std::nullopt;
+    }
+
+    static Json to_json(std::optional<RankEnd> const& failure) {
+        if (!failure) return nullptr;
+        return {{"time", format_utc(failure->time)},
+                {"rank", failure->rank ? Json(*failure->rank) : Json(nullptr)},
+                {"host", failure->host},
+                {"exit_code", failure->exit_code},
+                {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
+                {"last_words", failure->last_words}};
+    }
+
+    std::string id_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_trial_describe() { return std::make_unique<TrialDescribe>(); }
+
+}  // namespace det::cli

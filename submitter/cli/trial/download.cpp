@@ -1,0 +1,90 @@
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/retention/inventory.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/view.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "checkpoint/checkpoint_files.hpp"
+#include "command.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+using retention::KnownCheckpoint;
+
+class TrialDownload final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the trial", Need::required},
+                {"--best", &wants_best_, "the one that validated best"},
+                {"--latest", &wants_latest_, "the newest; the default"},
+                {"--uuid", &uuid_, "that one of the trial"},
+                {"-o,--output-dir", &output_, "where to; default: checkpoints/UUID here"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY(download(session));
+        return ExitCode::done;
+    }
+
+private:
+    Status download(Session& session) const {
+        if (int(wants_best_) + int(wants_latest_) + int(uuid_.has_value()) > 1)
+            return Error{codes::usage, "--best, --latest and --uuid exclude each other"};
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        ExperimentLayout const layout(root, id.experiment);
+        DET_TRY_ASSIGN(auto const record,
+                       tracker::history::JournalHistory(root).load_experiment(id.experiment));
+        DET_TRY_ASSIGN(auto const trial,
+                       require_trial(view_experiment(record, tracker::history::QueueSight{}), id));
+        auto const& spec = *record.spec;  // there: it has the trial
+        DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
+        DET_TRY_ASSIGN(auto known, retention::take_inventory(layout, spec, *store));
+        std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
+        DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
+        return download_and_answer(*store, uuid, output_.value_or("checkpoints/" + uuid), session);
+    }
+
+    Result<std::string> choose(std::vector<KnownCheckpoint> const& known,
+                               SearcherSpec const& searcher) const {
+        auto const none = [&](std::string const& what) {
+            return Error{codes::no_such_checkpoint, fmt::format("trial {} has no {}", id_, what),
+                         "see 'det-submit experiment list-checkpoints'"};
+        };
+        if (uuid_) {
+            auto const found = std::ranges::find(known, *uuid_, &KnownCheckpoint::uuid);
+            if (found == known.end()) return none("checkpoint " + *uuid_);
+            return found->uuid;
+        }
+        if (known.empty()) return none("checkpoint");
+        if (!wants_best_) return known.back().uuid;
+        KnownCheckpoint const* best = nullptr;
+        for (auto const& c : known) {
+            if (!c.metric) continue;
+            bool const is_better =
+                best == nullptr ||
+                (searcher.smaller_is_better ? *c.metric < *best->metric : *c.metric > *best->metric);
+            if (is_better) best = &c;
+        }
+        if (best == nullptr)
+            return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
+        return best->uuid;
+    }
+
+    std::string id_;
+    bool wants_best_ = false;
+    bool wants_latest_ = false;
+    std::optional<std::string> uuid_;
+    std::optional<std::string> output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_trial_download() { return std::make_unique<TrialDownload>(); }
+
+}  // namespace det::cli

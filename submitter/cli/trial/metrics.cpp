@@ -1,0 +1,80 @@
+#include <det/tracker/history/journal_history.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+#include "output/table.hpp"
+#include "output/views.hpp"
+#include "root.hpp"
+
+namespace det::cli {
+namespace {
+
+class TrialMetrics final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the trial", Need::required},
+                {"--group", &group_, "only this group of metrics"}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto reports, load(session));
+        if (session.wants_json()) {
+            session.answer(as_json(reports));
+        } else {
+            session.out << as_table(reports);
+        }
+        return ExitCode::done;
+    }
+
+private:
+    Result<std::vector<tracker::history::RunReports>> load(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        tracker::history::JournalHistory history(root);
+        return history.load_reports(id);
+    }
+
+    bool wanted(MetricsReported const& report) const { return !group_ || report.group == *group_; }
+
+    Json as_json(std::vector<tracker::history::RunReports> const& runs) const {
+        auto answer = Json::array();
+        for (auto const& run : runs) {
+            for (auto const& report : run.metrics) {
+                if (!wanted(report)) continue;
+                answer.push_back({{"run", run.run},
+                                  {"group", report.group},
+                                  {"steps_completed", report.steps_completed},
+                                  {"time", format_utc(report.time)},
+                                  {"metrics", report.metrics}});
+            }
+        }
+        return answer;
+    }
+
+    std::string as_table(std::vector<tracker::history::RunReports> const& runs) const {
+        Table table({"Run", "Group", "Steps", "Time", "Metrics"});
+        for (auto const& run : runs) {
+            for (auto const& report : run.metrics) {
+                if (!wanted(report)) continue;
+                std::string metrics;
+                for (auto const& [name, value] : report.metrics.items()) {
+                    metrics += fmt::format("{}{}={}", metrics.empty() ? "" : " ", name, to_line(value));
+                }
+                table.add({std::to_string(run.run), report.group, std::to_string(report.steps_completed),
+                           short_time(report.time), metrics});
+            }
+        }
+        return table.render();
+    }
+
+    std::string id_;
+    std::optional<std::string> group_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_trial_metrics() { return std::make_unique<TrialMetrics>(); }
+
+}  // namespace det::cli
