@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# To be sourced by benchmarks that need a Slurm: start_cluster NODES [OPTION of cluster up...], then log_in and as_root.
-# It goes down at the end.
+# Sourced by benchmarks that need a Slurm: call start_cluster NODES [OPTION of cluster up...], then log_in and as_root.
+# The cluster is removed when the script ends.
 cluster_name=bench-$$
 cluster() { "$DET_BUILD_DIR/bin/det-loopback" "$@"; }
 
@@ -16,6 +16,6 @@ start_cluster() {
 
 cluster_dir() { cluster env --name "$cluster_name" | sed -n 's/^export DET_LOOPBACK_DIR=//p'; }
 
-# A line of shell as researcher on the login node, at home; $DET_LOOPBACK_DIR/software is the build tree there.
+# Runs a shell command as researcher in the home directory. $DET_LOOPBACK_DIR/software is the build tree there.
 log_in() { cluster login --name "$cluster_name" -- bash -c "cd && $1" bash "${@:2}"; }
 as_root() { cluster login --name "$cluster_name" --user root -- "$@"; }

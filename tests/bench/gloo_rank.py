@@ -1,4 +1,4 @@
-# gloo_rank.py RANK RANKS CHIEF_ADDRESS PORT: what bench-internode-rank does, by torch's gloo.
+# gloo_rank.py RANK RANKS CHIEF_ADDRESS PORT: does the same as bench-internode-rank, with torch's gloo.
 import sys
 import time
 

@@ -1,5 +1,5 @@
-# internode.py NODE...: our allreduce between nodes against gloo, Open MPI and the wire; NODEs are network namespaces with an
-# address on eth0. All contestants stay there; whoever is not asked is stopped, so that it takes nothing from the others.
+# internode.py NODE...: compares our allreduce between nodes with gloo, Open MPI and the rate of the links. A NODE is a network
+# namespace with an address on eth0. All contestants keep running; those that are not measured are stopped with SIGSTOP.
 import json
 import os
 import signal
@@ -26,7 +26,7 @@ def address_of(node):
 
 
 class Contestant:
-    """Processes of which the first reads commands and writes answers."""
+    """The processes of one implementation. The first one reads commands and writes answers."""
 
     def __init__(self, commands, all_answer=False):
         pipe = subprocess.PIPE
@@ -35,7 +35,7 @@ class Contestant:
                              stdout=pipe if i == 0 or all_answer else None, text=True, start_new_session=True)
             for i, command in enumerate(commands)
         ]
-        self.ask(8, 1)  # all are there
+        self.ask(8, 1)  # waits until all ranks run
         self.signal(signal.SIGSTOP)
 
     def ask(self, size_bytes, iterations):
@@ -50,7 +50,7 @@ class Contestant:
 
     def measure(self, size_bytes, iterations):
         self.signal(signal.SIGCONT)
-        self.ask(8, 1)  # wakes everybody up
+        self.ask(8, 1)  # wakes all ranks
         seconds = self.ask(size_bytes, iterations)
         self.signal(signal.SIGSTOP)
         return seconds
@@ -70,7 +70,7 @@ def ours(nodes, directory):
     program = f"{BUILD}/tests/bench-internode-rank"
     subprocess.check_call([program, meeting])
     chief = address_of(nodes[0])
-    # Namespaces are nodes as far as the network goes; UCX would find that they share memory.
+    # Without this UCX would use shared memory between the namespaces.
     return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), meeting, chief,
              TRANSPORT, address_of(node)]
             for rank, node in enumerate(nodes)]
@@ -83,13 +83,13 @@ def gloo(nodes, _):
 
 
 def time_to_errors(commands, number):
-    """From kill -9 of a rank until the last of the others has the error."""
+    """Seconds from kill -9 of a rank until the last of the other ranks has the error."""
     ranks = Contestant(commands, all_answer=True)
     try:
         victim, *others = ranks.processes[2], *ranks.processes[:2], *ranks.processes[3:]
         ranks.signal(signal.SIGCONT)
         print(40_000, 0, file=ranks.processes[0].stdin, flush=True)
-        time.sleep(0.02 + number % 20 * 0.0037)  # at any phase of an operation
+        time.sleep(0.02 + number % 20 * 0.0037)  # the kill hits different phases of an operation
         killed_at = time.monotonic()
         os.killpg(victim.pid, signal.SIGKILL)
         signal.alarm(ANSWER_TIMEOUT_S)
@@ -112,7 +112,7 @@ def failure_row(nodes):
 
 
 def open_mpi(nodes, directory):
-    # mpirun starts a daemon in each namespace, by what it takes for ssh; the daemons call themselves by other names.
+    # mpirun starts a daemon in each namespace with this replacement for ssh. Each daemon needs a different host name.
     agent = os.path.join(directory, "agent")
     names = dict(zip((address_of(node) for node in nodes), nodes))
     cases = "\n".join(f"  {address}) node={node} ;;" for address, node in names.items())
@@ -189,7 +189,7 @@ def main(nodes):
             if "wire" in wanted:
                 for size in (8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB):
                     wire = wire_seconds(size, len(nodes))
-                    # As a part of the wire's rate.
+                    # Share of the rate of the links.
                     pairs = [(wire / us.measure(size, max(2, 40 * MIB // size)), 1.0) for _ in range(PAIRS)]
                     print(row(f"internode-wire-{size_name(size)}", pairs, "of the wire", "higher"), flush=True)
         finally:

@@ -1,5 +1,5 @@
-# Sourced: `make_nodes` makes four nodes, network namespaces of this machine behind links of 1 Gbit/s, and names them in
-# `nodes`; they go when the script ends.
+# Sourced. `make_nodes` makes four nodes (network namespaces with links of 1 Gbit/s) and puts their names into the array
+# `nodes`. They are removed when the script ends.
 prefix=detb$$
 bridge=br$prefix
 nodes=()

@@ -1,5 +1,5 @@
-# preempt.py CLUSTER DIRECTORY: preempts experiments on a loopback cluster, whose files lie in DIRECTORY. A pair of numbers is
-# of one experiment, and its own peer: its checkpoints before, its own first start.
+# preempt.py CLUSTER DIRECTORY: preempts experiments on a loopback cluster with the state directory DIRECTORY. Both numbers of
+# a pair come from one experiment: the peer is its own earlier checkpoints, or its own first start.
 import datetime
 import json
 import os
@@ -17,7 +17,7 @@ STATE_MIB = 64
 SAVES_BEFORE = 5
 FREE_NODES_LIMIT_S = 10
 WAIT_LIMIT_S = 60
-IDLE_S = 6  # hosts of virtual machines take back what memory is free: for the first start it was so as long as for the other
+IDLE_S = 6  # the host of a virtual machine reclaims free memory; this gives both starts the same idle time before
 
 CONFIG = """
 name: bench
@@ -34,7 +34,7 @@ def shell(script):
 
 
 def seconds_of(text):
-    """Of a time in a journal (UTC)."""
+    """Converts a UTC time of a journal to seconds."""
     parsed = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     return parsed.timestamp()
 
@@ -78,7 +78,7 @@ class Experiment:
         return [float(line[2]) for line in lines if line[:2] == [str(run), word]]
 
     def job_starts(self):
-        """Of its job, by slurmctld's log."""
+        """The start times of its job from slurmctld's log."""
         job = self.records(0, "life")["run-started"]["job"]
         pattern = re.compile(r"\[([^]]+)\] .*(?:Allocate|Started) JobId=" + re.escape(job) + r"\b")
         with open(f"{DIRECTORY}/log/slurmctld.log", encoding="utf-8") as log:
@@ -99,7 +99,7 @@ class Experiment:
 
 
 def preempt(experiment):
-    """When the last of its ranks was gone."""
+    """The time at which its last rank had exited."""
     files = [os.pidfd_open(pid) for pid in experiment.ranks()]
     if len(files) != 4:
         raise RuntimeError(f"{len(files)} ranks run, not 4")
@@ -129,7 +129,7 @@ def measure(number):
     gone_at = preempt(experiment)
     acknowledgement = experiment.records(0, "journal")["acknowledgement"]
     noticed_at, acknowledged_at = seconds_of(acknowledgement["noticed"]), seconds_of(acknowledgement["time"])
-    # Until then nothing but this file is looked at: a program that reads journals would take the start's cores.
+    # Polls only this file: a program that reads journals would use the cores that the start needs.
     wait_for("a checkpoint of the second start", lambda: experiment.traced(1, "saved"))
     first, again = (experiment.time_of(run, "journal", "first-step") for run in (0, 1))
     shell(f"det-submit experiment kill {experiment.id}")

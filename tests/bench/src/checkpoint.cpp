@@ -1,4 +1,5 @@
-// bench-checkpoint DIRECTORY WHAT...: what saving and loading of tensors costs, beside the least that it can.
+// bench-checkpoint DIRECTORY ROW...: compares saving and loading of tensors with memcpy, direct I/O and
+// torch.save.
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
@@ -33,7 +34,7 @@ double time_s(std::function<void()> const& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The pairs after one that is not counted.
+/// Measures pair_count pairs after one warm-up pair.
 std::vector<Pair> measure(std::function<double()> const& ours, std::function<double()> const& peer) {
     std::vector<Pair> pairs(pair_count + 1);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -50,8 +51,8 @@ void print_row(std::string const& name, std::vector<Pair> const& pairs, std::str
     std::cout << render(bench::summarise(name, pairs, unit, better)) << std::endl;
 }
 
-/// As det::core has them for so many ranks of this node.
-SaverOptions options_of_each(int ranks) {
+/// The options that det::core uses with `ranks` ranks per node.
+SaverOptions options_per_rank(int ranks) {
     return options_for_cores(static_cast<int>(std::thread::hardware_concurrency()) / ranks);
 }
 
@@ -62,7 +63,7 @@ T must(Result<T> result) {
     std::quick_exit(to_int(result.error().code.exit));
 }
 
-/// A rank's state: its rows of each of some tensors.
+/// The state of a rank: its rows of each tensor.
 struct RankState {
     std::vector<std::byte> bytes;
     State state;
@@ -79,13 +80,13 @@ struct RankState {
     }
 };
 
-void must_end_well(std::vector<Saver::Outcome> const& outcomes) {
+void require_success(std::vector<Saver::Outcome> const& outcomes) {
     for (auto const& outcome : outcomes) {
         if (outcome.error) must(Status(*outcome.error));
     }
 }
 
-/// What one rank does in each pair, all ranks at once; the slowest one's time counts.
+/// Measures two ranks at the same time. The time of the slower rank counts.
 class RankPair {
 public:
     RankPair(std::filesystem::path const& root, std::size_t size_bytes)
@@ -96,11 +97,11 @@ public:
         as_ranks(2, [&](ThreadPeers& peers) {
             RankState own(size_bytes_, peers.rank(), 2);
             std::vector<std::byte> warm(own.bytes);
-            Saver saver(peers, store_, options_of_each(2));
+            Saver saver(peers, store_, options_per_rank(2));
             must(saver.prepare(own.state));
             auto const ours = [&] {
                 auto const held = together(peers, [&] { uuid_of(must(saver.save({}, own.state))); });
-                must_end_well(must(saver.finish()));
+                require_success(must(saver.finish()));
                 if (peers.is_chief()) must(store_.remove(uuid_));
                 return held;
             };
@@ -130,7 +131,7 @@ private:
     std::string uuid_;
 };
 
-/// One thread, one block after the other, around the page cache.
+/// Direct I/O by one thread, block after block.
 double write_directly(std::filesystem::path const& path, std::byte const* bytes, std::size_t size_bytes) {
     ::unlink(path.c_str());
     return time_s([&] {
@@ -174,7 +175,7 @@ void bench_stall(std::filesystem::path const& directory, std::size_t size_bytes)
     print_row("checkpoint-stall", RankPair(directory, size_bytes).run(), "s", Better::lower);
 }
 
-/// From the end of the copy to the end of the commit.
+/// The time from the end of the copy to the end of the commit.
 void bench_write(std::filesystem::path const& directory, std::size_t size_bytes) {
     SharedFsStore store(directory);
     NoPeers alone;
@@ -184,7 +185,7 @@ void bench_write(std::filesystem::path const& directory, std::size_t size_bytes)
     must(saver.prepare(own.state));
     auto const ours = [&] {
         auto const begun = must(saver.save({}, own.state));
-        auto const time = time_s([&] { must_end_well(must(saver.finish())); });
+        auto const time = time_s([&] { require_success(must(saver.finish())); });
         must(store.remove(begun.uuid));
         return time;
     };
@@ -193,14 +194,14 @@ void bench_write(std::filesystem::path const& directory, std::size_t size_bytes)
     ::unlink((directory / "peer").c_str());
 }
 
-/// A checkpoint of one rank, and how long loading it takes.
+/// A checkpoint of one rank, and the time to load it.
 class StoredState {
 public:
     StoredState(std::filesystem::path const& directory, std::size_t size_bytes)
         : store_(directory), own_(size_bytes, 0, 1) {
         Saver saver(alone_, store_);
         uuid_ = must(saver.save({}, own_.state)).uuid;
-        must_end_well(must(saver.finish()));
+        require_success(must(saver.finish()));
     }
     ~StoredState() { (void)store_.remove(uuid_); }
     StoredState(StoredState const&) = delete;
@@ -226,7 +227,7 @@ void bench_read(std::filesystem::path const& directory, std::size_t size_bytes) 
     print_row("checkpoint-read", as_rates(measure(ours, peer), size_bytes), "GB/s", Better::higher);
 }
 
-/// What wrappers have read while the program started, beside what nobody has.
+/// Loading a shard from the page cache (as after the wrappers have read it ahead), compared with the disk.
 void bench_read_ahead(std::filesystem::path const& directory, std::size_t size_bytes) {
     StoredState stored(directory, size_bytes);
     AlignedBytes const block(block_size_bytes);
@@ -243,7 +244,7 @@ void bench_read_ahead(std::filesystem::path const& directory, std::size_t size_b
     print_row("checkpoint-read-ahead", measure(ours, peer), "s", Better::lower);
 }
 
-/// torch_save.py, which saves once for each line that it is told and answers with the seconds.
+/// Runs torch_save.py, which saves once per input line and prints the seconds.
 class TorchPeer {
 public:
     TorchPeer(std::filesystem::path const& directory, std::size_t size_bytes) {
@@ -287,14 +288,14 @@ void bench_torch(std::filesystem::path const& directory, std::size_t size_bytes)
     SharedFsStore store(directory);
     NoPeers alone;
     RankState own(size_bytes, 0, 1);
-    Saver saver(alone, store, options_of_each(1));
+    Saver saver(alone, store, options_per_rank(1));
     must(saver.prepare(own.state));
     TorchPeer torch(directory, size_bytes);
     std::vector<double> totals;
     auto const ours = [&] {
         std::string uuid;
         auto const held = time_s([&] { uuid = must(saver.save({}, own.state)).uuid; });
-        totals.push_back(held + time_s([&] { must_end_well(must(saver.finish())); }));
+        totals.push_back(held + time_s([&] { require_success(must(saver.finish())); }));
         must(store.remove(uuid));
         return held;
     };
@@ -304,7 +305,7 @@ void bench_torch(std::filesystem::path const& directory, std::size_t size_bytes)
     print_row("checkpoint-torch-total", pairs, "s", Better::lower);
 }
 
-/// Touches as much memory as the others will need.
+/// Touches as much memory as the measurements need.
 void warm_up(std::filesystem::path const&, std::size_t size_bytes) {
     constexpr std::size_t copies = 8;
     std::vector<std::byte> const touched(copies * size_bytes, std::byte{1});

@@ -1,5 +1,5 @@
-// bench-config CONFIG TEMPLATE: what becomes of two texts inside det-submit, beside yaml-cpp's bare Load of
-// both.
+// bench-config CONFIG TEMPLATE: compares the configuration steps of det-submit with yaml-cpp's Load of both
+// texts.
 #include <det/config/experiment_config.hpp>
 #include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
@@ -18,7 +18,7 @@ using namespace det;
 
 constexpr int pairs_count = 200;
 
-/// Reads, checks, merges, completes and explains. Returns the length of what would be shown.
+/// Reads, checks, merges, completes and explains. Returns the length of the text that would be printed.
 Result<std::size_t, Diagnostics> ours(std::string const& config, std::string const& below) {
     DET_TRY_ASSIGN(auto const high, config::parse_layer(config, "exp.yaml"));
     DET_TRY_ASSIGN(auto const low, config::parse_layer(below, "template.yaml"));

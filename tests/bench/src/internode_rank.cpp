@@ -1,9 +1,9 @@
-// bench-internode-rank MEETING: makes the file by which ranks find each other.
-// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one of our ranks, on a node of
-// its own. The chief reads "BYTES ITERATIONS" lines from standard input and answers each with the seconds of
-// one allreduce: the mean of the iterations, on the rank where it is largest. Before each iteration the input
-// is written again, and all ranks meet. After "BYTES 0" they reduce until one is lost, and each that is left
-// says when it had the error, in seconds of the clock that nobody sets.
+// bench-internode-rank MEETING: creates the file MEETING for the rendezvous of the ranks.
+// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one rank, on its own
+// node. The chief reads lines "BYTES ITERATIONS" from stdin. It answers each line with the seconds of one
+// allreduce: the mean over the iterations, and the maximum over the ranks. Before each iteration the ranks
+// write their input again and enter a barrier. After "BYTES 0" the ranks reduce until one is killed; then
+// each remaining rank prints when it had the error, in seconds of the steady clock.
 #include <det/collectives/distributed_context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>

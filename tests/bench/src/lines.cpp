@@ -1,5 +1,5 @@
-// bench-lines produce BYTES | sink | logs DIRECTORY LINES: the ends of a pipe, and node logs of 16 ranks on 4
-// nodes.
+// bench-lines produce BYTES | sink | logs DIRECTORY LINES: the two ends of a pipe; and a generator of node
+// logs of 16 ranks on 4 nodes.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -17,7 +17,7 @@ using namespace det;
 
 constexpr std::size_t batch_bytes = std::size_t{80} << 10;
 
-/// Lines of 80 bytes.
+/// Writes lines of 80 bytes.
 Status produce(std::size_t size_bytes) {
     std::string batch;
     while (batch.size() < batch_bytes) batch += std::string(79, 'x') + "\n";
@@ -36,7 +36,8 @@ Status sink() {
     return Ok{};
 }
 
-/// A root with an experiment whose trial's run has these logs: each node's four ranks take turns.
+/// Creates a root with an experiment and the logs of its run. The lines of a node alternate between its four
+/// ranks.
 Status write_logs(std::filesystem::path const& directory, std::size_t lines) {
     constexpr int nodes = 4, ranks_per_node = 4;
     ExperimentLayout const experiment(RootLayout(directory), {1});

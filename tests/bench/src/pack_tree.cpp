@@ -1,7 +1,5 @@
-// bench-pack make TREE             a tree as people pack it: 20,000 files, 90 MiB; half of it reads like
-// source
-//                                  code, half does not compress
-// bench-pack store TREE CONTEXTS   packs it as det-submit does
+// bench-pack make TREE             creates 20,000 files with 90 MiB: half like source code, half
+// incompressible bench-pack store TREE CONTEXTS   packs TREE as det-submit does
 #include <det/foundation/files.hpp>
 #include <det/pack/pack.hpp>
 
@@ -22,7 +20,7 @@ constexpr std::string_view words[] = {"self",   "model",  "batch", "loss", "retu
                                       "if",     "not",    "=",     "==",   "(",        ")",
                                       ":",      "0.5",    "None",  "step", "optimizer"};
 
-/// The same on every machine: distributions of the standard library are not.
+/// Gives the same values on every machine, unlike the distributions of the standard library.
 class Generator {
 public:
     std::size_t below(std::size_t limit) { return random_() % limit; }
@@ -55,7 +53,7 @@ Status make_tree(fs::path const& tree) {
     for (std::size_t i = 0; i < files_count; ++i) {
         auto const directory = tree / fmt::format("package_{:03}", i / files_per_directory) / "part";
         if (i % files_per_directory == 0) DET_TRY(make_directories(directory));
-        // From nothing to twice the mean of what is left, so that the sum comes out.
+        // Uniform between 0 and twice the mean of the remaining bytes, so that the total is exact.
         auto const files_left = files_count - i;
         auto const size = files_left == 1 ? left : std::min(left, generator.below(2 * left / files_left + 1));
         left -= size;

@@ -1,6 +1,6 @@
 // bench-pairs NAME PAIRS [BYTES] -- OURS... -- PEER... [-- BEFORE...]
-// The wall time of two commands, in turns, as one row in seconds, or, where it is said how many BYTES each
-// carries, in MB/s. BEFORE runs ahead of each pair and is not timed.
+// Measures the wall time of two commands alternately and prints one row in seconds; with BYTES (the amount of
+// data of each command) in MB/s. BEFORE runs before each pair and is not timed.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -23,7 +23,7 @@ constexpr char usage_text[] = "usage: bench-pairs NAME PAIRS [BYTES] -- OURS... 
 struct Contest {
     std::string name;
     int pairs = 0;
-    double size_bytes = 0;  // 0: seconds are asked for
+    double size_bytes = 0;  // 0: the row is in seconds
     Argv ours, peer, before;
 };
 
@@ -53,7 +53,7 @@ Result<Contest> parse_contest(Argv const& arguments) {
                    parts[1],    parts[2], parts.size() == 4 ? parts[3] : Argv{}};
 }
 
-/// How long a command takes that has to succeed.
+/// Runs a command, which must succeed, and returns its wall time.
 Result<double> time_s(Argv const& argv, ProcessRunner& runner) {
     Command const command{argv, Environment::of_this_process(), command_timeout};
     auto const start = std::chrono::steady_clock::now();

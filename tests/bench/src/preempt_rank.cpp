@@ -1,6 +1,6 @@
-// bench-preempt-rank TRACE MIB: a rank of a training that never ends by itself. MIB: of the state of all
-// ranks. Now and then it saves and waits for that. The chief appends to TRACE: "RUN saved SECONDS" and, when
-// it leaves, "RUN left MEAN-STEP".
+// bench-preempt-rank TRACE MIB: a rank of a training that never ends by itself. MIB is the size of the state
+// of all ranks. It saves periodically and waits for the end of the save. The chief appends to TRACE: "RUN
+// saved SECONDS" and, when it exits, "RUN left MEAN-STEP".
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>

@@ -4,7 +4,7 @@
 
 namespace det::bench {
 
-/// One measurement of each side, taken one right after the other.
+/// One measurement of each side, taken directly after each other.
 struct Pair {
     double ours = 0;
     double peer = 0;
@@ -12,24 +12,23 @@ struct Pair {
 
 enum class Better { lower, higher };
 
-/// What a benchmark says about one question.
+/// One output line of a benchmark.
 struct Row {
     std::string name;
-    double ours = 0;  // median
-    double peer = 0;  // median
-    double ratio =
-        0;  // median of the pairs' ratios, ours / peer: what slows a pair down slows both its sides
+    double ours = 0;   // median
+    double peer = 0;   // median
+    double ratio = 0;  // median of ours / peer over the pairs; a disturbance affects both sides of a pair
     std::string unit;
     Better better = Better::lower;
 };
 
-/// The middle one, or the mean of the middle two. There must be a value.
+/// The median. `values` must not be empty.
 double median(std::vector<double> values);
 
-/// There must be a pair.
+/// `pairs` must not be empty.
 Row summarise(std::string name, std::vector<Pair> const& pairs, std::string unit, Better better);
 
-/// One line of JSON, with four digits of each number; name and unit are plain words.
+/// One line of JSON with four significant digits. `name` and `unit` must need no escaping.
 std::string render(Row const& row);
 
 }  // namespace det::bench

@@ -1,7 +1,6 @@
-// bench-should-preempt prepare DIRECTORY ADDRESS...: what a run's ranks find there, for each node in turn.
-// bench-should-preempt node DIRECTORY: two ranks on one node, each on a core of its own.
-// bench-should-preempt rank DIRECTORY RANK RANKS: one of the ranks of as many nodes; the chief prints the
-// row.
+// bench-should-preempt prepare DIRECTORY ADDRESS...: writes the run directory of each node.
+// bench-should-preempt node DIRECTORY: two ranks on one node, each pinned to one core.
+// bench-should-preempt rank DIRECTORY RANK RANKS: one rank of RANKS nodes; the chief prints the row.
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
@@ -36,7 +35,7 @@ struct Place {
     int nodes = 1;
 };
 
-/// What lies on a node of its own on a cluster.
+/// The run directory of one node, as the wrapper would create it.
 std::filesystem::path run_dir(std::filesystem::path const& directory, std::size_t node) {
     return directory / ("node-" + std::to_string(node));
 }
@@ -50,7 +49,7 @@ Status prepare_node(std::filesystem::path const& directory, NodeNetwork network)
     RendezvousInfo const rendezvous{"n[0-3]", "1(x4)", 1, std::move(network)};
     DET_TRY_ASSIGN(auto const text, render_rendezvous_info(rendezvous));
     DET_TRY(write_file(info / info_files::rendezvous, text));
-    // A trial's ranks: those of several nodes find each other by its run.
+    // Ranks on several nodes use the run's id for their rendezvous.
     DET_TRY(write_file(info / info_files::trial, render_trial_info({})));
     ExperimentSpec const spec;
     DET_TRY(write_file(info / info_files::spec, render_spec(spec)));
@@ -88,7 +87,7 @@ Result<core::Context> join(Place const& place) {
 
 using Step = std::function<Status()>;
 
-/// Seconds of one step, where it is slowest.
+/// Seconds of one step on the slowest rank.
 Result<double> time_steps(core::Context& context, int steps, Step const& step) {
     DET_TRY(context.distributed().barrier());
     auto const begin = steady_clock::now();
@@ -109,7 +108,7 @@ void print_row(core::Context& context, std::string const& name, std::vector<Pair
     std::cout << render(bench::summarise(name, pairs, unit, bench::Better::lower)) << std::endl;
 }
 
-/// Against 100 ns.
+/// The time of a call, compared with 100 ns.
 Status measure_on_node(core::Context& context) {
     constexpr int calls = 200'000;
     constexpr double limit_s = 100e-9;
@@ -122,7 +121,7 @@ Status measure_on_node(core::Context& context) {
     return context.close();
 }
 
-/// What is added to a step, as a part of it.
+/// The added time per step, as a share of the step.
 Status measure_between_nodes(core::Context& context) {
     constexpr auto step = std::chrono::milliseconds(10);
     constexpr int steps = 20;

@@ -2,8 +2,8 @@
 
 namespace det::bench {
 
-/// Nanoseconds that a cache line takes to another core and back; the two cores must be free. On a virtual
-/// machine it changes with where the host runs it, by a factor of five, for seconds at a time.
+/// The round trip of a cache line between two idle cores, in nanoseconds. On a virtual machine it may be five
+/// times as long for seconds at a time, depending on the placement of the virtual CPUs.
 double cache_round_trip_ns();
 
 }  // namespace det::bench

@@ -5,16 +5,18 @@
 
 namespace det::bench {
 
-/// One of those that are measured, as one rank of it. Errors end the process with a message.
+/// One rank of a measured implementation. An error ends the process with a message.
 class Contestant {
 public:
     virtual ~Contestant() = default;
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    /// Zeros that live as long as this; `its_own`: from its allocator, if it has one.
-    virtual std::span<float> memory(std::size_t count, bool its_own) = 0;
+    /// Memory of zeros, owned by this object. \param own_allocator use the allocator of the implementation if
+    /// it has one.
+    virtual std::span<float> memory(std::size_t count, bool own_allocator) = 0;
     virtual void allreduce(std::span<float> values) = 0;
-    /// What every rank puts in has another size, which all know; how many bytes came.
+    /// Gathers values of different sizes. `sizes` has the size of each rank. Returns the number of received
+    /// bytes.
     virtual std::size_t allgather(std::span<char const> value, std::span<int const> sizes) = 0;
 };
 

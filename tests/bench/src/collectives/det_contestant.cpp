@@ -27,10 +27,10 @@ public:
 
     int rank() const override { return context_.rank().value; }
     int size() const override { return context_.size(); }
-    std::span<float> memory(std::size_t count, bool its_own) override {
+    std::span<float> memory(std::size_t count, bool own_allocator) override {
         auto& buffer =
-            buffers_.emplace_back(its_own ? must(context_.allocate(count * sizeof(float)))
-                                          : must(collectives::allocate_private(count * sizeof(float))));
+            buffers_.emplace_back(own_allocator ? must(context_.allocate(count * sizeof(float)))
+                                                : must(collectives::allocate_private(count * sizeof(float))));
         return buffer.as<float>();
     }
     void allreduce(std::span<float> values) override {

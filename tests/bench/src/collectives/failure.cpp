@@ -29,7 +29,7 @@ struct Page {
     double error_at[ranks];
 };
 
-/// Reduces until there is an error; when that was.
+/// Reduces until an error occurs. Returns its time.
 double run_rank(collectives::node::SharedMemory const& memory, int rank, std::atomic<int>& running) {
     auto group = collectives::node::join(memory, Rank{rank});
     if (!group) return 0;
@@ -57,7 +57,7 @@ double kill_one(Page& page, int number) {
         ::_exit(0);
     }
     while (page.running < ranks) std::this_thread::yield();
-    // At any phase of an operation.
+    // The kill hits different phases of an operation.
     std::this_thread::sleep_for(std::chrono::microseconds(500 + number * 37 % 5000));
     auto const killed_at = now();
     ::kill(pids[victim], SIGKILL);

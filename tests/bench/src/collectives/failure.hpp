@@ -3,7 +3,8 @@
 
 namespace det::bench {
 
-/// The 99th percentile of the time from kill -9 of a rank until all others have the error, against 10 ms.
+/// The 99th percentile of the time from kill -9 of a rank until all other ranks have the error, compared with
+/// 10 ms.
 Row failure_row();
 
 }  // namespace det::bench

@@ -1,5 +1,5 @@
 // bench-collectives DIRECTORY DET_WORKER OPENMPI_WORKER MPICH_ROOT [ROWS]
-// ROWS is the beginning of the rows that are wanted. MPICH_ROOT holds usr/bin/mpiexec.hydra and the worker.
+// Prints only rows whose name begins with ROWS. MPICH_ROOT contains usr/bin/mpiexec.hydra and the worker.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -33,7 +33,7 @@ constexpr Size crowded_sizes[] = {
     {"1MiB", MiB, 40}, {"8MiB", 8 * MiB, 8}, {"64MiB", 64 * MiB, 2},
 };
 
-constexpr int pairs_per_row = 21;  // and a first one that is not counted
+constexpr int pairs_per_row = 21;  // plus one warm-up pair
 
 struct Programs {
     std::string directory, det, openmpi, mpich_root;
@@ -47,7 +47,8 @@ public:
 
     std::unique_ptr<Team> det(int ranks) { return make("det", ranks, {programs_.det}, true); }
 
-    /// Without this malloc takes pages from the kernel and gives them back in each call of a large allreduce.
+    /// Without this malloc allocates pages from the kernel and returns them in each call of a large
+    /// allreduce.
     std::unique_ptr<Team> openmpi(std::string const& name, int ranks,
                                   std::vector<std::string> const& options) {
         std::vector<std::string> command{"mpiexec",   "--allow-run-as-root",
@@ -94,15 +95,16 @@ std::vector<std::string> with_algorithm(std::vector<std::string> options, std::s
 
 constexpr auto rabenseifner = "6", segmented_ring = "5";
 
-/// Whether the two cores are near each other now: bursts where they are not are set apart.
+/// Whether the cache round trip between the two cores is fast now. Pairs measured while it is slow are
+/// discarded.
 bool is_quiet() {
     constexpr double limit_ns = 280;
     return cache_round_trip_ns() < limit_ns;
 }
 
-/// A virtual machine may need seconds of work before its cores are near each other. Beyond that a row is
-/// measured as things are.
-class Patience {
+/// Waits until the cache round trip is fast. A virtual machine may need seconds of load for that. After a
+/// time limit the row is measured anyway.
+class QuietDeadline {
 public:
     bool has_ended() const { return std::chrono::steady_clock::now() > ends_; }
     void wait_for_quiet() const {
@@ -114,13 +116,13 @@ private:
     std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 };
 
-/// Both sides one right after the other, between two quiet moments.
+/// Measures both sides directly after each other, with a check of the cache round trip before and after.
 class Measurement {
 public:
     Measurement(Team& ours, Team& peer) : ours_(ours), peer_(peer) {}
 
     std::vector<Pair> pairs(Sample const& ours, Sample const& peer, int count) {
-        Patience const patience;
+        QuietDeadline const deadline;
         std::vector<Pair> pairs;
         int retries = 0;
         for (int i = 0; i <= count;) {
@@ -129,7 +131,7 @@ public:
             if (i % 2 == 0) pair.ours = ours_.run(ours);
             pair.peer = peer_.run(peer);
             if (i % 2 == 1) pair.ours = ours_.run(ours);
-            bool const counts = (was_quiet && is_quiet()) || patience.has_ended();
+            bool const counts = (was_quiet && is_quiet()) || deadline.has_ended();
             if (!counts) ++retries;
             if (counts && i++ > 0) pairs.push_back(pair);
         }
@@ -142,12 +144,12 @@ private:
     Team& peer_;
 };
 
-/// The fastest of the peers for this.
+/// The fastest peer for this sample.
 Team& best_of(Teams const& peers, Sample const& sample) {
     std::map<double, Team*> by_time;
-    Patience const patience;
+    QuietDeadline const deadline;
     for (auto const& peer : peers) {
-        patience.wait_for_quiet();
+        deadline.wait_for_quiet();
         std::vector<double> times;
         for (int i = 0; i < 4; ++i) {
             auto const time = peer->run(sample);
@@ -221,7 +223,7 @@ private:
         }
     }
 
-    /// Every byte has to be read once on each rank, and every byte of the result written once on each.
+    /// Lower bound: each rank reads every input byte once and writes every byte of the result once.
     void bound(Team& ours, Size const& size) {
         auto const row = fmt::format("bound-{}", size.name);
         if (!wants(row)) return;

@@ -7,8 +7,8 @@
 
 namespace det::bench {
 
-/// What the coordinator tells each rank through a pipe. Between two samples ranks sleep in a read, so that
-/// those of one contestant don't disturb the other's.
+/// The command that the coordinator sends to each rank through a pipe. Between two samples the ranks block in
+/// read(2), so that they do not disturb other contestants.
 struct Sample {
     enum class What : std::uint32_t { allreduce_own, allreduce_private, objects, memory_rate, die, end };
     What what = What::end;
@@ -18,11 +18,11 @@ struct Sample {
 
 struct Outcome {
     double seconds =
-        0;  // the mean of an iteration on this rank; of `die`: when the error came, by the steady clock
+        0;  // the mean of an iteration on this rank; for `die`: the time of the error (steady clock)
     std::uint64_t wrong = 0;
 };
 
-/// The same barrier for all contestants: it is not what is measured.
+/// All contestants use this barrier, because barriers are not measured.
 struct alignas(128) BarrierCell {
     std::atomic<std::uint64_t> count;
 };
@@ -32,10 +32,10 @@ inline std::string pipe_path(std::string const& directory, int rank, std::string
 }
 inline std::string barrier_path(std::string const& directory) { return directory + "/barrier"; }
 
-/// Rank r adds r + 1 + this.
+/// Rank r contributes the value r + 1 + offset_of(iteration).
 inline float offset_of(std::uint64_t iteration) { return static_cast<float>(iteration % 8); }
 
-/// 1 KiB in the mean.
+/// The mean over the ranks is 1 KiB.
 inline int object_size(int rank) { return rank % 2 == 0 ? 512 + 7 : 1536 - 7; }
 
 }  // namespace det::bench

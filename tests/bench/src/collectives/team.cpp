@@ -16,7 +16,7 @@ namespace {
 constexpr int reply_limit_ms = 20'000;
 
 int make_pipe(std::string const& path) {
-    // Both ways, so that opening does not wait for the other side.
+    // O_RDWR, so that open does not block until the other side opens the pipe.
     if (::mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("cannot make " + path);
     int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot open " + path);
@@ -55,7 +55,7 @@ void Team::start(std::vector<std::string> command) {
     auto const pid = ::fork();
     if (pid < 0) throw std::runtime_error("cannot start " + command.front());
     if (pid == 0) {
-        ::dup2(STDERR_FILENO, STDOUT_FILENO);  // where rows are printed
+        ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for rows only
         ::execvp(arguments.front(), arguments.data());
         ::_exit(127);
     }

@@ -7,12 +7,13 @@
 
 namespace det::bench {
 
-/// The ranks of one contestant, asleep until they are to do something. Errors are exceptions that end the
+/// The rank processes of one contestant. They block between commands. Errors are exceptions, which end the
 /// benchmark.
 class Team {
 public:
-    /// `command` starts all ranks (a launcher), or where `once_per_rank` one: DIRECTORY RANK SIZE are
-    /// appended then.
+    /// \param command starts all ranks (a launcher). With `once_per_rank` it starts one rank and gets the
+    /// further arguments
+    ///     DIRECTORY RANK SIZE.
     Team(std::string name, int ranks, std::vector<std::string> command, bool once_per_rank,
          std::string directory);
     ~Team();
@@ -21,8 +22,8 @@ public:
 
     std::string const& name() const { return name_; }
     int ranks() const { return ranks_; }
-    /// The time of one operation: the maximum over ranks of the mean of an iteration. Wrong results are an
-    /// exception.
+    /// Returns the seconds of one operation: the mean over the iterations, and the maximum over the ranks.
+    /// Throws if a result is wrong.
     double run(Sample const& sample);
 
 private:

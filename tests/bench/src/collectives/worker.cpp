@@ -1,4 +1,4 @@
-// One rank of a contestant: does what the coordinator says, again and again.
+// The main loop of a rank of a contestant: executes the commands of the coordinator.
 #include <det/measure/timed_loop.hpp>
 
 #include <cstdio>
@@ -31,7 +31,7 @@ int open_pipe(std::string const& path, int flags) {
     return fd;
 }
 
-/// Ranks that have a core each stay on it.
+/// Pins each rank to a core if there are enough cores.
 void bind_to_core(int rank, int ranks) {
     cpu_set_t all;
     if (::sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < ranks) return;
@@ -147,7 +147,7 @@ private:
         return outcome;
     }
 
-    /// Bytes that were read and written; all ranks at once.
+    /// Copies one half of the memory to the other with streaming stores, on all ranks at the same time.
     Outcome run_memory(Sample const& sample) {
         auto const half = memory_for(sample).size() / 2;
         auto const from = memory_for(sample).first(half), to = memory_for(sample).subspan(half);
