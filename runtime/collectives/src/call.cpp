@@ -32,8 +32,6 @@ std::string describe_all_to_all(Call const& call) {
     return fmt::format("all_to_all({} {})", call.count, name_of(call.type));
 }
 
-std::string describe_notice(Call const&) { return "should_preempt()"; }
-
 template <std::string (*describe_in_memory)(Call const&)>
 std::string on_devices(Call const& call) {
     return describe_in_memory(call) + " on devices";
@@ -50,7 +48,6 @@ constexpr std::string (*describe_by_kind[])(Call const&) = {
     describe_reduce_scatter,
     describe_allgather_elements,
     describe_all_to_all,
-    describe_notice,
     on_devices<describe_broadcast>,
     on_devices<describe_allreduce>,
     on_devices<describe_reduce>,

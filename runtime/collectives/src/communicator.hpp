@@ -21,7 +21,7 @@ public:
     Status run(TensorCall const& call, Status const& refused) override;
     std::string algorithm_name(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
-    transport::Transport* messages() override { return transport_.get(); }
+    ControlChannel control_channel() override { return {.transport = transport_.get()}; }
     Status check_ranks() override { return transport_->check_ranks(); }
 
 private:

@@ -198,12 +198,11 @@ Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
     return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
 }
 
-SharedFlags* DistributedContext::node_flags() {
-    if (is_on_one_node()) return ranks_ ? ranks_->shared_flags() : nullptr;
-    return local_ ? local_->shared_flags() : nullptr;
+ControlChannel DistributedContext::control_channel() {
+    auto channel = ranks_ ? ranks_->control_channel() : ControlChannel{};
+    if (!is_on_one_node()) channel.flags = local_ ? local_->control_channel().flags : nullptr;
+    return channel;
 }
-
-transport::Transport* DistributedContext::messages() { return ranks_ ? ranks_->messages() : nullptr; }
 
 DeviceCopies* DistributedContext::device_copies() { return ranks_ ? ranks_->device_copies() : nullptr; }
 

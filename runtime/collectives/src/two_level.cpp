@@ -115,7 +115,9 @@ public:
 
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
     void abandon() noexcept override { transport_->abandon(); }
-    transport::Transport* messages() override { return transport_.get(); }
+    ControlChannel control_channel() override {
+        return {.flags = local_->control_channel().flags, .transport = transport_.get()};
+    }
     Status check_ranks() override {
         DET_TRY(local_->check_ranks());
         return transport_->check_ranks();

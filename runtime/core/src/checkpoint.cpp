@@ -2,7 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/preemption/last_work.hpp>
+#include <det/preemption/final_save.hpp>
 
 #include <fmt/format.h>
 #include <map>
@@ -217,7 +217,7 @@ Result<bool> Checkpoint::has_time_to_save() {
     std::optional<std::chrono::microseconds> left;
     if (auto const end = session_.killed_at())
         left = std::chrono::duration_cast<std::chrono::microseconds>(*end - session_.clock.steady_now());
-    bool const has_time = preemption::choose_last_work(left, cost_) == preemption::LastWork::save_anew;
+    bool const has_time = preemption::choose_final_save(left, cost_) == preemption::FinalSave::save_new;
     DET_TRY_ASSIGN(auto const told, session_.distributed.broadcast(has_time ? "yes" : "no"));
     return told == "yes";
 }

@@ -1,36 +1,15 @@
 #include <det/core/preempt.hpp>
+#include <det/preemption/preempt_channel.hpp>
 
-#include <cstring>
-
-#include "preempt_board.hpp"
 #include "session.hpp"
 
 namespace det::core {
-namespace {
+/// The other ranks, from the first call of should_preempt() on.
+struct Preempt::Peers {
+    explicit Peers(preemption::PreemptChannel opened)
+        : channel(std::move(opened)), agreement(channel.make_agreement()) {}
 
-Result<std::vector<PreemptSeat>> gather_seats(collectives::DistributedContext& distributed) {
-    PreemptSeat own{{distributed.local_rank(), distributed.local_size(), distributed.cross_rank(),
-                     distributed.cross_size()},
-                    distributed.node_flags() != nullptr};
-    std::vector<PreemptSeat> seats;
-    if (own.topology.cross_size == 1) {
-        // All are alike, and nobody has to be asked.
-        for (auto& rank = own.topology.local_rank = 0; rank < distributed.size(); ++rank)
-            seats.push_back(own);
-        return seats;
-    }
-    DET_TRY_ASSIGN(auto const values,
-                   distributed.allgather({reinterpret_cast<char const*>(&own), sizeof own}));
-    for (auto const& value : values) std::memcpy(&seats.emplace_back(), value.data(), sizeof own);
-    return seats;
-}
-
-}  // namespace
-
-struct Preempt::Talk {
-    explicit Talk(PreemptBoard made) : board(std::move(made)), agreement(board.make_agreement()) {}
-
-    PreemptBoard board;
+    preemption::PreemptChannel channel;
     preemption::Agreement agreement;
 };
 
@@ -39,17 +18,13 @@ Preempt::~Preempt() = default;
 
 bool Preempt::has_notice() const { return session_.notice && session_.notice->is_raised(); }
 
-Status Preempt::open_talk() {
-    auto& distributed = session_.distributed;
-    DET_TRY_ASSIGN(auto const seats, gather_seats(distributed));
-    talk_ = std::make_unique<Talk>(PreemptBoard(distributed, make_preempt_ring(seats, distributed.rank())));
-    return talk_->board.connect();
-}
-
 Result<bool> Preempt::agree() {
     if (session_.distributed.size() == 1) return has_notice();
-    if (!talk_) DET_TRY(open_talk());
-    return talk_->board.agree(talk_->agreement, has_notice());
+    if (!peers_) {
+        DET_TRY_ASSIGN(auto channel, preemption::PreemptChannel::open(session_.distributed));
+        peers_ = std::make_unique<Peers>(std::move(channel));
+    }
+    return peers_->channel.agree(peers_->agreement, has_notice());
 }
 
 Result<bool> Preempt::ask() {
@@ -73,7 +48,7 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
     return is_preempted_;
 }
 
-/// Who asks has a training loop that goes round.
+/// The first call shows that the training loop runs.
 Status Preempt::note_first_step() {
     has_begun_ = true;
     if (!session_.journal) return Ok{};
@@ -83,7 +58,8 @@ Status Preempt::note_first_step() {
 Status Preempt::acknowledge() {
     if (is_acknowledged_ || !session_.journal) return Ok{};
     auto const noticed = session_.notice ? session_.notice->raised_at() : std::nullopt;
-    // Without a sync, which the last checkpoint would wait for: a node that loses its power gave up nothing.
+    // Without a sync, which would delay the last checkpoint. If the node loses power, the acknowledgement
+    // does not matter.
     DET_TRY(session_.journal->append(PreemptionAcknowledged{session_.clock.now(), noticed}));
     is_acknowledged_ = true;
     return Ok{};

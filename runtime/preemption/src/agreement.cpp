@@ -5,103 +5,105 @@
 
 namespace det::preemption {
 
-Agreement::Agreement(std::vector<Part> parts, std::size_t own, AtOnce at_once)
-    : parts_(std::move(parts)), words_(parts_.size()), own_(own), at_once_(at_once) {}
+Agreement::Agreement(std::vector<Role> roles, std::size_t own, AtOnce at_once)
+    : roles_(std::move(roles)), states_(roles_.size()), own_(own), at_once_(at_once) {}
 
-bool Agreement::is_asked_for() const {
-    if (parts_[own_] == Part::request) return false;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (parts_[i] == Part::request && words_[i].is_notice()) return true;
+bool Agreement::follower_has_notice() const {
+    if (roles_[own_] == Role::follower) return false;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        if (roles_[i] == Role::follower && states_[i].is_notice()) return true;
     }
     return false;
 }
 
-bool Agreement::some_voice_had_notice() const {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (parts_[i] == Part::voice && words_[i].is_notice_before(call_)) return true;
+bool Agreement::leader_had_notice() const {
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        if (roles_[i] == Role::leader && states_[i].is_notice_before(call_)) return true;
     }
     return false;
 }
 
-/// As far as is known: no voice has said otherwise.
+/// As far as this rank knows: no leader has posted the opposite.
 bool Agreement::all_may_have_notice() const {
-    if (at_once_ == AtOnce::never || !words_[own_].is_notice()) return false;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        bool const has_spoken = words_[i].call() >= call_;
-        if (parts_[i] == Part::voice && has_spoken && !words_[i].is_common_notice_at(call_)) return false;
+    if (at_once_ == AtOnce::never || !states_[own_].is_notice()) return false;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        bool const has_posted = states_[i].call() >= call_;
+        if (roles_[i] == Role::leader && has_posted && !states_[i].is_common_notice_at(call_)) return false;
     }
     return true;
 }
 
 void Agreement::begin_call(bool has_notice) {
     ++call_;
-    auto& word = words_[own_];
-    if (word.is_notice()) return;
-    word = has_notice || is_asked_for() ? Word::of_notice(call_) : Word::of_call(call_);
+    auto& state = states_[own_];
+    if (state.is_notice()) return;
+    state =
+        has_notice || follower_has_notice() ? PreemptState::of_notice(call_) : PreemptState::of_call(call_);
 }
 
-std::optional<Agreement::Awaited> Agreement::awaited_to_speak() const {
-    bool const speaks_for_requests = parts_[own_] == Part::voice && at_once_ == AtOnce::for_all;
-    if (!speaks_for_requests || words_[own_] != Word::of_notice(call_)) return std::nullopt;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (parts_[i] == Part::request && !words_[i].is_enough_for(call_ + 1)) return Awaited{i, call_ + 1};
+std::optional<Agreement::Awaited> Agreement::awaited_before_post() const {
+    bool const leads_followers = roles_[own_] == Role::leader && at_once_ == AtOnce::for_all;
+    if (!leads_followers || states_[own_] != PreemptState::of_notice(call_)) return std::nullopt;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        if (roles_[i] == Role::follower && !states_[i].is_enough_for(call_ + 1)) return Awaited{i, call_ + 1};
     }
     return std::nullopt;
 }
 
-Word Agreement::speak() {
-    auto& word = words_[own_];
-    if (parts_[own_] == Part::request || word != Word::of_notice(call_)) return word;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        bool const counts = parts_[i] == Part::request && at_once_ == AtOnce::for_all;
-        if (counts && !words_[i].is_notice_before(call_ + 1)) return word;
+PreemptState Agreement::state_to_post() {
+    auto& state = states_[own_];
+    if (roles_[own_] == Role::follower || state != PreemptState::of_notice(call_)) return state;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        bool const counts = roles_[i] == Role::follower && at_once_ == AtOnce::for_all;
+        if (counts && !states_[i].is_notice_before(call_ + 1)) return state;
     }
-    return word = Word::of_common_notice(call_);
+    return state = PreemptState::of_common_notice(call_);
 }
 
 std::optional<Agreement::Awaited> Agreement::awaited() const {
-    if (some_voice_had_notice()) return std::nullopt;
+    if (leader_had_notice()) return std::nullopt;
     bool const waits_for_all = all_may_have_notice();
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        auto const call = waits_for_all && parts_[i] == Part::voice ? call_ + 1 : call_;
-        if (!words_[i].is_enough_for(call)) return Awaited{i, call};
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        auto const call = waits_for_all && roles_[i] == Role::leader ? call_ + 1 : call_;
+        if (!states_[i].is_enough_for(call)) return Awaited{i, call};
     }
     return std::nullopt;
 }
 
 bool Agreement::decide() const {
-    if (some_voice_had_notice()) return true;
+    if (leader_had_notice()) return true;
     if (!all_may_have_notice()) return false;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (parts_[i] == Part::voice && !words_[i].is_common_notice_at(call_)) return false;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+        if (roles_[i] == Role::leader && !states_[i].is_common_notice_at(call_)) return false;
     }
     return true;
 }
 
-Result<bool> agree(Agreement& agreement, Board& board, bool has_notice) {
+Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice) {
     agreement.begin_call(has_notice);
-    while (auto const late = agreement.awaited_to_speak()) {
-        DET_TRY_ASSIGN(auto const word, board.await(*late));
-        agreement.hear(late->part, word);
+    while (auto const late = agreement.awaited_before_post()) {
+        DET_TRY_ASSIGN(auto const state, channel.wait(*late));
+        agreement.set_state(late->member, state);
     }
-    DET_TRY(board.tell(agreement.speak()));
+    DET_TRY(channel.post(agreement.state_to_post()));
     if (agreement.awaited()) {
-        for (std::size_t part = 0; part < agreement.size(); ++part) {
-            if (part != agreement.own()) agreement.hear(part, board.look(part));
+        for (std::size_t member = 0; member < agreement.size(); ++member) {
+            if (member != agreement.own()) agreement.set_state(member, channel.peek(member));
         }
     }
     while (auto const late = agreement.awaited()) {
-        DET_TRY_ASSIGN(auto const word, board.await(*late));
-        agreement.hear(late->part, word);
+        DET_TRY_ASSIGN(auto const state, channel.wait(*late));
+        agreement.set_state(late->member, state);
     }
     return agreement.decide();
 }
 
-Result<bool> agree_and_pass_on(Agreement& agreement, Board& board, bool has_notice) {
+Result<bool> agree_and_relay(Agreement& agreement, Channel& channel, bool has_notice) {
     bool const was_agreed = agreement.decide();
-    DET_TRY_ASSIGN(bool const is_agreed, agree(agreement, board, has_notice));
+    DET_TRY_ASSIGN(bool const is_agreed, agree(agreement, channel, has_notice));
     auto const call = agreement.call();
-    if (!was_agreed) DET_TRY(board.pass_on(is_agreed ? Word::of_notice(call) : Word::of_call(call)));
+    if (!was_agreed)
+        DET_TRY(channel.relay(is_agreed ? PreemptState::of_notice(call) : PreemptState::of_call(call)));
     return was_agreed;
 }
 

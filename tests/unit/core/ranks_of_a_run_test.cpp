@@ -1,11 +1,11 @@
 // Ranks of an experiment find each other by its run: processes, without MPI and mpirun.
+#include <det/preemption/preempt_channel.hpp>
 #include <det/protocol/meeting.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "../../conformance/expectation.hpp"
 #include "core_support.hpp"
-#include "preempt_board.hpp"
 #include "rank_processes.hpp"
 
 using namespace det;
@@ -114,49 +114,50 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step_and_go_on_toge
     BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
-BOOST_AUTO_TEST_CASE(in_a_large_job_the_first_of_a_node_passes_on_what_the_first_of_all_nodes_agree_on) {
-    std::vector<PreemptSeat> seats;
+BOOST_AUTO_TEST_CASE(in_a_large_job_the_leader_of_each_node_relays_what_the_leaders_agree_on) {
+    std::vector<preemption::RankPlacement> placements;
     for (int rank = 0; rank < ranks; ++rank)
-        seats.push_back({{rank % ranks_of_node, ranks_of_node, rank / ranks_of_node, nodes}, true});
+        placements.push_back({{rank % ranks_of_node, ranks_of_node, rank / ranks_of_node, nodes}, true});
     for (int noticed = 0; noticed < ranks; ++noticed) {
         Fixture of_its_own;
         check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
             DET_TRY_ASSIGN(auto context, Context::init(of_its_own.options_of(rank)));
-            PreemptBoard board(context.distributed(), make_preempt_ring(seats, rank, 0));
-            auto agreement = board.make_agreement();
-            DET_TRY(board.connect());
+            preemption::PreemptChannel channel(context.distributed(),
+                                               preemption::plan_routes(placements, rank, 0));
+            auto agreement = channel.make_agreement();
+            DET_TRY(channel.connect());
             int stopped_at = 0;
             for (int call = 1; stopped_at == 0; ++call) {
                 bool const has_notice = rank.value == noticed && call >= 20;
-                DET_TRY_ASSIGN(bool const stop, board.agree(agreement, has_notice));
+                DET_TRY_ASSIGN(bool const stop, channel.agree(agreement, has_notice));
                 if (stop) stopped_at = call;
                 DET_TRY(context.distributed().allreduce(1.0, collectives::ReduceOp::sum));
             }
             DET_TRY_ASSIGN(auto const all, context.distributed().allgather(std::to_string(stopped_at)));
             for (auto const& there : all) DET_TRY(expect(there == all.front(), there));
-            // A rank has to ask its voice first, which takes one or two calls.
-            bool const is_voice = noticed % ranks_of_node == 0;
-            DET_TRY(expect(is_voice ? stopped_at == 22 : stopped_at == 23 || stopped_at == 24, all.front()));
+            // A follower asks its leader first, which takes one or two calls.
+            bool const is_leader = noticed % ranks_of_node == 0;
+            DET_TRY(expect(is_leader ? stopped_at == 22 : stopped_at == 23 || stopped_at == 24, all.front()));
             return context.close();
         }));
     }
 }
 
-BOOST_AUTO_TEST_CASE(in_a_large_job_each_rank_tells_few_and_hears_few) {
+BOOST_AUTO_TEST_CASE(in_a_large_job_each_rank_has_few_routes) {
     constexpr int many = 128;
     constexpr int of_node = 8;
-    std::vector<PreemptSeat> seats;
+    std::vector<preemption::RankPlacement> placements;
     for (int rank = 0; rank < many; ++rank)
-        seats.push_back({{rank % of_node, of_node, rank / of_node, many / of_node}, true});
-    auto const first = make_preempt_ring(seats, Rank{8});
-    BOOST_TEST(first.listeners.size() == 15u);
+        placements.push_back({{rank % of_node, of_node, rank / of_node, many / of_node}, true});
+    auto const first = preemption::plan_routes(placements, Rank{8});
+    BOOST_TEST(first.targets.size() == 15u);
     BOOST_TEST(first.sources.size() == 15u + of_node);
     BOOST_TEST(first.own == 1u);
-    auto const other = make_preempt_ring(seats, Rank{11});
-    BOOST_TEST(other.listeners.empty());
+    auto const other = preemption::plan_routes(placements, Rank{11});
+    BOOST_TEST(other.targets.empty());
     BOOST_REQUIRE(other.sources.size() == 2u);
     BOOST_TEST((other.sources[0].rank == Rank{8}));
-    BOOST_TEST((other.sources[0].part == preemption::Agreement::Part::voice));
+    BOOST_TEST((other.sources[0].role == preemption::Agreement::Role::leader));
     BOOST_TEST((other.sources[other.own].rank == Rank{11}));
 }
 

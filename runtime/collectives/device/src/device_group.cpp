@@ -71,8 +71,7 @@ public:
         return place_of(call) == Place::host ? host_->algorithm_name(call)
                                              : std::string("the library of the devices");
     }
-    collectives::SharedFlags* shared_flags() override { return host_->shared_flags(); }
-    transport::Transport* messages() override { return host_->messages(); }
+    collectives::ControlChannel control_channel() override { return host_->control_channel(); }
     Status check_ranks() override { return host_->check_ranks(); }
     void abandon() noexcept override {
         end_devices({codes::misuse, fmt::format("rank {} has left the others", rank().value)});

@@ -23,7 +23,7 @@ public:
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
     Status check_ranks() override { return watch_.check(); }
-    collectives::SharedFlags* shared_flags() override { return &flags_; }
+    collectives::ControlChannel control_channel() override { return {.flags = &flags_}; }
 
     /// An operation that was started. Whoever holds the handle shares it with the group.
     struct Started {

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/collectives/rank_group.hpp>
+#include <det/collectives/control_channel.hpp>
 
 #include "wait.hpp"
 
@@ -7,7 +7,7 @@ namespace det::collectives::node {
 
 class NodeGroup;
 
-/// One line of memory per rank, beside what the operations use.
+/// The flags of the ranks of this node, on cache lines that operations do not use.
 class NodeFlags final : public collectives::SharedFlags {
 public:
     NodeFlags(NodeGroup& group, RankSlot const& slot, Watch& watch, Cores const& cores)
@@ -20,8 +20,8 @@ public:
     std::uint64_t read(int local_rank) const override {
         return slot_.segment.flag(local_rank).value.load(std::memory_order_acquire);
     }
-    Result<std::uint64_t> wait(int local_rank, bool (*is_enough)(std::uint64_t value, std::uint64_t call),
-                               std::uint64_t call) override;
+    Result<std::uint64_t> wait(int local_rank, IsEnough is_enough,
+                               collectives::NamedCall const& call) override;
 
 private:
     NodeGroup& group_;

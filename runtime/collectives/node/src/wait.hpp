@@ -21,7 +21,7 @@ public:
     void begin_again() { polls_ = yields_ = 0; }
     /// After each poll that found nothing.
     template <class FindAwaited>
-    Status pause(FindAwaited const& find_awaited, collectives::Call const& call) {
+    Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
         if (cores_ == Cores::own && polls_ < spins) {
             ++polls_;
             relax();

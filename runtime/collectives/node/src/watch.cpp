@@ -41,7 +41,7 @@ Status Watch::check() const {
     return Ok{};
 }
 
-Status Watch::look(std::vector<int> const& awaited, collectives::Call const& call) {
+Status Watch::look(std::vector<int> const& awaited, WaitingCall const& call) {
     DET_TRY(state());
     auto const now = Clock::now();
     if (awaited.empty() || now - looked_ < look_interval) return Ok{};
@@ -50,8 +50,7 @@ Status Watch::look(std::vector<int> const& awaited, collectives::Call const& cal
     return result;
 }
 
-Status Watch::look_closer(std::vector<int> const& awaited, collectives::Call const& call,
-                          Clock::time_point now) {
+Status Watch::look_closer(std::vector<int> const& awaited, WaitingCall const& call, Clock::time_point now) {
     warn_once(awaited.front(), call, now);
     if (options_.collective_timeout && now - begun_ >= *options_.collective_timeout) {
         return end_group(fmt::format("{} took longer than {} ms", describe_wait(awaited.front(), call),
@@ -100,7 +99,7 @@ bool Watch::is_silent(int awaited, Clock::time_point now) {
     return known.silence >= options_.silence_limit;
 }
 
-void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_point now) {
+void Watch::warn_once(int awaited, WaitingCall const& call, Clock::time_point now) {
     if (has_warned_ || now - begun_ < options_.warn_after) return;
     has_warned_ = true;
     if (!options_.on_warning) return;
@@ -108,11 +107,13 @@ void Watch::warn_once(int awaited, collectives::Call const& call, Clock::time_po
                                     std::chrono::duration_cast<std::chrono::seconds>(now - begun_).count()));
 }
 
-std::string Watch::describe_wait(int awaited, collectives::Call const& call) const {
-    auto const number = error_scope_.enclosing_call ? error_scope_.enclosing_call->sequence : call.sequence;
+std::string Watch::describe_wait(int awaited, WaitingCall const& call) const {
+    auto const enclosing = error_scope_.enclosing_call.value_or(call.call ? *call.call : collectives::Call{});
+    auto const name = call.named ? std::string(call.named->name) : describe(*call.call);
+    auto const number = call.named ? call.named->number : enclosing.sequence + 1;
     return fmt::format("rank {} waits for rank {} on node {} in {}, its operation {}",
                        error_scope_.global_rank({rank_}).value, error_scope_.global_rank({awaited}).value,
-                       segment_.member(awaited).node, describe(call), number + 1);
+                       segment_.member(awaited).node, name, number);
 }
 
 Status Watch::end_group(std::string const& text, bool is_timeout) {

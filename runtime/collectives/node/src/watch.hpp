@@ -1,10 +1,21 @@
 #pragma once
+#include <det/collectives/control_channel.hpp>
+
 #include <memory>
 #include <optional>
 
 #include "liveness.hpp"
 
 namespace det::collectives::node {
+
+/// The call in which this rank waits, for messages: a collective operation or another function.
+struct WaitingCall {
+    WaitingCall(collectives::Call const& operation) : call(&operation) {}
+    WaitingCall(collectives::NamedCall const& function) : named(&function) {}
+
+    collectives::Call const* call = nullptr;
+    collectives::NamedCall const* named = nullptr;
+};
 
 /// Sees that somebody who is awaited is lost. What one rank sees, all are told: those who wait for others who
 /// wait for the lost one as well.
@@ -23,7 +34,7 @@ public:
     /// While it lasts, now and then: an Error once `awaited` is lost, or the group has ended by what another
     /// saw. Between two calls the caller looks whether what it waits for has come: a rank may end after it
     /// did its part.
-    Status look(std::vector<int> const& awaited, collectives::Call const& call);
+    Status look(std::vector<int> const& awaited, WaitingCall const& call);
 
     /// An Error too where another rank has ended, though nobody waits for it. The group goes on.
     Status check() const;
@@ -34,14 +45,14 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    Status look_closer(std::vector<int> const& awaited, collectives::Call const& call, Clock::time_point now);
+    Status look_closer(std::vector<int> const& awaited, WaitingCall const& call, Clock::time_point now);
     std::optional<std::string> reason_of_end(int rank) const;
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
-    void warn_once(int awaited, collectives::Call const& call, Clock::time_point now);
+    void warn_once(int awaited, WaitingCall const& call, Clock::time_point now);
     /// Ends the group, unless somebody else has.
     Status end_group(std::string const& text, bool is_timeout);
-    std::string describe_wait(int awaited, collectives::Call const& call) const;
+    std::string describe_wait(int awaited, WaitingCall const& call) const;
 
     Segment& segment_;
     int rank_;

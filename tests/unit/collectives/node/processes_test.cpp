@@ -76,14 +76,14 @@ Status gather_objects(DistributedContext& context) {
     return Ok{};
 }
 
-/// In step, one call apart at most, by words alone.
-Status exchange_words(DistributedContext& context) {
+/// Ranks stay in step, at most one call apart, by their flags alone.
+Status exchange_flags(DistributedContext& context) {
     static std::uint64_t calls = 0;
-    auto& words = *context.node_flags();
-    words.write(++calls);
+    auto& flags = *context.control_channel().flags;
+    flags.write(++calls);
     for (int rank = 0; rank < ranks; ++rank) {
-        DET_TRY(words.wait(
-            rank, [](std::uint64_t value, std::uint64_t call) { return value + 1 >= call; }, calls));
+        auto const is_enough = [](std::uint64_t value, std::uint64_t call) { return value + 1 >= call; };
+        DET_TRY(flags.wait(rank, is_enough, {"exchange_flags()", calls}));
     }
     return Ok{};
 }
@@ -98,7 +98,7 @@ constexpr Phase phases[] = {
     {"allreduce(sum of 262144 float32)", reduce_shared},
     {"allreduce(sum of 100000 float32)", reduce_by_handle},
     {"allgather()", gather_objects},
-    {"should_preempt()", exchange_words, 1},
+    {"exchange_flags()", exchange_flags, 1},
 };
 
 }  // namespace

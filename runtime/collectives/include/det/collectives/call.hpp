@@ -17,7 +17,6 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
-    notice,  // no operation: ranks that ask each other for one, by SharedWords
     // The same in memory of devices.
     device_broadcast,
     device_allreduce,

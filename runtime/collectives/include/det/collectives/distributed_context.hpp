@@ -1,5 +1,6 @@
 #pragma once
 #include <det/collectives/buffer.hpp>
+#include <det/collectives/control_channel.hpp>
 #include <det/collectives/handle.hpp>
 #include <det/collectives/tensor.hpp>
 #include <det/collectives/topology.hpp>
@@ -13,7 +14,6 @@ namespace det::collectives {
 
 class DeviceCopies;
 class RankGroup;
-class SharedFlags;
 struct TensorCall;
 
 inline constexpr Rank chief{0};
@@ -124,8 +124,7 @@ public:
     // For those who have something to do or to tell other ranks beside operations. Null where there is
     // nothing of the kind; they live as long as this context.
 
-    SharedFlags* node_flags();
-    transport::Transport* messages();
+    ControlChannel control_channel();
     DeviceCopies* device_copies();
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/collectives/buffer.hpp>
 #include <det/collectives/call.hpp>
+#include <det/collectives/control_channel.hpp>
 #include <det/collectives/device_copies.hpp>
 #include <det/collectives/handle.hpp>
 #include <det/collectives/tuning.hpp>
@@ -49,20 +50,6 @@ struct ErrorScope {
     bool is_outermost() const { return !enclosing_call; }
 };
 
-/// A word of each rank of a node, which all of them can read at any time: for those who tell each other
-/// something without waiting, beside the operations. Zero until its rank has written it.
-class SharedFlags {
-public:
-    virtual ~SharedFlags() = default;
-    virtual void write(std::uint64_t value) = 0;
-    virtual std::uint64_t read(int local_rank) const = 0;
-    /// Until that word is enough. A rank that is lost is an Error, as in operations; `call` is the number of
-    /// the call that waits, for messages. What was started goes on meanwhile.
-    virtual Result<std::uint64_t> wait(int local_rank,
-                                       bool (*is_enough)(std::uint64_t value, std::uint64_t call),
-                                       std::uint64_t call) = 0;
-};
-
 /// What connects the ranks that do operations together: messages, or the memory of a node. It may rely on
 /// what DistributedContext has checked. `refused` is why this rank cannot take part as it was asked to: the
 /// others hear of it, and all get the same Error.
@@ -96,11 +83,7 @@ public:
     virtual Result<Buffer> allocate(std::size_t size_bytes);
     virtual void abandon() noexcept = 0;
 
-    /// Null where these ranks share no memory.
-    virtual SharedFlags* shared_flags() { return nullptr; }
-    /// What goes between these ranks as messages; null where nothing does. Tag transport::tag_max is left to
-    /// those who have something to tell beside operations.
-    virtual transport::Transport* messages() { return nullptr; }
+    virtual ControlChannel control_channel() { return {}; }
     /// An Error where it is known, without asking anybody, that a rank was lost.
     virtual Status check_ranks() { return Ok{}; }
 

@@ -41,16 +41,15 @@ public:
     Status acknowledge();
 
 private:
-    struct Talk;
+    struct Peers;
     bool has_notice() const;
     Result<bool> ask();
     Result<bool> agree();
-    Status open_talk();
     Status note_first_step();
 
     Session& session_;
     PreemptMode mode_;
-    std::unique_ptr<Talk> talk_;  // with the other ranks, from the first call on
+    std::unique_ptr<Peers> peers_;  // from the first call on
     bool has_begun_ = false;
     bool is_preempted_ = false;
     bool is_acknowledged_ = false;

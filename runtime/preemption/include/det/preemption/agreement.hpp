@@ -7,108 +7,115 @@
 
 namespace det::preemption {
 
-/// What a rank tells the others: how many calls of should_preempt() it has begun without a notice, or at
-/// which call it had one. From then on it stays as it is: no later word is needed. One number, so that it is
-/// one store and one load in memory that ranks share.
-class Word {
+/// What a rank publishes: the number of calls of should_preempt() that it has begun without a notice, or the
+/// call at which it had one. After a notice the state does not change any more. It is one 64-bit number, so
+/// that one store and one load of shared memory are enough.
+class PreemptState {
 public:
-    constexpr Word() = default;
-    static constexpr Word of_call(std::uint64_t call) { return Word(call << 2); }
-    static constexpr Word of_notice(std::uint64_t call) { return Word(call << 2 | notice_bit); }
-    /// All whom it speaks for had a notice when they began that call.
-    static constexpr Word of_common_notice(std::uint64_t call) {
-        return Word(call << 2 | notice_bit | common_bit);
+    constexpr PreemptState() = default;
+    static constexpr PreemptState of_call(std::uint64_t call) { return PreemptState(call << 2); }
+    static constexpr PreemptState of_notice(std::uint64_t call) {
+        return PreemptState(call << 2 | notice_bit);
     }
-    static constexpr Word from(std::uint64_t value) { return Word(value); }
+    /// All ranks that this state stands for had a notice when they began the call.
+    static constexpr PreemptState of_common_notice(std::uint64_t call) {
+        return PreemptState(call << 2 | notice_bit | common_bit);
+    }
+    static constexpr PreemptState from(std::uint64_t value) { return PreemptState(value); }
 
     constexpr std::uint64_t value() const { return value_; }
     constexpr std::uint64_t call() const { return value_ >> 2; }
     constexpr bool is_notice() const { return (value_ & notice_bit) != 0; }
-    /// Whether it says all that call `call` of another rank has to know: what was so one call before.
+    /// Whether another rank can decide its call `call` with this state: it must cover call `call` - 1.
     constexpr bool is_enough_for(std::uint64_t call) const { return is_notice() || this->call() + 1 >= call; }
     constexpr bool is_notice_before(std::uint64_t call) const { return is_notice() && this->call() < call; }
     constexpr bool is_common_notice_at(std::uint64_t call) const { return *this == of_common_notice(call); }
-    friend constexpr bool operator==(Word, Word) = default;
+    friend constexpr bool operator==(PreemptState, PreemptState) = default;
 
 private:
     static constexpr std::uint64_t notice_bit = 1, common_bit = 2;
 
-    explicit constexpr Word(std::uint64_t value) : value_(value) {}
-    std::uint64_t value_ = 0;  // the bits, and above them the call
+    explicit constexpr PreemptState(std::uint64_t value) : value_(value) {}
+    std::uint64_t value_ = 0;  // the call, above two bits
 };
 
-/// How ranks find at which call all of them stop. Call k is true, on every rank, if a voice had a notice at
-/// its call k-1 or before. So a rank only waits for one that is more than one call behind it, and what others
-/// say has the time of a whole step to arrive.
+/// The rule by which all ranks stop at the same call of should_preempt(). Pure.
 ///
-/// It is true too if all ranks had a notice when they began it: Slurm tells all nodes at once, and then no
-/// step is trained in vain. Only who has a notice can find that out, and waits for what the others say of the
-/// same call; who has none knows that it is not so, and goes on. Pure.
+/// Call k returns true on every rank if a leader had a notice at its call k-1 or earlier. A rank therefore
+/// waits only for ranks that are more than one call behind, and a state has one training step to arrive.
+///
+/// Call k also returns true if all ranks had a notice when they began it. Slurm notifies all nodes at the
+/// same time, so this is the common case, and no step is trained in vain. Only a rank with a notice can find
+/// this out: it waits for the states of the other ranks at call k. A rank without a notice knows that the
+/// condition is false and continues.
 class Agreement {
 public:
-    /// What is listened to. A voice counts. A request is a rank of our node that the voice of the node speaks
-    /// for: its notice becomes that of the voice.
-    enum class Part { voice, request };
-    /// For which ranks' notices the call at which they come is true, not the next one only.
+    /// A leader's state counts. A follower is a rank of this rank's node that the leader of the node stands
+    /// for: the leader takes over the follower's notice.
+    enum class Role { leader, follower };
+    /// Which members may stop at the very call at which all of them have a notice.
     enum class AtOnce {
         never,
-        for_voices,  // requests hear of it from their voice later
-        for_all,     // requests decide as voices do
+        for_leaders,  // followers stop later, when their leader relays the result
+        for_all,      // followers decide as leaders do
     };
+    /// The state of `member` is needed for `call`.
     struct Awaited {
-        std::size_t part = 0;
-        std::uint64_t call = 0;  // for which its word is to be enough
+        std::size_t member = 0;
+        std::uint64_t call = 0;
     };
 
-    Agreement(std::vector<Part> parts, std::size_t own, AtOnce at_once = AtOnce::for_all);
+    /// \param roles of all members whose states this rank reads, its own included.
+    /// \param own index of this rank in `roles`.
+    Agreement(std::vector<Role> roles, std::size_t own, AtOnce at_once = AtOnce::for_all);
 
     /// Begins the next call.
     void begin_call(bool has_notice);
-    /// Whose word is needed before ours is told.
-    std::optional<Awaited> awaited_to_speak() const;
-    /// What to tell the others.
-    Word speak();
-    void hear(std::size_t part, Word word) { words_[part] = word; }
-    /// Who has told too little for this call; none: decide. A notice that counts is enough by itself.
+    /// The member whose state is needed before this rank can post its own; none: post now.
+    std::optional<Awaited> awaited_before_post() const;
+    /// The state that this rank publishes in this call.
+    PreemptState state_to_post();
+    void set_state(std::size_t member, PreemptState state) { states_[member] = state; }
+    /// A member whose state is too old for this call; none: decide. One notice that counts is enough.
     std::optional<Awaited> awaited() const;
-    /// What this call returns, when nobody is awaited.
+    /// What this call returns, once awaited() is none.
     bool decide() const;
 
-    Word heard(std::size_t part) const { return words_[part]; }
+    PreemptState state_of(std::size_t member) const { return states_[member]; }
     std::uint64_t call() const { return call_; }
-    std::size_t size() const { return parts_.size(); }
+    std::size_t size() const { return roles_.size(); }
     std::size_t own() const { return own_; }
 
 private:
-    bool is_asked_for() const;
-    bool some_voice_had_notice() const;
+    bool follower_has_notice() const;
+    bool leader_had_notice() const;
     bool all_may_have_notice() const;
 
-    std::vector<Part> parts_;
-    std::vector<Word> words_;
+    std::vector<Role> roles_;
+    std::vector<PreemptState> states_;
     std::size_t own_;
     AtOnce at_once_;
     std::uint64_t call_ = 0;
 };
 
-/// How words get from rank to rank.
-class Board {
+/// Carries states between ranks.
+class Channel {
 public:
-    virtual ~Board() = default;
-    /// To all who listen to us. Waits for nobody.
-    virtual Status tell(Word word) = 0;
-    /// The newest word of a part that is here, or what was looked at last.
-    virtual Word look(std::size_t part) = 0;
-    /// The same, once it is enough for that call. An Error when that rank is lost.
-    virtual Result<Word> await(Agreement::Awaited awaited) = 0;
-    /// What voices have agreed on, to those of our node who hear of it from us alone.
-    virtual Status pass_on(Word agreed) = 0;
+    virtual ~Channel() = default;
+    /// Publishes this rank's state to the ranks that read it. Does not block.
+    virtual Status post(PreemptState state) = 0;
+    /// The newest state of `member` that has arrived. Does not block.
+    virtual PreemptState peek(std::size_t member) = 0;
+    /// Blocks until the member's state is enough for the call. An Error if that rank is lost.
+    virtual Result<PreemptState> wait(Agreement::Awaited awaited) = 0;
+    /// Publishes the leaders' decision to the followers of this node.
+    virtual Status relay(PreemptState agreed) = 0;
 };
 
-/// One call: whether all ranks stop here.
-Result<bool> agree(Agreement& agreement, Board& board, bool has_notice);
-/// The same for voices who pass on what they agree on: whoever hears of it from them agrees with them as its
-/// only voice, so all stop one call later, k for a notice at call k-2 or before.
-Result<bool> agree_and_pass_on(Agreement& agreement, Board& board, bool has_notice);
+/// One call of should_preempt(): whether all ranks stop here.
+Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice);
+/// The same for a leader that relays the result to its followers. A follower has the leader as its only
+/// leader, so all ranks stop one call later: call k is true for a notice at call k-2 or earlier.
+Result<bool> agree_and_relay(Agreement& agreement, Channel& channel, bool has_notice);
 
 }  // namespace det::preemption

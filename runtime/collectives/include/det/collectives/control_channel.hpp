@@ -1,0 +1,37 @@
+#pragma once
+#include <det/transport/transport.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace det::collectives {
+
+/// A function that ranks call in step, for messages: "should_preempt()", and the count of its calls from 1
+/// on.
+struct NamedCall {
+    std::string_view name;
+    std::uint64_t number = 1;
+};
+
+/// One 64-bit flag of each rank of a node, in memory that all of them map. Zero until its rank writes it.
+class SharedFlags {
+public:
+    using IsEnough = bool (*)(std::uint64_t value, std::uint64_t call);
+
+    virtual ~SharedFlags() = default;
+    /// Sets this rank's flag. Does not block.
+    virtual void write(std::uint64_t value) = 0;
+    virtual std::uint64_t read(int local_rank) const = 0;
+    /// Blocks until `is_enough(flag, call.number)`; meanwhile started operations make progress.
+    /// \return the flag's value. codes::transport if a rank is lost, codes::timed_out as for operations.
+    virtual Result<std::uint64_t> wait(int local_rank, IsEnough is_enough, NamedCall const& call) = 0;
+};
+
+/// What ranks can use to signal each other outside of collective operations.
+struct ControlChannel {
+    SharedFlags* flags = nullptr;               // of this node's ranks; null if they share no memory
+    transport::Transport* transport = nullptr;  // between all ranks; null if no messages connect them
+    transport::Tag tag{transport::tag_max};     // no collective operation uses this tag
+};
+
+}  // namespace det::collectives

@@ -1,0 +1,80 @@
+#pragma once
+#include <det/collectives/distributed_context.hpp>
+#include <det/preemption/agreement.hpp>
+
+#include <deque>
+
+namespace det::preemption {
+
+/// Where a rank runs, and whether it shares memory with all other ranks of its node.
+struct RankPlacement {
+    collectives::Topology topology;
+    bool shares_memory = false;
+};
+
+/// The ranks whose states a rank reads, and the ranks to which it sends its own.
+struct PreemptRoutes {
+    enum class Role {
+        direct,  // reads the states of all leaders
+        relay,   // a leader: reads the other leaders, and relays their decision to its node
+        leaf,    // reads its leader only
+    };
+    struct Source {
+        Rank rank;
+        Agreement::Role role;
+        int local_rank = -1;  // on this node, through shared memory; -1: its states come as messages
+    };
+    std::vector<Source> sources;  // this rank included
+    std::size_t own = 0;          // index of this rank in `sources`
+    std::vector<Rank> targets;    // get this rank's states as messages
+    Role role = Role::direct;
+};
+
+/// With at most this many ranks, a leader sends its state to each rank of the other nodes; with more, only to
+/// the leader of each other node.
+constexpr std::size_t direct_ranks_max = 64;
+
+/// Plans who reads whose state. Pure.
+///
+/// On one node all ranks are leaders. On several nodes the first rank of a node leads it, because the ranks
+/// of a node have one notice. If the ranks of a node share no memory, all ranks are leaders. \param
+/// placements of all ranks, in rank order.
+PreemptRoutes plan_routes(std::vector<RankPlacement> const& placements, Rank own,
+                          std::size_t direct_max = direct_ranks_max);
+
+/// Carries preempt states by the control channel of a DistributedContext: through shared flags within a node,
+/// as messages of 8 bytes between nodes. The context must outlive it. Not thread-safe.
+class PreemptChannel final : public Channel {
+public:
+    /// Collective. Gathers where all ranks run, plans the routes and connects them.
+    static Result<PreemptChannel> open(collectives::DistributedContext& distributed);
+    PreemptChannel(collectives::DistributedContext& distributed, PreemptRoutes routes);
+
+    Agreement make_agreement() const;
+    /// Collective, before the first post: exchanges one message with each peer. The first message to a rank
+    /// needs both ranks to make progress; later one of them may wait in shared memory instead.
+    Status connect();
+    /// One call of should_preempt().
+    Result<bool> agree(Agreement& agreement, bool has_notice);
+
+    Status post(PreemptState state) override;
+    PreemptState peek(std::size_t member) override;
+    Result<PreemptState> wait(Agreement::Awaited awaited) override;
+    Status relay(PreemptState agreed) override;
+
+private:
+    struct Sent {
+        std::uint64_t value = 0;
+        std::vector<transport::Request> requests = {};
+    };
+
+    void release_finished_sends();
+
+    collectives::ControlChannel control_;
+    PreemptRoutes routes_;
+    std::vector<PreemptState> received_;  // of sources that send messages
+    PreemptState posted_;
+    std::deque<Sent> sent_;  // the oldest first; elements do not move while they are sent
+};
+
+}  // namespace det::preemption
