@@ -56,7 +56,7 @@ Channel Communicator::begin(Call call, Status const& refused) {
     if (tuning_.algorithm)
         call.algorithm = static_cast<std::uint8_t>(1 + static_cast<int>(*tuning_.algorithm));
     call_ = call;
-    has_mismatch_ = false;
+    is_agreed_ = has_mismatch_ = false;
     mine_.clear_payload();
     mine_.set_head(Head{.call = call, .rank = error_scope().global_rank(rank()).value});
     if (!refused) {
@@ -74,6 +74,10 @@ Status Communicator::agree(Channel channel, Merge const& merge) {
     if (verdict == Verdict::agreed) return Ok{};
     has_mismatch_ = true;
     return mine_.error();
+}
+
+Status Communicator::agree_before_schedule(Channel channel) {
+    return is_agreed_ ? Status(Ok{}) : agree(channel, merge_nothing);
 }
 
 Error Communicator::with_context(Error error) const {
@@ -103,6 +107,12 @@ Result<std::string> Communicator::broadcast(std::string value, Rank from, Status
 Status Communicator::run(TensorCall const& call, Status const& refused) {
     auto const channel = begin(call_of(call), refused);
     return finish_operation(refused ? run_begun(channel, call) : agree(channel, merge_nothing));
+}
+
+Status Communicator::run_agreed(TensorCall const& call) {
+    auto const channel = begin(call_of(call), Ok{});
+    is_agreed_ = true;
+    return finish_operation(run_begun(channel, call));
 }
 
 Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
@@ -136,8 +146,11 @@ Status Communicator::broadcast(Channel channel, Tensor tensor, Rank from) {
     auto const bytes = bytes_of(tensor);
     bool const comes_along = is_small(bytes.size());
     if (comes_along && transport_->rank() == from) mine_.append(bytes);
+    if (!comes_along) {
+        DET_TRY(agree_before_schedule(channel));
+        return broadcast_rest(channel, bytes, from);
+    }
     DET_TRY(agree(channel, merge_entries));
-    if (!comes_along) return broadcast_rest(channel, bytes, from);
     copy_payload(bytes);
     return Ok{};
 }
@@ -152,7 +165,7 @@ Status Communicator::allreduce(Channel channel, Tensor tensor, ReduceOp op) {
     if (is_half(tensor.type)) return allreduce_halves(channel, tensor, op);
     auto const size_bytes = bytes_of(tensor).size();
     if (is_small(size_bytes)) return allreduce_small(channel, tensor, op);
-    DET_TRY(agree(channel, merge_nothing));
+    DET_TRY(agree_before_schedule(channel));
     return combine_by(plan_for(Kind::allreduce, size_bytes), channel, tensor, op);
 }
 

@@ -19,6 +19,9 @@ public:
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;
+    /// run() for a call on which all ranks have already agreed: leaves out messages that only compare the
+    /// calls.
+    Status run_agreed(TensorCall const& call);
     std::string algorithm_name(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
     ControlChannel control_channel() override { return {.transport = transport_.get()}; }
@@ -28,6 +31,8 @@ private:
     /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
+    /// Agrees before data that follows a schedule, unless the ranks have agreed.
+    Status agree_before_schedule(Channel channel);
     /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
     /// where that is not what the ranks have agreed on.
     template <class T>
@@ -65,6 +70,7 @@ private:
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
     Call call_;                  // of the operation that goes on, as it is told
+    bool is_agreed_ = false;     // before this operation began
     bool has_mismatch_ = false;  // to it: all ranks know the same
     Schedule agreement_;
     Message mine_;

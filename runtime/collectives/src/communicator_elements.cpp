@@ -16,8 +16,6 @@ namespace {
 
 using transport::MutableBytes;
 
-void merge_nothing(Message&, Message const&, Side) {}
-
 /// The r-th of as many equal parts as there are ranks.
 template <class Bytes>
 Bytes part_of_all(Bytes all, Rank part, int ranks) {
@@ -153,7 +151,7 @@ Status Communicator::reduce_in_copy(Channel channel, TensorCall const& call) {
     if (is_small(size_bytes)) {
         DET_TRY(allreduce_small(channel, copy.tensor(), call.op));
     } else {
-        DET_TRY(agree(channel, merge_nothing));
+        DET_TRY(agree_before_schedule(channel));
         DET_TRY(combine_by(plan_for(call.kind, size_bytes, call.root), channel, copy.tensor(), call.op));
     }
     if (call.kind == Kind::reduce_scatter)
@@ -170,7 +168,7 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
         copy_payload(out);
         return Ok{};
     }
-    DET_TRY(agree(channel, merge_nothing));
+    DET_TRY(agree_before_schedule(channel));
     move_bytes(part_of_all(out, rank(), size()), bytes_of(call.in));
     if (size() == 1) return Ok{};
     return move_by(schedule_of(plan_for(call.kind, out.size())), channel,
@@ -190,7 +188,7 @@ Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
                        part_of_all(part_of_all(all, {from}, size()), rank(), size()));
         return Ok{};
     }
-    DET_TRY(agree(channel, merge_nothing));
+    DET_TRY(agree_before_schedule(channel));
     std::vector<std::byte> outgoing(in.begin(), in.end());  // the call may be in place
     move_bytes(part_of_all(out, rank(), size()), part_of_all(std::span(outgoing), rank(), size()));
     if (size() == 1) return Ok{};

@@ -46,10 +46,10 @@ bool Nodes::are_even() const {
                                [&](auto const& on_node) { return on_node.size() == ranks_[0].size(); });
 }
 
-std::vector<Rank> Nodes::lane(int local_rank) const {
-    std::vector<Rank> lane;
-    for (auto const& on_node : ranks_) lane.push_back(on_node.at(static_cast<std::size_t>(local_rank)));
-    return lane;
+std::vector<Rank> Nodes::cross_ranks(int local_rank) const {
+    std::vector<Rank> ranks;
+    for (auto const& on_node : ranks_) ranks.push_back(on_node.at(static_cast<std::size_t>(local_rank)));
+    return ranks;
 }
 
 }  // namespace det::collectives

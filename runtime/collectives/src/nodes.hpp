@@ -18,7 +18,7 @@ public:
     /// Every node has as many ranks as every other.
     bool are_even() const;
     /// The ranks of that number on all nodes, where all have one.
-    std::vector<Rank> lane(int local_rank) const;
+    std::vector<Rank> cross_ranks(int local_rank) const;
 
 private:
     struct Place {

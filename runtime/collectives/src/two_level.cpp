@@ -44,31 +44,31 @@ public:
           nodes_(std::move(nodes)),
           tuning_(tuning),
           is_even_(nodes_.are_even()) {
-        if (is_even_ || leads()) {
-            auto const members = nodes_.lane(local_->rank().value);
-            lane_.emplace(transport::make_part(*transport_, members), tuning);
-            lane_->set_global_ranks(members);
+        if (is_even_ || is_leader()) {
+            auto const members = nodes_.cross_ranks(local_->rank().value);
+            cross_.emplace(transport::make_part(*transport_, members), tuning);
+            cross_->set_global_ranks(members);
         }
         local_->set_global_ranks(nodes_.on(own_node()));
     }
 
-    Status barrier() override { return agree_on({.kind = Kind::barrier}, Ok{}); }
+    Status barrier() override { return agree({.kind = Kind::barrier}, Ok{}); }
 
     Result<Strings> gather(std::string value) override {
-        begin({.kind = Kind::gather});
+        set_scopes({.kind = Kind::gather});
         auto const up = local_->gather(std::move(value));
         Result<Strings> by_node = Strings{};
-        if (leads()) by_node = up ? lane_->gather(pack(*up)) : pass_on<Strings>(up.error());
-        DET_TRY(tell_node(status_of(by_node)));
+        if (is_leader()) by_node = up ? cross_->gather(pack(*up)) : relay_error<Strings>(up.error());
+        DET_TRY(share_with_node(status_of(by_node)));
         if (rank() != chief) return Strings{};
         return in_rank_order(*by_node);
     }
 
     Result<Strings> allgather(std::string value) override {
-        begin({.kind = Kind::allgather});
+        set_scopes({.kind = Kind::allgather});
         auto const up = local_->gather(std::move(value));
         Result<Strings> by_node = Strings{};
-        if (leads()) by_node = up ? lane_->allgather(pack(*up)) : pass_on<Strings>(up.error());
+        if (is_leader()) by_node = up ? cross_->allgather(pack(*up)) : relay_error<Strings>(up.error());
         DET_TRY_ASSIGN(auto const packed,
                        local_->broadcast(by_node ? pack(*by_node) : "", leader, status_of(by_node)));
         DET_TRY_ASSIGN(auto const all, unpack(packed));
@@ -76,14 +76,14 @@ public:
     }
 
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override {
-        begin({.root = from.value, .kind = Kind::broadcast_object});
+        set_scopes({.root = from.value, .kind = Kind::broadcast_object});
         bool const is_here = refused && nodes_.node_of(from) == own_node();
         Rank const local_root{is_here ? nodes_.local_rank_of(from) : leader.value};
-        auto up = local_->broadcast(is_here ? std::move(value) : "", local_root, in_my_name(refused));
+        auto up = local_->broadcast(is_here ? std::move(value) : "", local_root, with_own_rank(refused));
         Result<std::string> across = std::string();
-        if (leads()) {
-            across = up ? lane_->broadcast(*std::move(up), {nodes_.node_of(from)}, Ok{})
-                        : pass_on<std::string>(up.error());
+        if (is_leader()) {
+            across = up ? cross_->broadcast(*std::move(up), {nodes_.node_of(from)}, Ok{})
+                        : relay_error<std::string>(up.error());
         }
         auto const told = status_of(across);
         return local_->broadcast(across ? *std::move(across) : "", leader, told);
@@ -92,24 +92,23 @@ public:
     Status run(TensorCall const& call, Status const& refused) override {
         auto const size_bytes = call.in.count * size_of(call.in.type);
         bool const is_small = size_bytes <= tuning_.small_limit_bytes;
-        if (refused && call.kind == Kind::allreduce && is_small) {
-            begin(call_of(call));
-            return allreduce(call, &TwoLevel::allreduce_by_leaders);
+        if (refused && call.kind == Kind::allreduce) {
+            set_scopes(call_of(call));
+            bool const by_leaders = is_small || !is_even_;
+            return allreduce(call, by_leaders ? &TwoLevel::allreduce_by_leaders : &TwoLevel::allreduce_large);
         }
-        DET_TRY(agree_on(call_of(call), refused));
-        bool const is_lane_work = is_even_ && !is_half(call.in.type);
-        if (call.kind == Kind::allreduce) return allreduce(call, &TwoLevel::allreduce_by_lanes);
-        if (call.kind == Kind::reduce && is_lane_work) return reduce_by_lane(call);
-        if (call.kind == Kind::broadcast && is_even_) return broadcast_by_lane(call);
-        return flat_->run(call, Ok{});
+        DET_TRY(agree(call_of(call), refused));
+        if (call.kind == Kind::reduce && is_even_ && !is_half(call.in.type)) return reduce_by_cross(call);
+        if (call.kind == Kind::broadcast && is_even_) return broadcast_by_cross(call);
+        return flat_->run_agreed(call);
     }
 
     std::string algorithm_name(TensorCall const& call) const override {
         bool const is_by_levels = call.kind == Kind::allreduce ||
                                   (is_even_ && call.kind == Kind::broadcast) ||
                                   (is_even_ && call.kind == Kind::reduce && !is_half(call.in.type));
-        if (!is_by_levels || !lane_) return flat_->algorithm_name(call);
-        auto const between = lane_->algorithm_name(part_between_nodes(call));
+        if (!is_by_levels || !cross_) return flat_->algorithm_name(call);
+        auto const between = cross_->algorithm_name(cross_call(call));
         return local_->size() == 1 ? between : fmt::format("{}; {}", local_->algorithm_name(call), between);
     }
 
@@ -124,11 +123,11 @@ public:
     }
 
 private:
-    bool leads() const { return local_->rank() == leader; }
+    bool is_leader() const { return local_->rank() == leader; }
     int own_node() const { return nodes_.node_of(rank()); }
 
     /// Large data is reduced in shares, by all ranks of a node side by side.
-    TensorCall part_between_nodes(TensorCall call) const {
+    TensorCall cross_call(TensorCall call) const {
         bool const is_shared =
             is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
         if (is_shared) call.in.count /= static_cast<std::size_t>(local_->size());
@@ -136,14 +135,14 @@ private:
     }
 
     /// What all that follows on both levels is a part of.
-    void begin(Call call) {
+    void set_scopes(Call call) {
         call.sequence = sequence_++;
         call = error_scope().reported_call(call);
         local_->set_scope(call);
         flat_->set_scope(call);
-        if (lane_) lane_->set_scope(call);
+        if (cross_) cross_->set_scope(call);
     }
-    Status in_my_name(Status const& refused) const {
+    Status with_own_rank(Status const& refused) const {
         if (refused || !error_scope().is_outermost()) return refused;
         auto error = refused.error();
         error.message = fmt::format("rank {}: {}", rank().value, error.message);
@@ -151,20 +150,23 @@ private:
     }
     /// Beyond a node the reason for not taking part is all that others get. What they make of it together.
     template <class T>
-    Result<T> pass_on(Error const& why) {
-        auto const told = lane_->run({}, why);
+    Result<T> relay_error(Error const& why) {
+        auto const told = cross_->run({}, why);
         return told ? why : told.error();
     }
     /// All of the node hear what its first rank knows of the others.
-    Status tell_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
+    Status share_with_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
 
-    /// All ranks have come, with the same call.
-    Status agree_on(Call const& call, Status const& refused) {
-        begin(call);
-        auto const up = status_of(local_->broadcast("", leader, in_my_name(refused)));
+    /// Returns when all ranks have entered the same call. The Error is the same on all of them.
+    Status agree(Call const& call, Status const& refused) {
+        set_scopes(call);
+        return agree_between_nodes(status_of(local_->broadcast("", leader, with_own_rank(refused))));
+    }
+    /// The second half: the ranks of this node have agreed on `up`.
+    Status agree_between_nodes(Status const& up) {
         Status across = Ok{};
-        if (leads()) across = up ? lane_->barrier() : status_of(pass_on<Ok>(up.error()));
-        return tell_node(across);
+        if (is_leader()) across = up ? cross_->barrier() : status_of(relay_error<Ok>(up.error()));
+        return share_with_node(across);
     }
 
     using Allreduce = Status (TwoLevel::*)(TensorCall const& call);
@@ -174,10 +176,10 @@ private:
         if (!is_half(call.in.type)) return (this->*by)(call);
         std::vector<float> wide(call.in.count);
         widen(call.in.type, bytes_of(call.in).data(), wide.data(), wide.size());
-        auto of_wide = call;
-        of_wide.out = Tensor::of(std::span(wide));
-        of_wide.in = of_wide.out;
-        DET_TRY((this->*by)(of_wide));
+        auto wide_call = call;
+        wide_call.out = Tensor::of(std::span(wide));
+        wide_call.in = wide_call.out;
+        DET_TRY((this->*by)(wide_call));
         narrow(call.out.type, wide.data(), bytes_of(call.out).data(), wide.size());
         return Ok{};
     }
@@ -192,47 +194,41 @@ private:
         auto up = sum;
         up.kind = Kind::reduce;
         up.root = leader;
-        if (!leads()) up.out = {};
+        if (!is_leader()) up.out = {};
         auto const gone_up = local_->run(up, Ok{});
         Status across = Ok{};
-        if (leads()) {
+        if (is_leader()) {
             sum.in = sum.out;
-            across = gone_up ? lane_->run(sum, Ok{}) : status_of(pass_on<Ok>(gone_up.error()));
+            across = gone_up ? cross_->run(sum, Ok{}) : status_of(relay_error<Ok>(gone_up.error()));
             if (across) finish(call.op, call.out);
         }
         return local_->run({.kind = Kind::broadcast, .in = call.out, .out = call.out, .root = leader},
                            across);
     }
 
-    /// Each rank of a node has a share of the elements, and reduces it with those who have the same share on
-    /// the other nodes.
-    Status allreduce_by_lanes(TensorCall const& call) {
-        if (!is_even_) return allreduce_by_leaders(call);
-        auto const lanes = static_cast<std::size_t>(local_->size());
-        auto const share = call.in.count / lanes;
-        auto const rest = call.in.count - share * lanes;
-        DET_TRY(allreduce_shares(call, share));
-        if (rest == 0) return Ok{};
-        auto last = call;
-        last.in = slice(call.in, share * lanes, rest);
-        last.out = slice(call.out, share * lanes, rest);
-        return allreduce_by_leaders(last);
-    }
-
-    Status allreduce_shares(TensorCall const& call, std::size_t share) {
+    /// Each rank of a node reduces a share of the elements, and then combines it with the ranks that have the
+    /// same share on the other nodes. The ranks agree once: within a node by the reduce_scatter, between
+    /// nodes by the allreduce of the elements that are left over, which the leaders do.
+    Status allreduce_large(TensorCall const& call) {
         auto const ranks = static_cast<std::size_t>(local_->size());
+        auto const share = call.in.count / ranks;
+        auto const rest = call.in.count - share * ranks;
+        auto const op = without_mean(call.op);
         auto const in = slice(call.in, 0, share * ranks);
         auto const out = slice(call.out, 0, share * ranks);
         auto const own = slice(out, share * static_cast<std::size_t>(local_->rank().value), share);
-        auto const op = without_mean(call.op);
-        DET_TRY(local_->run({.kind = Kind::reduce_scatter, .in = in, .out = own, .op = op}, Ok{}));
-        auto const across = lane_->run({.kind = Kind::allreduce, .in = own, .out = own, .op = op}, Ok{});
+        auto const up = local_->run({.kind = Kind::reduce_scatter, .in = in, .out = own, .op = op}, Ok{});
+        auto rest_call = call;
+        rest_call.in = slice(call.in, share * ranks, rest);
+        rest_call.out = slice(call.out, share * ranks, rest);
+        DET_TRY(up && rest > 0 ? allreduce_by_leaders(rest_call) : agree_between_nodes(up));
+        auto const across = cross_->run_agreed({.kind = Kind::allreduce, .in = own, .out = own, .op = op});
         if (across) finish(call.op, own);
         return local_->run({.kind = Kind::allgather_elements, .in = own, .out = out}, across);
     }
 
     /// Within each node to the rank that has the root's number there, then between those.
-    Status reduce_by_lane(TensorCall const& call) {
+    Status reduce_by_cross(TensorCall const& call) {
         Rank const local_root{nodes_.local_rank_of(call.root)};
         bool const carries = local_->rank() == local_root;
         std::vector<std::byte> memory;
@@ -247,24 +243,23 @@ private:
         Status across = Ok{};
         if (carries) {
             Rank const node{nodes_.node_of(call.root)};
-            across = lane_->run({.kind = Kind::reduce,
-                                 .in = partial,
-                                 .out = rank() == call.root ? partial : Tensor{},
-                                 .op = op,
-                                 .root = node},
-                                Ok{});
+            across = cross_->run_agreed({.kind = Kind::reduce,
+                                         .in = partial,
+                                         .out = rank() == call.root ? partial : Tensor{},
+                                         .op = op,
+                                         .root = node});
             if (across && rank() == call.root) finish(call.op, call.out);
         }
         return status_of(local_->broadcast("", local_root, across));
     }
 
-    Status broadcast_by_lane(TensorCall const& call) {
+    Status broadcast_by_cross(TensorCall const& call) {
         Rank const local_root{nodes_.local_rank_of(call.root)};
-        auto plan = call;
-        plan.root = {nodes_.node_of(call.root)};
-        auto const across = local_->rank() == local_root ? lane_->run(plan, Ok{}) : Status(Ok{});
-        plan.root = local_root;
-        return local_->run(plan, across);
+        auto sub_call = call;
+        sub_call.root = {nodes_.node_of(call.root)};
+        auto const across = local_->rank() == local_root ? cross_->run_agreed(sub_call) : Status(Ok{});
+        sub_call.root = local_root;
+        return local_->run(sub_call, across);
     }
 
     /// What nodes have gathered, each packed, as values of ranks.
@@ -286,7 +281,7 @@ private:
     Nodes nodes_;
     Tuning tuning_;
     bool is_even_;
-    std::optional<Communicator> lane_;  // none: only first ranks talk to other nodes, and this is none
+    std::optional<Communicator> cross_;  // none: only first ranks talk to other nodes, and this is none
     std::uint64_t sequence_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // Ranks on several nodes, as threads: what holds for any ranks holds for them.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,40 @@ LocalGroup by_messages(int ranks) {
         return std::unique_ptr<RankGroup>(std::make_unique<Communicator>(std::move(own), Tuning{}));
     };
 }
+
+/// Counts the short messages that a rank sends: an agreement sends such ones, the data of a large call does
+/// not.
+class CountingTransport final : public Transport {
+public:
+    CountingTransport(std::unique_ptr<Transport> inner, std::atomic<int>& count)
+        : Transport(inner->rank(), inner->size()), inner_(std::move(inner)), count_(count) {}
+    void abandon() noexcept override { inner_->abandon(); }
+
+private:
+    struct Wrapped final : transport::Operation {
+        explicit Wrapped(transport::Request made) : request(std::move(made)) {}
+        Result<bool> test() override { return request.test(); }
+        Result<std::size_t> wait() override { return request.finish(); }
+        transport::Request request;
+    };
+    static Result<std::unique_ptr<transport::Operation>> wrap(Result<transport::Request> request) {
+        if (!request) return std::move(request).error();
+        return std::unique_ptr<transport::Operation>(std::make_unique<Wrapped>(*std::move(request)));
+    }
+    Result<std::unique_ptr<transport::Operation>> begin_send(Rank to, transport::Tag tag,
+                                                             transport::Bytes bytes) override {
+        constexpr std::size_t short_bytes = 256;
+        if (bytes.size() <= short_bytes) ++count_;
+        return wrap(inner_->start_send(to, tag, bytes));
+    }
+    Result<std::unique_ptr<transport::Operation>> begin_receive(Rank from, transport::Tag tag,
+                                                                transport::MutableBytes into) override {
+        return wrap(inner_->start_receive(from, tag, into, transport::Fit::at_most));
+    }
+
+    std::unique_ptr<Transport> inner_;
+    std::atomic<int>& count_;
+};
 
 }  // namespace
 
@@ -68,6 +103,34 @@ BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
                       way(Kind::all_to_all, values.size()));
     }));
     BOOST_TEST(DistributedContext::single().algorithm_name({}) == "single rank");
+}
+
+BOOST_AUTO_TEST_CASE(a_large_call_agrees_once_between_nodes) {
+    constexpr int nodes = 2, ranks_per_node = 2;
+    for (auto const kind : {Kind::allreduce, Kind::reduce, Kind::broadcast}) {
+        std::atomic<int> count = 0;
+        std::vector<LocalGroup> locals;
+        for (int node = 0; node < nodes; ++node) locals.push_back(by_messages(ranks_per_node));
+        transport::check_ranks(
+            transport::run_ranks(nodes * ranks_per_node, [&](std::unique_ptr<Transport> inner) -> Status {
+                int const rank = inner->rank().value;
+                Topology const topology{rank % ranks_per_node, ranks_per_node, rank / ranks_per_node, nodes};
+                DET_TRY_ASSIGN(auto made,
+                               locals[static_cast<std::size_t>(topology.cross_rank)](topology.local_rank));
+                DET_TRY_ASSIGN(auto group,
+                               make_two_level(std::make_unique<CountingTransport>(std::move(inner), count),
+                                              std::move(made), topology));
+                DET_TRY(group->barrier());
+                if (rank == 0) count = 0;
+                DET_TRY(group->barrier());  // one short message of each leader
+                std::vector<float> values(1 << 20, 1);
+                auto const tensor = Tensor::of(std::span(values));
+                DET_TRY(group->run({.kind = kind, .in = tensor, .out = tensor, .root = chief}, Ok{}));
+                return group->barrier();
+            }));
+        // Three times: two barriers and the call.
+        BOOST_TEST(count <= 3 * nodes);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_do_not_fit_together_are_told_so) {
