@@ -135,7 +135,7 @@ Status tensors_are_saved_and_loaded(Store& store) {
     std::vector<float> weights(700'001);
     std::iota(weights.begin(), weights.end(), 1.0F);
     auto const expected = weights;
-    State const state{Tensor::whole("w", Dtype::f32, {weights.size()}, weights.data())};
+    State const state{NamedTensor::whole("w", DataType::float32, {weights.size()}, weights.data())};
     Saver saver(alone, store);
     DET_TRY_ASSIGN(auto const begun, saver.save({"7.0.0", 1, UtcTime{1}, Json::object()}, state));
     DET_TRY_ASSIGN(auto const ended, saver.finish());

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/checkpoint/tensor.hpp>
+#include <det/checkpoint/state.hpp>
 
 #include <numeric>
 #include <vector>
@@ -11,9 +11,9 @@ struct WorkerState {
     det::checkpoint::State state;
 
     WorkerState(int rank, std::int64_t seed)
-        : state{det::checkpoint::Tensor::slice("values", det::checkpoint::Dtype::i64, {2 * own},
-                                               {{static_cast<std::uint64_t>(rank) * own}, {own}},
-                                               values.data())} {
+        : state{det::tensor::NamedTensor::slice("values", det::tensor::DataType::int64, {2 * own},
+                                                {{static_cast<std::uint64_t>(rank) * own}, {own}},
+                                                values.data())} {
         std::iota(values.begin(), values.end(), seed * 1'000'000 + rank);
     }
     WorkerState(WorkerState const&) = delete;

@@ -8,7 +8,7 @@
 
 using namespace det;
 using capi::guarded, capi::require;
-using checkpoint::Extents;
+using tensor::Extents, tensor::NamedTensor;
 using Outcomes = core::Checkpoint::Outcomes;
 
 namespace {
@@ -17,7 +17,7 @@ Extents extents(std::uint64_t const* values, std::uint32_t dimensions) {
     return values == nullptr ? Extents(dimensions, 0) : Extents(values, values + dimensions);
 }
 
-Result<checkpoint::Tensor> to_tensor(det_tensor const& given) {
+Result<NamedTensor> to_tensor(det_tensor const& given) {
     DET_TRY(require(given.name, "det_tensor.name"));
     if (given.dimensions != 0) DET_TRY(require(given.shape, "det_tensor.shape"));
     if ((given.begin == nullptr) != (given.part_shape == nullptr)) {
@@ -25,16 +25,15 @@ Result<checkpoint::Tensor> to_tensor(det_tensor const& given) {
             codes::misuse,
             fmt::format("tensor '{}' has one of begin and part_shape without the other", given.name)};
     }
-    auto const dtype = capi::to_dtype(given.dtype);
-    if (!dtype) {
+    auto const type = capi::to_data_type(given.dtype);
+    if (!is_known(type)) {
         return Error{codes::misuse,
                      fmt::format("tensor '{}' has no type of elements: {}", given.name, given.dtype)};
     }
     auto shape = extents(given.shape, given.dimensions);
-    if (given.begin == nullptr)
-        return checkpoint::Tensor::whole(given.name, *dtype, std::move(shape), given.data);
-    return checkpoint::Tensor::slice(
-        given.name, *dtype, std::move(shape),
+    if (given.begin == nullptr) return NamedTensor::whole(given.name, type, std::move(shape), given.data);
+    return NamedTensor::slice(
+        given.name, type, std::move(shape),
         {extents(given.begin, given.dimensions), extents(given.part_shape, given.dimensions)}, given.data);
 }
 

@@ -9,7 +9,7 @@ namespace det::checkpoint {
 namespace {
 
 /// Along the first dimension that can be cut: what comes of it is in one piece.
-void add_pieces(Tensor const& tensor, std::uint64_t size_max_bytes, State& pieces) {
+void add_pieces(NamedTensor const& tensor, std::uint64_t size_max_bytes, State& pieces) {
     auto const size = tensor.size_bytes();
     auto const& shape = tensor.part.shape;
     auto const first = std::ranges::find_if(shape, [](auto length) { return length > 1; });
@@ -49,17 +49,18 @@ State twin_of(State const& batch, HostMemory const& memory) {
 /// A part of the host's memory, and the copies out of it.
 struct Part {
     PinnedMemory memory;
-    std::unique_ptr<CopiesUnderWay> under_way;  // after the memory: they end first
+    std::unique_ptr<tensor::PendingCopies> pending;  // after the memory: they end first
 
     Status wait() {
-        auto const copies = std::exchange(under_way, nullptr);
+        auto const copies = std::exchange(pending, nullptr);
         return copies ? copies->wait() : Status(Ok{});
     }
-    void start(DeviceMemory& devices, State const& batch, State const& twin) {
-        std::vector<DeviceCopy> copies;
+    Status start(tensor::DeviceCopies& devices, State const& batch, State const& twin) {
+        std::vector<tensor::DeviceCopy> copies;
         for (std::size_t i = 0; i < batch.size(); ++i)
             copies.push_back({batch[i].data, twin[i].data, batch[i].size_bytes()});
-        under_way = devices.start(CopyTo::device, copies);
+        DET_TRY_ASSIGN(pending, devices.start(tensor::CopyDirection::to_device, copies));
+        return Ok{};
     }
 };
 
@@ -94,7 +95,7 @@ Status load_to_devices(State const& state, LoadOptions const& options,
         DET_TRY(part.memory.make_room(largest, options.devices));
         auto const twin = twin_of(batches[i], part.memory.memory());
         DET_TRY(read(twin));
-        part.start(*options.devices, batches[i], twin);
+        DET_TRY(part.start(*options.devices, batches[i], twin));
     }
     for (auto& part : parts) DET_TRY(part.wait());
     return Ok{};

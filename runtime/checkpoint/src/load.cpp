@@ -47,7 +47,7 @@ Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest
     };
     State on_host, on_devices;
     for (auto const& tensor : state)
-        (options.devices->holds(tensor.data) ? on_devices : on_host).push_back(tensor);
+        (options.devices->is_device_memory(tensor.data) ? on_devices : on_host).push_back(tensor);
     DET_TRY(read(on_host));
     return load_to_devices(on_devices, options, read);
 }

@@ -2,7 +2,7 @@
 
 namespace det::checkpoint {
 
-Status PinnedMemory::make_room(std::size_t size_bytes, DeviceMemory* devices) {
+Status PinnedMemory::make_room(std::size_t size_bytes, tensor::DeviceCopies* devices) {
     if (memory_.size_bytes() < size_bytes) {
         pinned_.reset();
         was_tried_ = false;

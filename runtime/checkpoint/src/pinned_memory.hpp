@@ -1,5 +1,5 @@
 #pragma once
-#include <det/checkpoint/device_memory.hpp>
+#include <det/tensor/device_copies.hpp>
 
 #include <optional>
 #include <utility>
@@ -14,14 +14,14 @@ class PinnedMemory {
 public:
     /// At least so many bytes, what is there already where that is enough. `devices`: pinned for these; null:
     /// as it is.
-    Status make_room(std::size_t size_bytes, DeviceMemory* devices);
+    Status make_room(std::size_t size_bytes, tensor::DeviceCopies* devices);
     HostMemory const& memory() const { return memory_; }
     /// Why it could not be pinned: once.
     std::optional<Error> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
 private:
     HostMemory memory_;
-    Pinned pinned_;  // after the memory: it is given back first
+    tensor::PinGuard pinned_;  // after the memory: it is given back first
     bool was_tried_ = false;
     std::optional<Error> refusal_;
 };

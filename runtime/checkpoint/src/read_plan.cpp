@@ -10,17 +10,17 @@
 namespace det::checkpoint {
 namespace {
 
-Result<StoredTensor const*> find_tensor(CheckpointManifest const& manifest, Tensor const& wanted) {
+Result<StoredTensor const*> find_tensor(CheckpointManifest const& manifest, NamedTensor const& wanted) {
     auto const found = std::ranges::find(manifest.tensors, wanted.name, &StoredTensor::name);
     if (found == manifest.tensors.end()) {
         return Error{codes::misuse,
                      fmt::format("checkpoint {} has no tensor '{}'", manifest.uuid, wanted.name),
                      fmt::format("'det-submit checkpoint describe {}' lists what it has", manifest.uuid)};
     }
-    if (found->dtype != to_string(wanted.dtype) || found->shape != wanted.shape) {
+    if (found->dtype != safetensors_name(wanted.type) || found->shape != wanted.shape) {
         return Error{codes::misuse, fmt::format("checkpoint {} has tensor '{}' as {} {}, not as {} {}",
                                                 manifest.uuid, wanted.name, found->dtype, found->shape,
-                                                to_string(wanted.dtype), wanted.shape)};
+                                                safetensors_name(wanted.type), wanted.shape)};
     }
     return &*found;
 }
@@ -52,9 +52,10 @@ bool advance(Extents& at, Extents const& shape, std::size_t outer) {
     return false;
 }
 
-void add_pieces(StoredSlice const& slice, Tensor const& wanted, Box const& both, std::vector<Piece>& pieces) {
+void add_pieces(StoredSlice const& slice, NamedTensor const& wanted, Box const& both,
+                std::vector<Piece>& pieces) {
     Box const stored{slice.begin, slice.shape};
-    auto const element = size_bytes_of(wanted.dtype);
+    auto const element = size_of(wanted.type);
     auto const outer = count_outer(stored, wanted.part, both);
     std::uint64_t run = element;
     for (auto d = outer; d < both.shape.size(); ++d) run *= both.shape[d];
@@ -67,7 +68,7 @@ void add_pieces(StoredSlice const& slice, Tensor const& wanted, Box const& both,
 
 using PiecesByFile = std::map<std::string, std::vector<Piece>>;
 
-Status add_tensor(CheckpointManifest const& manifest, Tensor const& wanted, PiecesByFile& pieces) {
+Status add_tensor(CheckpointManifest const& manifest, NamedTensor const& wanted, PiecesByFile& pieces) {
     DET_TRY_ASSIGN(auto const* stored, find_tensor(manifest, wanted));
     std::uint64_t found = 0;
     for (auto const& slice : stored->slices) {

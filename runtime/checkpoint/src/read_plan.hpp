@@ -1,5 +1,5 @@
 #pragma once
-#include <det/checkpoint/tensor.hpp>
+#include <det/checkpoint/state.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <cstddef>

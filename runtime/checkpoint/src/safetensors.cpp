@@ -10,11 +10,11 @@ namespace {
 constexpr std::size_t prefix_bytes = sizeof(std::uint64_t);
 
 /// In the order of the data.
-nlohmann::ordered_json header_of(std::vector<FileTensor> const& tensors) {
+nlohmann::ordered_json header_of(std::vector<ShardTensor> const& tensors) {
     auto header = nlohmann::ordered_json::object();
     for (auto const& tensor : tensors) {
         header[tensor.name] = {
-            {"dtype", to_string(tensor.dtype)},
+            {"dtype", safetensors_name(tensor.type)},
             {"shape", tensor.shape},
             {"data_offsets", {tensor.offset_bytes, tensor.offset_bytes + tensor.size_bytes}}};
     }
@@ -23,10 +23,10 @@ nlohmann::ordered_json header_of(std::vector<FileTensor> const& tensors) {
 
 }  // namespace
 
-std::string render_shard_header(std::vector<FileTensor>& tensors) {
+std::string render_shard_header(std::vector<ShardTensor>& tensors) {
     std::uint64_t at = 0;
     for (auto& tensor : tensors) {
-        tensor.size_bytes = count_elements(tensor.shape).value_or(0) * size_bytes_of(tensor.dtype);
+        tensor.size_bytes = count_elements(tensor.shape).value_or(0) * size_of(tensor.type);
         tensor.offset_bytes = at;
         at += tensor.size_bytes;
     }

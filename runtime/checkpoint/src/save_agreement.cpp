@@ -45,8 +45,8 @@ Status check(std::vector<Greeting> const& all) {
 
 Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed, State const& state,
                                                    Status const& own_status) {
-    auto holdings = holdings_of(state);
-    Greeting own{peers_.is_chief() ? make_uuid() : "", steps_completed, plan_ && holdings == holdings_, ""};
+    auto slices = slices_of(state);
+    Greeting own{peers_.is_chief() ? make_uuid() : "", steps_completed, plan_ && slices == slices_, ""};
     auto const checked = own_status ? check_state(state) : own_status;
     if (!checked) own.error = render_error(checked.error());
     DET_TRY_ASSIGN(auto const texts, peers_.allgather(render(own)));
@@ -57,21 +57,21 @@ Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed
     }
     DET_TRY(check(all));
     if (std::ranges::all_of(all, &Greeting::is_planned)) return Agreed{all[0].uuid, plan_};
-    DET_TRY_ASSIGN(auto plan, plan_anew(std::move(holdings)));
+    DET_TRY_ASSIGN(auto plan, plan_anew(std::move(slices)));
     return Agreed{all[0].uuid, std::move(plan)};
 }
 
-Result<std::shared_ptr<WritePlan const>> SaveAgreement::plan_anew(std::vector<Holding> holdings) {
+Result<std::shared_ptr<WritePlan const>> SaveAgreement::plan_anew(std::vector<LocalTensorSlice> slices) {
     plan_.reset();
-    DET_TRY_ASSIGN(auto const texts, peers_.allgather(render_holdings(holdings)));
-    std::vector<std::vector<Holding>> ranks;
+    DET_TRY_ASSIGN(auto const texts, peers_.allgather(render_slices(slices)));
+    std::vector<std::vector<LocalTensorSlice>> ranks;
     for (auto const& text : texts) {
-        DET_TRY_ASSIGN(auto parsed, parse_holdings(text));
+        DET_TRY_ASSIGN(auto parsed, parse_slices(text));
         ranks.push_back(std::move(parsed));
     }
     DET_TRY_ASSIGN(auto plan, plan_writes(ranks));
     plan_ = std::make_shared<WritePlan const>(std::move(plan));
-    holdings_ = std::move(holdings);
+    slices_ = std::move(slices);
     return plan_;
 }
 

@@ -22,10 +22,10 @@ public:
     Result<Agreed> agree(std::uint64_t steps_completed, State const& state, Status const& own);
 
 private:
-    Result<std::shared_ptr<WritePlan const>> plan_anew(std::vector<Holding> holdings);
+    Result<std::shared_ptr<WritePlan const>> plan_anew(std::vector<LocalTensorSlice> slices);
 
     Peers& peers_;
-    std::vector<Holding> holdings_;  // of this rank, in plan_
+    std::vector<LocalTensorSlice> slices_;  // of this rank, in plan_
     std::shared_ptr<WritePlan const> plan_;
 };
 

@@ -134,7 +134,7 @@ private:
     void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, Then then) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
-        if (shard.holdings.empty()) return;
+        if (shard.slices.empty()) return;
         if (auto const roomy = make_room(room, *save.plan, state); !roomy) {
             save.error = roomy.error();
             return;

@@ -22,17 +22,17 @@ struct Chunk {
 /// What is to be copied, by whom.
 struct Copies {
     std::vector<Chunk> by_host;
-    std::vector<DeviceCopy> by_device;
+    std::vector<tensor::DeviceCopy> by_device;
 };
 
 Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const& memory,
-                   DeviceMemory const* devices) {
+                   tensor::DeviceCopies const* devices) {
     Copies copies;
-    for (std::size_t i = 0; i < shard.holdings.size(); ++i) {
-        auto const& tensor = state[shard.holdings[i]];
+    for (std::size_t i = 0; i < shard.slices.size(); ++i) {
+        auto const& tensor = state[shard.slices[i]];
         auto const size = tensor.size_bytes();
         auto* const to = memory.data() + shard.offsets[i];
-        if (devices != nullptr && size != 0 && devices->holds(tensor.data)) {
+        if (devices != nullptr && size != 0 && devices->is_device_memory(tensor.data)) {
             copies.by_device.push_back({to, tensor.data, size});
             continue;
         }
@@ -77,9 +77,9 @@ void copy_on_host(std::vector<Chunk> const& chunks, int threads, Front& front) {
 
 }  // namespace
 
-bool is_on_devices(ShardPlan const& shard, State const& state, DeviceMemory const* devices) {
-    return devices != nullptr && std::ranges::any_of(shard.holdings, [&](std::size_t holding) {
-               return devices->holds(state[holding].data);
+bool is_on_devices(ShardPlan const& shard, State const& state, tensor::DeviceCopies const* devices) {
+    return devices != nullptr && std::ranges::any_of(shard.slices, [&](std::size_t slice) {
+               return devices->is_device_memory(state[slice].data);
            });
 }
 
@@ -87,15 +87,17 @@ Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory cons
                      SnapshotOptions const& options) {
     std::memcpy(memory.data(), shard.header.data(), shard.header.size());
     auto const copies = plan_copies(shard, state, memory, options.devices);
-    std::unique_ptr<CopiesUnderWay> under_way;
-    if (!copies.by_device.empty()) under_way = options.devices->start(CopyTo::host, copies.by_device);
+    std::unique_ptr<tensor::PendingCopies> pending;
+    if (!copies.by_device.empty()) {
+        DET_TRY_ASSIGN(pending, options.devices->start(tensor::CopyDirection::to_host, copies.by_device));
+    }
     Front front(copies.by_host, [&](Chunk const& chunk) {
         // What devices copy lies between what is copied here.
-        if (!under_way)
+        if (!pending)
             options.on_there(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
     });
     copy_on_host(copies.by_host, options.threads, front);
-    if (under_way) DET_TRY(under_way->wait());
+    if (pending) DET_TRY(pending->wait());
     options.on_there(shard.size_bytes);
     return Ok{};
 }

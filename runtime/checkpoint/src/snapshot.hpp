@@ -1,6 +1,6 @@
 #pragma once
-#include <det/checkpoint/device_memory.hpp>
-#include <det/checkpoint/tensor.hpp>
+#include <det/checkpoint/state.hpp>
+#include <det/tensor/device_copies.hpp>
 
 #include <functional>
 
@@ -10,11 +10,11 @@
 namespace det::checkpoint {
 
 /// Whether the shard has tensors that lie in memory of a device; `devices` is null where there is none.
-bool is_on_devices(ShardPlan const& shard, State const& state, DeviceMemory const* devices);
+bool is_on_devices(ShardPlan const& shard, State const& state, tensor::DeviceCopies const* devices);
 
 struct SnapshotOptions {
-    int threads = 1;                  // of this process, which copy what lies in its memory
-    DeviceMemory* devices = nullptr;  // copy what lies in theirs meanwhile
+    int threads = 1;                          // of this process, which copy what lies in its memory
+    tensor::DeviceCopies* devices = nullptr;  // copy what lies in theirs meanwhile
     /// So many bytes of the image are there, from the first on. Called by all threads, one at a time.
     std::function<void(std::uint64_t size_bytes)> on_there;
 };

@@ -15,34 +15,30 @@ struct Candidate {
     std::string_view name;
     Box const* part = nullptr;
     std::uint64_t size_bytes = 0;
-    std::vector<std::pair<std::size_t, std::size_t>> holders;  // rank, index of its holding
+    std::vector<std::pair<std::size_t, std::size_t>> holders;  // rank, index of its slice
 };
 
 using PartsOfTensor = std::map<Box, Candidate>;
 using TensorParts = std::map<std::string_view, PartsOfTensor>;
 
-std::uint64_t size_of(Holding const& holding) {
-    return count_elements(holding.part.shape).value_or(0) * size_bytes_of(holding.dtype);
-}
-
-Result<TensorParts> collect_parts(std::vector<std::vector<Holding>> const& ranks) {
+Result<TensorParts> collect_parts(std::vector<std::vector<LocalTensorSlice>> const& ranks) {
     TensorParts tensors;
-    std::map<std::string_view, std::pair<std::size_t, Holding const*>> first_seen;
+    std::map<std::string_view, std::pair<std::size_t, LocalTensorSlice const*>> first_seen;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         for (std::size_t index = 0; index < ranks[rank].size(); ++index) {
-            auto const& holding = ranks[rank][index];
-            auto const [seen, is_new] = first_seen.try_emplace(holding.name, rank, &holding);
+            auto const& slice = ranks[rank][index];
+            auto const [seen, is_new] = first_seen.try_emplace(slice.name, rank, &slice);
             auto const& [other_rank, other] = seen->second;
-            if (!is_new && (other->dtype != holding.dtype || other->shape != holding.shape)) {
+            if (!is_new && (other->type != slice.type || other->shape != slice.shape)) {
                 return Error{codes::misuse,
-                             fmt::format("tensor '{}' is {} {} on rank {} and {} {} on rank {}", holding.name,
-                                         to_string(other->dtype), other->shape, other_rank,
-                                         to_string(holding.dtype), holding.shape, rank)};
+                             fmt::format("tensor '{}' is {} {} on rank {} and {} {} on rank {}", slice.name,
+                                         safetensors_name(other->type), other->shape, other_rank,
+                                         safetensors_name(slice.type), slice.shape, rank)};
             }
-            auto& candidate = tensors[holding.name][holding.part];
-            candidate.name = holding.name;
-            candidate.part = &holding.part;
-            candidate.size_bytes = size_of(holding);
+            auto& candidate = tensors[slice.name][slice.part];
+            candidate.name = slice.name;
+            candidate.part = &slice.part;
+            candidate.size_bytes = slice.size_bytes();
             candidate.holders.emplace_back(rank, index);
         }
     }
@@ -50,7 +46,7 @@ Result<TensorParts> collect_parts(std::vector<std::vector<Holding>> const& ranks
 }
 
 /// Parts cover the tensor once: their sizes add up to its own, and no two have anything in common.
-Status check_cover(Holding const& tensor, PartsOfTensor const& parts) {
+Status check_cover(LocalTensorSlice const& tensor, PartsOfTensor const& parts) {
     std::uint64_t elements = 0;
     for (auto part = parts.begin(); part != parts.end(); ++part) {
         elements += count_elements(part->first.shape).value_or(0);
@@ -84,33 +80,33 @@ void choose_writers(TensorParts const& tensors, std::vector<ShardPlan>& shards) 
         auto const writer = std::ranges::min_element(candidate->holders, {},
                                                      [&](auto const& holder) { return load[holder.first]; });
         load[writer->first] += candidate->size_bytes;
-        shards[writer->first].holdings.push_back(writer->second);
+        shards[writer->first].slices.push_back(writer->second);
     }
-    for (auto& shard : shards) std::ranges::sort(shard.holdings);
+    for (auto& shard : shards) std::ranges::sort(shard.slices);
 }
 
-void lay_out(std::vector<Holding> const& holdings, ShardPlan& shard) {
-    if (shard.holdings.empty()) return;
-    std::vector<FileTensor> tensors;
-    for (auto const index : shard.holdings)
-        tensors.push_back({holdings[index].name, holdings[index].dtype, holdings[index].part.shape});
+void lay_out(std::vector<LocalTensorSlice> const& slices, ShardPlan& shard) {
+    if (shard.slices.empty()) return;
+    std::vector<ShardTensor> tensors;
+    for (auto const index : shard.slices)
+        tensors.push_back({slices[index].name, slices[index].type, slices[index].part.shape});
     shard.header = render_shard_header(tensors);
     for (auto const& tensor : tensors) shard.offsets.push_back(tensor.offset_bytes);
     shard.size_bytes = tensors.back().offset_bytes + tensors.back().size_bytes;
 }
 
-std::vector<StoredTensor> tell_tensors(std::vector<std::vector<Holding>> const& ranks,
+std::vector<StoredTensor> tell_tensors(std::vector<std::vector<LocalTensorSlice>> const& ranks,
                                        std::vector<ShardPlan> const& shards) {
     std::map<std::string, StoredTensor> tensors;
     for (std::size_t rank = 0; rank < shards.size(); ++rank) {
         auto const& shard = shards[rank];
-        for (std::size_t i = 0; i < shard.holdings.size(); ++i) {
-            auto const& holding = ranks[rank][shard.holdings[i]];
-            auto& tensor = tensors[holding.name];
-            tensor.name = holding.name;
-            tensor.dtype = to_string(holding.dtype);
-            tensor.shape = holding.shape;
-            tensor.slices.push_back({shard.file, shard.offsets[i], holding.part.begin, holding.part.shape});
+        for (std::size_t i = 0; i < shard.slices.size(); ++i) {
+            auto const& slice = ranks[rank][shard.slices[i]];
+            auto& tensor = tensors[slice.name];
+            tensor.name = slice.name;
+            tensor.dtype = safetensors_name(slice.type);
+            tensor.shape = slice.shape;
+            tensor.slices.push_back({shard.file, shard.offsets[i], slice.part.begin, slice.part.shape});
         }
     }
     std::vector<StoredTensor> list;
@@ -120,33 +116,32 @@ std::vector<StoredTensor> tell_tensors(std::vector<std::vector<Holding>> const& 
 
 }  // namespace
 
-std::vector<Holding> holdings_of(State const& state) {
-    std::vector<Holding> holdings;
-    for (auto const& tensor : state)
-        holdings.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.part});
-    return holdings;
+std::vector<LocalTensorSlice> slices_of(State const& state) {
+    std::vector<LocalTensorSlice> slices;
+    for (auto const& tensor : state) slices.push_back(tensor);
+    return slices;
 }
 
-std::string render_holdings(std::vector<Holding> const& holdings) {
+std::string render_slices(std::vector<LocalTensorSlice> const& slices) {
     auto list = Json::array();
-    for (auto const& h : holdings)
-        list.push_back({h.name, to_string(h.dtype), h.shape, h.part.begin, h.part.shape});
+    for (auto const& h : slices)
+        list.push_back({h.name, safetensors_name(h.type), h.shape, h.part.begin, h.part.shape});
     return to_line(list);
 }
 
-Result<std::vector<Holding>> parse_holdings(std::string_view text) {
-    return decode_json("what a rank holds", [&] {
-        std::vector<Holding> holdings;
+Result<std::vector<LocalTensorSlice>> parse_slices(std::string_view text) {
+    return decode_json("the tensor slices of a rank", [&] {
+        std::vector<LocalTensorSlice> slices;
         for (auto const& h : Json::parse(text)) {
-            auto const dtype = parse_dtype(h.at(1).get_ref<std::string const&>());
-            if (!dtype) throw Json::other_error::create(501, "an unknown dtype", nullptr);
-            holdings.push_back({h.at(0), *dtype, h.at(2), {h.at(3), h.at(4)}});
+            auto const type = tensor::parse_safetensors_name(h.at(1).get_ref<std::string const&>());
+            if (!type) throw Json::other_error::create(501, "an unknown dtype", nullptr);
+            slices.push_back({h.at(0), *type, h.at(2), {h.at(3), h.at(4)}});
         }
-        return holdings;
+        return slices;
     });
 }
 
-Result<WritePlan> plan_writes(std::vector<std::vector<Holding>> const& ranks) {
+Result<WritePlan> plan_writes(std::vector<std::vector<LocalTensorSlice>> const& ranks) {
     DET_TRY_ASSIGN(auto const tensors, collect_parts(ranks));
     for (auto const& [name, parts] : tensors) {
         auto const [rank, index] = parts.begin()->second.holders[0];

@@ -6,19 +6,21 @@
 namespace det::collectives {
 namespace {
 
-/// All there are, by name.
-template <class Enumerator>
-std::string names(std::size_t count) {
+constexpr std::array all_ops{ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod};
+
+/// "sum, mean, min"
+template <class Enumerators>
+std::string names(Enumerators const& enumerators) {
     std::string list;
-    for (std::size_t i = 0; i < count; ++i)
-        list.append(i == 0 ? "" : ", ").append(name_of(static_cast<Enumerator>(i)));
+    for (auto const enumerator : enumerators)
+        list.append(list.empty() ? "" : ", ").append(name_of(enumerator));
     return list;
 }
 
 Status check_type(DataType type) {
-    if (is_known(type)) return Ok{};
+    if (is_reducible(type)) return Ok{};
     return Error{codes::misuse, "the elements are of a type that collectives don't know",
-                 "they know " + names<DataType>(data_types)};
+                 "they know " + names(reducible_types)};
 }
 
 Status check_memory(ConstTensor tensor) {
@@ -36,8 +38,7 @@ Status check_memory(ConstTensor tensor) {
 
 Status check_op(DataType type, ReduceOp op) {
     if (!is_known(op)) {
-        return Error{codes::misuse, "there is no such way to reduce",
-                     "there are " + names<ReduceOp>(reduce_ops)};
+        return Error{codes::misuse, "there is no such way to reduce", "there are " + names(all_ops)};
     }
     if (op != ReduceOp::mean || is_floating(type)) return Ok{};
     return Error{codes::misuse, fmt::format("there is no mean of {}", name_of(type)),

@@ -11,7 +11,7 @@ namespace {
 /// What most calls are; nothing can be wrong with them that one rank sees on its own.
 bool is_plainly_right(TensorCall const& call) {
     return call.kind == Kind::allreduce && call.in.data == call.out.data && call.in.data != nullptr &&
-           call.in.count == call.out.count && call.in.type == call.out.type && is_known(call.in.type) &&
+           call.in.count == call.out.count && call.in.type == call.out.type && is_reducible(call.in.type) &&
            call.op != ReduceOp::mean && is_known(call.op) && call.in.count >> 48 == 0;
 }
 
@@ -204,7 +204,9 @@ ControlChannel DistributedContext::control_channel() {
     return channel;
 }
 
-DeviceCopies* DistributedContext::device_copies() { return ranks_ ? ranks_->device_copies() : nullptr; }
+tensor::DeviceCopies* DistributedContext::device_copies() {
+    return ranks_ ? ranks_->device_copies() : nullptr;
+}
 
 void DistributedContext::abandon() noexcept {
     if (ranks_) ranks_->abandon();

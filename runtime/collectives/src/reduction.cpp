@@ -15,23 +15,9 @@
 namespace det::collectives {
 namespace {
 
-static_assert(Kernels::types == data_types && Kernels::ops == reduce_ops);
+static_assert(Kernels::types == reducible_types.size() && Kernels::ops == reduce_ops);
 
-struct TypeTraits {
-    std::string_view name;
-    bool is_floating;
-};
-
-constexpr std::array<TypeTraits, data_types> types{{{"uint8", false},
-                                                    {"int32", false},
-                                                    {"int64", false},
-                                                    {"float32", true},
-                                                    {"float64", true},
-                                                    {"float16", true},
-                                                    {"bfloat16", true}}};
 constexpr std::array<std::string_view, reduce_ops> op_names{"sum", "mean", "min", "max", "prod"};
-
-TypeTraits const& traits_of(DataType type) { return types[static_cast<std::size_t>(type)]; }
 
 std::size_t half_index(DataType type) {
     assert(is_half(type));
@@ -46,9 +32,7 @@ void divide(std::span<std::byte> bytes, int by) {
 
 }  // namespace
 
-std::string_view name_of(DataType type) { return traits_of(type).name; }
 std::string_view name_of(ReduceOp op) { return op_names[static_cast<std::size_t>(op)]; }
-bool is_floating(DataType type) { return traits_of(type).is_floating; }
 bool is_half(DataType type) { return type == DataType::float16 || type == DataType::bfloat16; }
 
 void widen(DataType type, std::byte const* from, float* to, std::size_t count) {
@@ -73,7 +57,7 @@ void finish_streaming() {
 }
 
 Reducer reducer_of(DataType type, ReduceOp op) {
-    auto const reducer = kernels().reduce[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
+    auto const reducer = kernels().reduce[reducible_index(type)][static_cast<std::size_t>(op)];
     assert(reducer != nullptr);
     return reducer;
 }

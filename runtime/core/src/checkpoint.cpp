@@ -8,7 +8,6 @@
 #include <map>
 #include <sched.h>
 
-#include "collective_devices.hpp"
 #include "collective_peers.hpp"
 #include "past_checkpoints.hpp"
 #include "session.hpp"
@@ -41,9 +40,9 @@ int cores_per_rank(Session const& session) {
     return CPU_COUNT(&allowed) / session.distributed.local_size();
 }
 
-checkpoint::SaverOptions saver_options(Session const& session, checkpoint::DeviceMemory* devices) {
+checkpoint::SaverOptions saver_options(Session& session) {
     auto options = checkpoint::options_for_cores(cores_per_rank(session));
-    options.devices = devices;
+    options.devices = session.distributed.device_copies();
     options.on_warning = session.warn;
     options.may_commit = [&session] { return still_ours(session); };
     return options;
@@ -53,17 +52,9 @@ checkpoint::SaverOptions saver_options(Session const& session, checkpoint::Devic
 
 struct Checkpoint::Tensors {
     explicit Tensors(Session& session)
-        : peers(session.distributed),
-          devices(find_devices(session.distributed)),
-          saver(peers, *session.store, saver_options(session, devices.get())) {}
-
-    static std::unique_ptr<CollectiveDevices> find_devices(collectives::DistributedContext& distributed) {
-        auto* const found = distributed.device_copies();
-        return found != nullptr ? std::make_unique<CollectiveDevices>(*found) : nullptr;
-    }
+        : peers(session.distributed), saver(peers, *session.store, saver_options(session)) {}
 
     CollectivePeers peers;
-    std::unique_ptr<CollectiveDevices> devices;  // null: there are none
     checkpoint::Saver saver;
     std::map<std::string, std::chrono::steady_clock::time_point> begun;  // saves that have not ended, by UUID
 };
@@ -259,7 +250,7 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     }
     return checkpoint::load(
         tensors().peers, *session_.store, std::move(newest_first), state, on_damage,
-        {.devices = tensors().devices.get(), .spare_memory = tensors().saver.spare_memory()});
+        {.devices = session_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
 }
 
 std::optional<std::string> Checkpoint::latest() const {

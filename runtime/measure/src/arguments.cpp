@@ -47,8 +47,7 @@ std::string list(Names const& names) {
 
 std::vector<std::string_view> type_names() {
     std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < collectives::data_types; ++i)
-        names.push_back(collectives::name_of(static_cast<DataType>(i)));
+    for (auto const type : collectives::reducible_types) names.push_back(name_of(type));
     return names;
 }
 
@@ -79,13 +78,13 @@ Status set_operations(CollectivesArguments& arguments, std::string const& value)
 }
 
 Status set_type(CollectivesArguments& arguments, std::string const& value) {
-    auto const names = type_names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] != value) continue;
-        arguments.type = static_cast<DataType>(i);
-        return Ok{};
-    }
-    return usage(fmt::format("there is no type '{}'", value), "--dtype is one of " + list(names));
+    auto const& types = collectives::reducible_types;
+    auto const* const type =
+        std::ranges::find(types, value, [](auto candidate) { return name_of(candidate); });
+    if (type == types.end())
+        return usage(fmt::format("there is no type '{}'", value), "--dtype is one of " + list(type_names()));
+    arguments.type = *type;
+    return Ok{};
 }
 
 Status set_iterations(CollectivesArguments& arguments, std::string const& value) {

@@ -38,6 +38,8 @@ void encode(DataType type, std::int64_t value, std::byte* to) {
         case DataType::float16:
         case DataType::bfloat16:
             return put_half(type, value, to);
+        default:
+            return;  // collectives refuse the others
     }
 }
 

@@ -72,10 +72,10 @@ struct RankState {
         for (std::size_t i = 0; i < size_bytes; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761U >> 13);
         auto const rows = size_bytes / tensor_count / 4 / 1024;
         for (std::size_t i = 0; i < tensor_count; ++i) {
-            state.push_back(Tensor::slice("t" + std::to_string(i), Dtype::f32,
-                                          {rows * static_cast<std::uint64_t>(size), 1024},
-                                          {{rows * static_cast<std::uint64_t>(rank), 0}, {rows, 1024}},
-                                          bytes.data() + i * rows * 4096));
+            state.push_back(NamedTensor::slice("t" + std::to_string(i), DataType::float32,
+                                               {rows * static_cast<std::uint64_t>(size), 1024},
+                                               {{rows * static_cast<std::uint64_t>(rank), 0}, {rows, 1024}},
+                                               bytes.data() + i * rows * 4096));
         }
     }
 };

@@ -27,9 +27,9 @@ public:
         auto const size = static_cast<std::uint64_t>(context_.distributed().size());
         std::uint64_t const own = state_size_bytes / sizeof(float) / size;
         values_.assign(own, static_cast<float>(rank));
-        state_.push_back(checkpoint::Tensor::slice("values", checkpoint::Dtype::f32, {size * own},
-                                                   {{rank * own}, {own}},
-                                                   reinterpret_cast<std::byte*>(values_.data())));
+        state_.push_back(tensor::NamedTensor::slice("values", tensor::DataType::float32, {size * own},
+                                                    {{rank * own}, {own}},
+                                                    reinterpret_cast<std::byte*>(values_.data())));
     }
 
     Status run() {

@@ -29,8 +29,8 @@ public:
         auto const rank = static_cast<std::uint64_t>(context_.distributed().rank().value);
         auto const size = static_cast<std::uint64_t>(context_.distributed().size());
         std::iota(values_.begin(), values_.end(), static_cast<std::int64_t>(rank * values_of_a_rank));
-        state_.push_back(checkpoint::Tensor::slice(
-            "values", checkpoint::Dtype::i64, {size * values_of_a_rank},
+        state_.push_back(tensor::NamedTensor::slice(
+            "values", tensor::DataType::int64, {size * values_of_a_rank},
             {{rank * values_of_a_rank}, {values_of_a_rank}}, reinterpret_cast<std::byte*>(values_.data())));
     }
 

@@ -18,7 +18,7 @@ using namespace det::checkpoint;
 namespace {
 
 /// It does nothing before it is waited for.
-class FakeDevice final : public DeviceMemory {
+class FakeDevice final : public tensor::DeviceCopies {
 public:
     FakeDeviceMemory memory{std::size_t{1} << 20};
     bool can_pin = true, is_broken = false;
@@ -26,22 +26,23 @@ public:
     int pins = 0, pinned_now = 0;
     std::function<void()> before_copies = [] {};
 
-    bool holds(void const* at) const override { return memory.holds(at); }
-    Result<Pinned> pin(std::span<std::byte>) override {
+    bool is_device_memory(void const* at) const override { return memory.holds(at); }
+    Result<tensor::PinGuard> pin(std::span<std::byte>) override {
         ++pins;
         if (!can_pin) return Error{codes::transport, "cannot pin memory"};
         ++pinned_now;
-        return Pinned(this, [this](void*) { --pinned_now; });
+        return tensor::PinGuard(this, [this](void*) { --pinned_now; });
     }
-    std::unique_ptr<CopiesUnderWay> start(CopyTo, std::span<DeviceCopy const> copies) override {
+    Result<std::unique_ptr<tensor::PendingCopies>> start(
+        tensor::CopyDirection, std::span<tensor::DeviceCopy const> copies) override {
         copies_together.push_back(copies.size());
-        return std::make_unique<Copies>(*this, copies);
+        return std::unique_ptr<tensor::PendingCopies>(std::make_unique<Copies>(*this, copies));
     }
 
 private:
-    class Copies final : public CopiesUnderWay {
+    class Copies final : public tensor::PendingCopies {
     public:
-        Copies(FakeDevice& device, std::span<DeviceCopy const> copies)
+        Copies(FakeDevice& device, std::span<tensor::DeviceCopy const> copies)
             : device_(device), copies_(copies.begin(), copies.end()) {}
         Status wait() override {
             if (device_.is_broken) return Error{codes::transport, "the device fell off the bus"};
@@ -52,7 +53,7 @@ private:
 
     private:
         FakeDevice& device_;
-        std::vector<DeviceCopy> copies_;
+        std::vector<tensor::DeviceCopy> copies_;
     };
 };
 
@@ -97,9 +98,9 @@ struct Model {
         return values == matrix_of(seed) && more == bias_of(seed) && step == seed;
     }
     State state() {
-        return {Tensor::slice("matrix", Dtype::f32, {rows, columns}, part, matrix),
-                Tensor::whole("step", Dtype::i64, {}, &step),
-                Tensor::whole("bias", Dtype::f64, {biases}, bias)};
+        return {NamedTensor::slice("matrix", DataType::float32, {rows, columns}, part, matrix),
+                NamedTensor::whole("step", DataType::int64, {}, &step),
+                NamedTensor::whole("bias", DataType::float64, {biases}, bias)};
     }
     SaverOptions saver_options() {
         SaverOptions options;
@@ -141,15 +142,15 @@ BOOST_AUTO_TEST_CASE(what_was_saved_from_a_device_is_loaded_to_the_host_and_to_c
     auto const uuid = saved(2, 5);
     NoPeers alone;
     std::vector<double> bias(Model::biases);
-    must(load(alone, store, {uuid}, {Tensor::whole("bias", Dtype::f64, {Model::biases}, bias.data())},
-              OnDamage::fail));
+    must(load(alone, store, {uuid},
+              {NamedTensor::whole("bias", DataType::float64, {Model::biases}, bias.data())}, OnDamage::fail));
     BOOST_TEST((bias == Model::bias_of(5)));
 
     FakeDevice device;
     std::vector<float> columns(Model::rows * 2);
     auto* const there = device.memory.take(columns.size() * sizeof(float));
-    State const state{Tensor::slice("matrix", Dtype::f32, {Model::rows, Model::columns},
-                                    {{0, 17}, {Model::rows, 2}}, there)};
+    State const state{NamedTensor::slice("matrix", DataType::float32, {Model::rows, Model::columns},
+                                         {{0, 17}, {Model::rows, 2}}, there)};
     must(load(alone, store, {uuid}, state, OnDamage::fail, {&device}));
     device.memory.copy(columns.data(), there, columns.size() * sizeof(float));
     BOOST_TEST(columns.back() == static_cast<float>(5 + (Model::rows - 1) * Model::columns + 18));
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_pinned_for_a_state_in_host_memory) {
     NoPeers alone;
     Model model(0, 1);
     Saver saver(alone, store, model.saver_options());
-    State const state{Tensor::whole("step", Dtype::i64, {}, &model.step)};
+    State const state{NamedTensor::whole("step", DataType::int64, {}, &model.step)};
     must(saver.prepare(state));
     must(saver.save(about(1), state));
     must(saver.finish());
@@ -247,11 +248,11 @@ BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_loaded_to_is_an_error_on_all_ranks
 BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_pieces_that_lie_in_one) {
     auto* const memory = reinterpret_cast<std::byte*>(4096);  // never touched
     State const state{
-        Tensor::whole("a", Dtype::u8, {10}, memory),
-        Tensor::slice("b", Dtype::u8, {4, 1, 50}, {{3, 0, 10}, {1, 1, 30}}, memory + 100),
-        Tensor::whole("none", Dtype::u8, {0, 5}, memory),
-        Tensor::slice("c", Dtype::u8, {9, 7}, {{2, 1}, {5, 6}}, memory + 200),
-        Tensor::whole("scalar", Dtype::f64, {}, memory + 300),
+        NamedTensor::whole("a", DataType::uint8, {10}, memory),
+        NamedTensor::slice("b", DataType::uint8, {4, 1, 50}, {{3, 0, 10}, {1, 1, 30}}, memory + 100),
+        NamedTensor::whole("none", DataType::uint8, {0, 5}, memory),
+        NamedTensor::slice("c", DataType::uint8, {9, 7}, {{2, 1}, {5, 6}}, memory + 200),
+        NamedTensor::whole("scalar", DataType::float64, {}, memory + 300),
     };
     struct Row {
         std::string name;

@@ -21,10 +21,11 @@ BOOST_AUTO_TEST_CASE(a_reader_that_knows_nothing_of_us_reads_our_shards) {
     std::int64_t step = -4;
     NoPeers alone;
     Saver saver(alone, store);
-    auto const begun = must(saver.save({}, {Tensor::whole("layer.\"w\"", Dtype::f32, {2, 3}, weights.data()),
-                                            Tensor::whole("odd", Dtype::u8, {3}, odd.data()),
-                                            Tensor::whole("none", Dtype::f64, {0, 4}, nullptr),
-                                            Tensor::whole("step", Dtype::i64, {}, &step)}));
+    auto const begun =
+        must(saver.save({}, {NamedTensor::whole("layer.\"w\"", DataType::float32, {2, 3}, weights.data()),
+                             NamedTensor::whole("odd", DataType::uint8, {3}, odd.data()),
+                             NamedTensor::whole("none", DataType::float64, {0, 4}, nullptr),
+                             NamedTensor::whole("step", DataType::int64, {}, &step)}));
     must(saver.finish());
     auto const shard = store.path_of(begun.uuid) / "rank-00000.safetensors";
     SystemProcessRunner runner;

@@ -38,9 +38,9 @@ struct Model {
         step = seed;
     }
     State state() {
-        return {Tensor::slice("matrix", Dtype::f32, {rows, columns}, part, matrix.data()),
-                Tensor::whole("vector", Dtype::f64, {vector.size()}, vector.data()),
-                Tensor::whole("step", Dtype::i64, {}, &step)};
+        return {NamedTensor::slice("matrix", DataType::float32, {rows, columns}, part, matrix.data()),
+                NamedTensor::whole("vector", DataType::float64, {vector.size()}, vector.data()),
+                NamedTensor::whole("step", DataType::int64, {}, &step)};
     }
     static SaverOptions saver_options() { return small_blocks(); }
     friend bool operator==(Model const&, Model const&) = default;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(columns_of_what_was_saved_by_rows_are_loaded) {
     NoPeers alone;
     Box const part{{0, 17}, {Model::rows, 2}};
     State const state{
-        Tensor::slice("matrix", Dtype::f32, {Model::rows, Model::columns}, part, column.data())};
+        NamedTensor::slice("matrix", DataType::float32, {Model::rows, Model::columns}, part, column.data())};
     must(load(alone, store, {uuid}, state, OnDamage::fail));
     for (std::size_t row = 0; row < Model::rows; ++row) {
         BOOST_TEST(column[row * 2] == static_cast<float>(5 + row * Model::columns + 17));
@@ -201,14 +201,14 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_or_is_another_is_said) {
     auto const uuid = saved(1, 3);
     NoPeers alone;
     std::vector<float> data(10);
-    auto const refusal = [&](Tensor const& tensor) {
+    auto const refusal = [&](NamedTensor const& tensor) {
         auto const error = must_fail(load(alone, store, {uuid}, {tensor}, OnDamage::take_older));
         BOOST_TEST((error.code == codes::misuse));
         return error.message;
     };
-    BOOST_TEST(refusal(Tensor::whole("w", Dtype::f32, {10}, data.data())) ==
+    BOOST_TEST(refusal(NamedTensor::whole("w", DataType::float32, {10}, data.data())) ==
                "checkpoint " + uuid + " has no tensor 'w'");
-    BOOST_TEST(refusal(Tensor::whole("vector", Dtype::f32, {10}, data.data())) ==
+    BOOST_TEST(refusal(NamedTensor::whole("vector", DataType::float32, {10}, data.data())) ==
                "checkpoint " + uuid + " has tensor 'vector' as F64 [1000], not as F32 [10]");
 }
 

@@ -9,11 +9,11 @@ using namespace det::checkpoint;
 
 namespace {
 
-Holding part(std::string name, Extents shape, Box box) {
-    return {std::move(name), Dtype::f32, std::move(shape), std::move(box)};
+LocalTensorSlice part(std::string name, Extents shape, Box box) {
+    return {std::move(name), DataType::float32, std::move(shape), std::move(box)};
 }
 
-Holding whole(std::string name, Extents shape) {
+LocalTensorSlice whole(std::string name, Extents shape) {
     return part(std::move(name), shape, {Extents(shape.size(), 0), shape});
 }
 
@@ -33,11 +33,11 @@ BOOST_AUTO_TEST_CASE(each_rank_writes_its_own_part) {
 }
 
 BOOST_AUTO_TEST_CASE(what_all_ranks_hold_is_written_once_and_the_work_is_shared) {
-    std::vector<Holding> const model{whole("a", {300}), whole("b", {200}), whole("c", {100}),
-                                     whole("d", {10})};
+    std::vector<LocalTensorSlice> const model{whole("a", {300}), whole("b", {200}), whole("c", {100}),
+                                              whole("d", {10})};
     auto const plan = must(plan_writes({model, model}));
-    BOOST_TEST((plan.shards[0].holdings == std::vector<std::size_t>{0, 3}));
-    BOOST_TEST((plan.shards[1].holdings == std::vector<std::size_t>{1, 2}));
+    BOOST_TEST((plan.shards[0].slices == std::vector<std::size_t>{0, 3}));
+    BOOST_TEST((plan.shards[1].slices == std::vector<std::size_t>{1, 2}));
     for (auto const& tensor : plan.tensors) BOOST_TEST(tensor.slices.size() == 1u);
 }
 
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_nothing_to_write_has_no_file) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_together_are_refused_with_who_has_them) {
-    auto const refusal = [](std::vector<std::vector<Holding>> const& ranks) {
+    auto const refusal = [](std::vector<std::vector<LocalTensorSlice>> const& ranks) {
         auto const error = must_fail(plan_writes(ranks));
         BOOST_TEST((error.code == codes::misuse));
         return error.message;
@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(scalars_and_empty_tensors_are_tensors_too) {
 }
 
 BOOST_AUTO_TEST_CASE(what_ranks_hold_can_be_told) {
-    std::vector<Holding> const holdings{part("w", {4, 2}, {{3, 0}, {1, 2}}), whole("step", {})};
-    BOOST_TEST((must(parse_holdings(render_holdings(holdings))) == holdings));
+    std::vector<LocalTensorSlice> const slices{part("w", {4, 2}, {{3, 0}, {1, 2}}), whole("step", {})};
+    BOOST_TEST((must(parse_slices(render_slices(slices))) == slices));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -41,7 +41,7 @@ struct Fixture : CliFixture {
             auto const run = std::to_string(id) + ".0.0";
             must(saver.save(
                 {run, step, minute(static_cast<int>(step)), Json{{"steps_completed", step}}},
-                {checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {10, 10}, weights.data())}));
+                {tensor::NamedTensor::whole("w", tensor::DataType::float32, {10, 10}, weights.data())}));
             auto const outcome = must(saver.finish()).at(0);
             uuids.push_back(outcome.uuid);
             must(journal.append(MetricsReported{minute(1), "validation", step,

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(work_for_which_no_time_is_left_is_not_begun) {
         auto training = init();
         std::vector<float> weights(100, 1);
         checkpoint::State const state{
-            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+            tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
         must(training.checkpoint().save(1, Json::object(), state));
         clock.sleep_for(took);
         BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_wall_clock_that_is_set_costs_no_last_checkpoint) {
         auto training = init();
         std::vector<float> weights(100, 1);
         checkpoint::State const state{
-            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+            tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
         must(training.checkpoint().save(1, Json::object(), state));
         clock.sleep_for(std::chrono::seconds(1));
         must(training.checkpoint().finish());
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(slurms_notice_leaves_the_time_that_the_partition_grants) {
         auto training = init();
         std::vector<float> weights(100, 1);
         checkpoint::State const state{
-            checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+            tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
         must(training.checkpoint().save(1, Json::object(), state));
         clock.sleep_for(std::chrono::seconds(50));
         BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);

@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_al
     run_sessions([&](Session& session) -> Status {
         auto const rank = static_cast<std::uint64_t>(session.distributed.rank().value);
         std::vector<float> weights(own);
-        checkpoint::State const state{checkpoint::Tensor::slice("w", checkpoint::Dtype::f32, {ranks * own},
-                                                                {{rank * own}, {own}}, weights.data())};
+        checkpoint::State const state{tensor::NamedTensor::slice(
+            "w", tensor::DataType::float32, {ranks * own}, {{rank * own}, {own}}, weights.data())};
         Checkpoint checkpoint(session);
         for (std::uint64_t step : {1, 2}) {
             std::ranges::fill(weights, static_cast<float>(10 * step + rank));

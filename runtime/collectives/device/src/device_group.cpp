@@ -66,7 +66,7 @@ public:
         copies_.use_stream(stream);
         return Ok{};
     }
-    collectives::DeviceCopies* device_copies() override { return &copies_; }
+    tensor::DeviceCopies* device_copies() override { return &copies_; }
     std::string algorithm_name(TensorCall const& call) const override {
         return place_of(call) == Place::host ? host_->algorithm_name(call)
                                              : std::string("the library of the devices");

@@ -9,22 +9,26 @@
 namespace det::collectives::device {
 namespace {
 
-using collectives::CopyTo;
-using collectives::DeviceCopy;
-using collectives::Handle;
+using tensor::DeviceCopy;
+using tensor::PendingCopies;
 
-/// They need nothing but the device: whether other ranks live does not matter, and who waits does so until
-/// the device uses the memory no longer.
-class CopiesOnStream final : public collectives::Pending {
+/// Copies wait for the device only: they do not depend on other ranks. They are complete when their event has
+/// passed.
+class CopiesOnStream final : public PendingCopies {
 public:
     explicit CopiesOnStream(std::unique_ptr<DeviceEvent> event) : event_(std::move(event)) {}
+    CopiesOnStream(CopiesOnStream const&) = delete;
+    CopiesOnStream& operator=(CopiesOnStream const&) = delete;
+    ~CopiesOnStream() override {
+        if (event_) static_cast<void>(wait());
+    }
 
-    Result<bool> test() override { return event_->has_passed(); }
     Status wait() override {
+        auto const event = std::exchange(event_, nullptr);
         transport::Backoff backoff(transport::Cores::own);
         auto const end = std::chrono::steady_clock::now() + limit;
         for (;;) {
-            DET_TRY_ASSIGN(bool const is_over, event_->has_passed());
+            DET_TRY_ASSIGN(bool const is_over, event->has_passed());
             if (is_over) return Ok{};
             if (std::chrono::steady_clock::now() > end) {
                 return Error{codes::timed_out,
@@ -33,12 +37,11 @@ public:
             backoff.pause();
         }
     }
-    void* event() const override { return event_->handle(); }
 
 private:
     static constexpr std::chrono::seconds limit = std::chrono::minutes(10);  // a terabyte at 2 GB/s
 
-    std::unique_ptr<DeviceEvent> event_;
+    std::unique_ptr<DeviceEvent> event_;  // null: wait() was called
 };
 
 }  // namespace
@@ -51,18 +54,18 @@ Status HostCopies::wait_for_stream() {
     return waiting.until([&] { return event->has_passed(); });
 }
 
-Handle HostCopies::start(CopyTo to, std::span<DeviceCopy const> copies) {
-    if (auto is_free = wait_for_stream(); !is_free) return Handle(std::move(is_free));
-    Status put = Ok{};
+Result<std::unique_ptr<PendingCopies>> HostCopies::start(tensor::CopyDirection direction,
+                                                         std::span<DeviceCopy const> copies) {
+    DET_TRY(wait_for_stream());
+    Status started = Ok{};
     for (auto const& copy : copies) {
-        if (put) put = devices_->copy(to, copy, stream_);
+        if (started) started = devices_->copy(direction, copy, stream_);
     }
     auto event = devices_->record(stream_);
-    if (!event) return Handle(put ? Status(std::move(event).error()) : std::move(put));
-    auto pending = std::make_unique<CopiesOnStream>(*std::move(event));
-    if (put) return Handle(std::move(pending));
-    static_cast<void>(pending->wait());  // for those before the one that failed
-    return Handle(std::move(put));
+    if (!event) return started ? std::move(event).error() : std::move(started).error();
+    std::unique_ptr<PendingCopies> pending = std::make_unique<CopiesOnStream>(*std::move(event));
+    if (!started) return std::move(started).error();  // the destructor waits for the copies that were started
+    return pending;
 }
 
 }  // namespace det::collectives::device

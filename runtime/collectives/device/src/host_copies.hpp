@@ -7,7 +7,7 @@ namespace det::collectives::device {
 
 /// Between the memory of this rank's device and the host's. The rules and the group are those of its
 /// operations, and outlive it.
-class HostCopies final : public collectives::DeviceCopies {
+class HostCopies final : public tensor::DeviceCopies {
 public:
     HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,
                transport::WaitRules const& waits)
@@ -16,9 +16,9 @@ public:
     void use_stream(Stream stream) { stream_ = stream; }
 
     bool is_device_memory(void const* memory) const override { return devices_->is_device_memory(memory); }
-    Result<collectives::Pinned> pin(std::span<std::byte> host) override { return devices_->pin(host); }
-    collectives::Handle start(collectives::CopyTo to,
-                              std::span<collectives::DeviceCopy const> copies) override;
+    Result<tensor::PinGuard> pin(std::span<std::byte> host) override { return devices_->pin(host); }
+    Result<std::unique_ptr<tensor::PendingCopies>> start(tensor::CopyDirection direction,
+                                                         std::span<tensor::DeviceCopy const> copies) override;
 
 private:
     Status wait_for_stream();

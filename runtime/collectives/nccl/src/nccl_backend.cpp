@@ -81,8 +81,8 @@ private:
 /// device.
 class NcclPinned {
 public:
-    static Result<collectives::Pinned> pin(std::shared_ptr<Functions const> functions,
-                                           std::span<std::byte> host) {
+    static Result<tensor::PinGuard> pin(std::shared_ptr<Functions const> functions,
+                                        std::span<std::byte> host) {
         std::shared_ptr<NcclPinned> pinned(new NcclPinned(std::move(functions)));
         auto const& cuda = pinned->functions_->cuda;
         auto const asked = cuda.current_context(&pinned->context_);
@@ -90,7 +90,7 @@ public:
         auto const made = cuda.pin(host.data(), host.size(), CU_MEMHOSTREGISTER_PORTABLE);
         if (made != CUDA_SUCCESS) return cuda_error(cuda, "pin memory of the host", made);
         pinned->memory_ = host.data();
-        return collectives::Pinned(std::move(pinned));
+        return tensor::PinGuard(std::move(pinned));
     }
     NcclPinned(NcclPinned const&) = delete;
     NcclPinned& operator=(NcclPinned const&) = delete;
@@ -110,14 +110,14 @@ private:
     std::byte* memory_ = nullptr;
 };
 
-Status copy_to_host(CudaFunctions const& cuda, collectives::DeviceCopy const& copy, CUstream stream) {
+Status copy_to_host(CudaFunctions const& cuda, tensor::DeviceCopy const& copy, CUstream stream) {
     auto const put =
         cuda.copy_to_host(copy.to, reinterpret_cast<CUdeviceptr>(copy.from), copy.size_bytes, stream);
     if (put == CUDA_SUCCESS) return Ok{};
     return cuda_error(cuda, "copy memory of the device to the host", put);
 }
 
-Status copy_to_device(CudaFunctions const& cuda, collectives::DeviceCopy const& copy, CUstream stream) {
+Status copy_to_device(CudaFunctions const& cuda, tensor::DeviceCopy const& copy, CUstream stream) {
     auto const put =
         cuda.copy_to_device(reinterpret_cast<CUdeviceptr>(copy.to), copy.from, copy.size_bytes, stream);
     if (put == CUDA_SUCCESS) return Ok{};
@@ -162,12 +162,12 @@ public:
         return NcclScratch::allocate(functions_, size_bytes, static_cast<CUstream>(stream));
     }
 
-    Result<collectives::Pinned> pin(std::span<std::byte> host) override {
+    Result<tensor::PinGuard> pin(std::span<std::byte> host) override {
         return NcclPinned::pin(functions_, host);
     }
 
-    Status copy(collectives::CopyTo to, collectives::DeviceCopy const& copy, Stream stream) override {
-        auto* const put = to == collectives::CopyTo::host ? copy_to_host : copy_to_device;
+    Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) override {
+        auto* const put = to == tensor::CopyDirection::to_host ? copy_to_host : copy_to_device;
         return put(functions_->cuda, copy, static_cast<CUstream>(stream));
     }
 

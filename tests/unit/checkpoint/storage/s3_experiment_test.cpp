@@ -49,7 +49,7 @@ struct Fixture : CliFixture {
         return must(checkpoint::storage::open_store(spec, environment));
     }
     checkpoint::State state() {
-        return {checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {weights.size()}, weights.data())};
+        return {tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
     }
 
     /// A run as its node prepares it, from where the supervisor says.

@@ -219,7 +219,7 @@ private:
 /// Copies are done behind the batches, by whoever asks whether they are.
 class FakeEvent final : public DeviceEvent {
 public:
-    using Copies = std::vector<collectives::DeviceCopy>;
+    using Copies = std::vector<tensor::DeviceCopy>;
 
     FakeEvent(FakeDevices& devices, std::size_t batches, Copies copies)
         : devices_(devices), batches_(batches), copies_(std::move(copies)) {}
@@ -283,11 +283,11 @@ public:
         return Result<std::unique_ptr<DeviceScratch>>(
             std::make_unique<FakeScratch>(devices_.allocate(size_bytes)));
     }
-    Result<collectives::Pinned> pin(std::span<std::byte>) override {
+    Result<tensor::PinGuard> pin(std::span<std::byte>) override {
         ++devices_.pinned_now;
-        return collectives::Pinned(&devices_, [](FakeDevices* devices) { --devices->pinned_now; });
+        return tensor::PinGuard(&devices_, [](FakeDevices* devices) { --devices->pinned_now; });
     }
-    Status copy(collectives::CopyTo, collectives::DeviceCopy const& copy, Stream) override {
+    Status copy(tensor::CopyDirection, tensor::DeviceCopy const& copy, Stream) override {
         if (--devices_.copies_until_broken < 0) return Error{codes::transport, "cannot copy: it broke"};
         copies_.push_back(copy);
         return Ok{};

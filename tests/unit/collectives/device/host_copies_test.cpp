@@ -6,6 +6,7 @@
 using namespace det;
 using namespace det::collectives;
 using namespace det::collectives::device;
+using tensor::CopyDirection, tensor::DeviceCopy;
 using transport::check_ranks;
 
 namespace {
@@ -39,9 +40,10 @@ BOOST_AUTO_TEST_CASE(a_copy_has_what_the_operations_before_it_made) {
         auto* const copies = context.device_copies();
         DET_TRY(expect(copies != nullptr && copies->is_device_memory(there.data()), "devices"));
         DeviceCopy const out[] = {copy_of(here, there)};
-        DET_TRY(copies->start(CopyTo::host, out).wait());
+        DET_TRY_ASSIGN(auto const to_host, copies->start(CopyDirection::to_host, out));
+        DET_TRY(to_host->wait());
         DeviceCopy const in[] = {copy_of(back, here)};
-        static_cast<void>(copies->start(CopyTo::device, in));  // it waits when it ends
+        DET_TRY(copies->start(CopyDirection::to_device, in));  // the destructor waits
         return expect(here == Floats(count, 2.0F) && back == here, "the sum");
     }));
 }
@@ -56,8 +58,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_copied_behind_a_stream_that_does_not_end) {
             Floats there(count), here(count);
             DET_TRY_ASSIGN(auto const sum, put_on_stream(context, devices, there));
             DeviceCopy const out[] = {copy_of(here, there)};
-            auto const result = context.device_copies()->start(CopyTo::host, out).wait();
-            DET_TRY(expect_words(result, {"has waited for its stream, to copy memory of its device"}));
+            auto const result = context.device_copies()->start(CopyDirection::to_host, out);
+            DET_TRY(expect(!result, "an error"));
+            DET_TRY(
+                expect_words(result.error(), {"has waited for its stream, to copy memory of its device"}));
             DET_TRY(expect(result.error().code == codes::timed_out, "a timeout"));
             return context.barrier();
         },
@@ -72,8 +76,9 @@ BOOST_AUTO_TEST_CASE(of_copies_of_which_one_fails_those_before_it_are_waited_for
         Floats there(count), here(count);
         auto const one = copy_of(here, there);
         DeviceCopy const out[] = {one, one, one, one};
-        auto const handle_result = context.device_copies()->start(CopyTo::host, out).wait();
-        DET_TRY(expect_words(handle_result, {"cannot copy: it broke"}));
+        auto const result = context.device_copies()->start(CopyDirection::to_host, out);
+        DET_TRY(expect(!result, "an error"));
+        DET_TRY(expect_words(result.error(), {"cannot copy: it broke"}));
         return expect(devices.copies_done == 2, "both");
     }));
 }

@@ -21,8 +21,8 @@ constexpr bool has_link_library = !std::string_view(DET_CUDA_LINK_LIBRARY).ends_
 using Floats = std::vector<float>;
 
 /// Through the driver, as a program would do it.
-void copy(collectives::device::DeviceBackend& devices, collectives::CopyTo to,
-          collectives::DeviceCopy const& copy) {
+void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
+          tensor::DeviceCopy const& copy) {
     must(devices.copy(to, copy, nullptr));
     auto const event = must(devices.record(nullptr));
     int polls = 0;
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(all_that_we_call_is_found_in_the_libraries,
     std::vector<std::byte> host(16);
     BOOST_TEST(must_fail(devices->pin(host)).message == "cannot find the current device: CUDA failed");
     BOOST_TEST(
-        must_fail(devices->copy(collectives::CopyTo::host, {host.data(), &here, 4}, nullptr)).message ==
+        must_fail(devices->copy(tensor::CopyDirection::to_host, {host.data(), &here, 4}, nullptr)).message ==
         "cannot copy memory of the device to the host: CUDA failed");
 }
 
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
     auto const size = values.size() * sizeof(float);
     auto const there = must(devices->allocate(size, nullptr));
     BOOST_TEST(devices->is_device_memory(there->data()));
-    copy(*devices, collectives::CopyTo::device, {there->data(), values.data(), size});
+    copy(*devices, tensor::CopyDirection::to_device, {there->data(), values.data(), size});
 
     core::ContextOptions options;
     options.environment = {};
@@ -103,10 +103,10 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
     options.device_backend = devices;
     auto context = must(core::Context::init(options));
     checkpoint::State const state{
-        checkpoint::Tensor::whole("w", checkpoint::Dtype::f32, {values.size()}, there->data())};
+        tensor::NamedTensor::whole("w", tensor::DataType::float32, {values.size()}, there->data())};
     must(context.checkpoint().prepare(state));
     auto const uuid = must(context.checkpoint().save(1, Json::object(), state)).uuid;
-    copy(*devices, collectives::CopyTo::device, {there->data(), others.data(), size});
+    copy(*devices, tensor::CopyDirection::to_device, {there->data(), others.data(), size});
     must(context.checkpoint().finish());
 
     core::CollectiveDevices memory(*context.distributed().device_copies());
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
     checkpoint::SharedFsStore const store(options.checkpoint_path);
     must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail, {&memory}));
     Floats back(values.size());
-    copy(*devices, collectives::CopyTo::host, {back.data(), there->data(), size});
+    copy(*devices, tensor::CopyDirection::to_host, {back.data(), there->data(), size});
     BOOST_TEST(back == values, boost::test_tools::per_element());
     must(context.close());
 }

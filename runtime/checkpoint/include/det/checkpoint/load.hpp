@@ -1,8 +1,8 @@
 #pragma once
-#include <det/checkpoint/device_memory.hpp>
 #include <det/checkpoint/peers.hpp>
+#include <det/checkpoint/state.hpp>
 #include <det/checkpoint/store.hpp>
-#include <det/checkpoint/tensor.hpp>
+#include <det/tensor/device_copies.hpp>
 
 #include <optional>
 #include <span>
@@ -22,7 +22,7 @@ struct Loaded {
 struct LoadOptions {
     /// Where tensors may lie too. They are filled by way of the host's memory, of which two parts are taken,
     /// so that one is read into while the other is copied. Not owned. Null: all lie in memory of the process.
-    DeviceMemory* devices = nullptr;
+    tensor::DeviceCopies* devices = nullptr;
     std::uint64_t device_part_size_bytes = std::uint64_t{128} << 20;
     /// To read into, from a page's beginning on: memory that is there already is quicker than new one.
     std::span<std::byte> spare_memory = {};

@@ -1,8 +1,8 @@
 #pragma once
-#include <det/checkpoint/device_memory.hpp>
 #include <det/checkpoint/peers.hpp>
+#include <det/checkpoint/state.hpp>
 #include <det/checkpoint/store.hpp>
-#include <det/checkpoint/tensor.hpp>
+#include <det/tensor/device_copies.hpp>
 
 #include <chrono>
 #include <functional>
@@ -30,7 +30,7 @@ struct SaverOptions {
     MayCommit may_commit = [] { return Status(Ok{}); };
     /// Where tensors may lie too; the copies that saves have in memory are pinned for it. Not owned. Null:
     /// all tensors lie in memory of the process.
-    DeviceMemory* devices = nullptr;
+    tensor::DeviceCopies* devices = nullptr;
     /// Is told, once, where that memory could not be pinned: copies are slower then.
     std::function<void(std::string const& warning)> on_warning = {};
 };

@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
+namespace det::tensor {
+class DeviceCopies;
+}  // namespace det::tensor
+
 namespace det::collectives {
 
-class DeviceCopies;
 class RankGroup;
 struct TensorCall;
 
@@ -125,7 +128,7 @@ public:
     // nothing of the kind; they live as long as this context.
 
     ControlChannel control_channel();
-    DeviceCopies* device_copies();
+    tensor::DeviceCopies* device_copies();
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before
     /// the context is destroyed, and end the process soon: that is what tells them.

@@ -2,9 +2,9 @@
 #include <det/collectives/buffer.hpp>
 #include <det/collectives/call.hpp>
 #include <det/collectives/control_channel.hpp>
-#include <det/collectives/device_copies.hpp>
 #include <det/collectives/handle.hpp>
 #include <det/collectives/tuning.hpp>
+#include <det/tensor/device_copies.hpp>
 #include <det/transport/transport.hpp>
 
 #include <optional>
@@ -92,7 +92,7 @@ public:
     /// For all that follows on devices.
     virtual Status use_stream(void* stream);
     /// Null where there are no devices.
-    virtual DeviceCopies* device_copies() { return nullptr; }
+    virtual tensor::DeviceCopies* device_copies() { return nullptr; }
 
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}

@@ -1,8 +1,8 @@
 #pragma once
-#include <det/collectives/device_copies.hpp>
 #include <det/collectives/tensor.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/ids.hpp>
+#include <det/tensor/device_copies.hpp>
 
 #include <memory>
 #include <span>
@@ -84,9 +84,9 @@ public:
     virtual Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                                       int ranks) = 0;
     virtual Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) = 0;
-    virtual Result<collectives::Pinned> pin(std::span<std::byte> host) = 0;
+    virtual Result<tensor::PinGuard> pin(std::span<std::byte> host) = 0;
     /// Puts it on the stream. Where the host's memory is not pinned it may have been done on return.
-    virtual Status copy(collectives::CopyTo to, collectives::DeviceCopy const& copy, Stream stream) = 0;
+    virtual Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) = 0;
     /// Behind all that is on the stream now.
     virtual Result<std::unique_ptr<DeviceEvent>> record(Stream stream) = 0;
 };

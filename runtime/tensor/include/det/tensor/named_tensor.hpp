@@ -1,0 +1,52 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/tensor/data_type.hpp>
+
+#include <string>
+#include <vector>
+
+namespace det::tensor {
+
+/// One number for each dimension: the shape of a tensor, or a position in it. A scalar has none.
+using Extents = std::vector<std::uint64_t>;
+
+/// A rectangular part of a tensor: the position of its first element and its shape.
+struct Box {
+    Extents begin;
+    Extents shape;
+    friend auto operator<=>(Box const&, Box const&) = default;
+};
+
+/// \return the number of elements; empty if it does not fit 64 bits
+std::optional<std::uint64_t> count_elements(Extents const& shape);
+/// \param a,b parts of one tensor
+/// \return the part that both have; empty if they have no element in common
+std::optional<Box> intersect(Box const& a, Box const& b);
+
+/// Which part of a named tensor a rank holds, without the data.
+struct LocalTensorSlice {
+    std::string name;
+    DataType type = DataType::float32;
+    Extents shape;  ///< of the whole tensor
+    Box part;       ///< what this rank holds
+    friend bool operator==(LocalTensorSlice const&, LocalTensorSlice const&) = default;
+
+    /// Bytes of the part.
+    std::uint64_t size_bytes() const { return count_elements(part.shape).value_or(0) * size_of(type); }
+};
+
+/// A part of a named tensor, and where it lies: dense, row by row, in memory of the process or of its device.
+/// Does not own the memory. Ranks that hold the same part hold the same values.
+struct NamedTensor : LocalTensorSlice {
+    std::byte* data = nullptr;  ///< read when saving, written when loading
+
+    static NamedTensor whole(std::string name, DataType type, Extents shape, void* data);
+    static NamedTensor slice(std::string name, DataType type, Extents shape, Box part, void* data);
+};
+
+/// Checks what can be wrong with one tensor on its own.
+/// \return codes::misuse: the name is empty, reserved ("__metadata__") or not UTF-8; the tensor has more than
+///   2^58 elements; the part leaves the tensor; data is null and the part is not empty
+Status check(NamedTensor const& tensor);
+
+}  // namespace det::tensor
