@@ -1,4 +1,7 @@
-/* det.h: what training code has of the run it is part of, for C and whatever can call C.
+/**
+ * \file det.h
+ * What a training program knows of its run, and does with the other ranks. For C, and for any language that
+ * can call C.
  *
  *     det_context *context = NULL;
  *     if (det_context_open(NULL, &context) != DET_OK) { fputs(det_error_text(), stderr); return 1; }
@@ -6,28 +9,30 @@
  *     det_context_close(context);
  *     det_context_destroy(context);
  *
- * On a cluster a context finds its experiment, its peers and its journal by the environment; started by hand
- * it is a single rank, and reports go nowhere.
+ * On a cluster a context finds its experiment, its peers and its journal through the environment. A program
+ * that is started by hand is a single rank, and its reports go nowhere.
  *
- * Errors. A call that can fail returns a det_status; what went wrong is kept for the thread:
- * det_error_message() and its neighbours. Outputs are set only where it is DET_OK. Nothing is thrown, and
- * nothing printed but warnings. NULL where a pointer is needed is an error with the code "misuse".
+ * Errors. A call that can fail returns a det_status. The error is kept for the calling thread:
+ * det_error_message() and the functions beside it. Outputs are set only if the status is DET_OK. Nothing is
+ * thrown. Only warnings are printed. A NULL pointer where a pointer is required is an error with the code
+ * "misuse".
  *
- * Ownership. Who gets an object by a `det_x **` frees it by det_x_destroy(), which takes NULL. Objects made
- * of a context keep what they need of it: the order in which all of them are freed does not matter. Text that
- * a call returns belongs to the object that it was asked of. Arguments are not kept beyond the call, unless
- * it is said.
+ * Ownership. The caller owns an object that it got through a `det_x **`, and frees it with det_x_destroy(),
+ * which accepts NULL. An object made from a context keeps the parts of the context that it needs: objects and
+ * context may be destroyed in any order. Text that a call returns belongs to the object that was asked. A
+ * call does not keep its arguments after it returns, unless its comment says so.
  *
- * Threads. One at a time with a context and with what was made of it, in the same order on all ranks.
- * Different contexts are independent.
+ * Thread safety. One thread at a time may use a context and the objects made from it, in the same order on
+ * all ranks. Different contexts are independent.
  *
- * Collective calls are made by all ranks, in the same order. Where ranks differ in what they call, each of
- * them gets the same error, which names two that differ; the next call can be tried.
+ * Collective calls are made by all ranks, in the same order. If ranks differ in the call or its arguments,
+ * each rank gets the same error, which names two ranks that differ; the next call can succeed.
  *
- * Units. Sizes end in _bytes, times in _us; counts are elements.
+ * Units. Sizes end in _bytes, times in _us. A count is a number of elements.
  *
- * Growth. Structures begin with their size; initialise them by the macro that stands below each. Members and
- * functions are only ever added, and a new member that is zero changes nothing. */
+ * Growth. Structures begin with struct_size; initialise them with the macro below each. Later versions only
+ * add members and functions. A new member that is zero changes nothing.
+ */
 #ifndef DET_DET_H
 #define DET_DET_H
 
@@ -40,95 +45,107 @@ extern "C" {
 
 #define DET_API __attribute__((visibility("default")))
 
-/* "0.1.0" */
+/** \return the version of the library: "0.1.0". Static. */
 DET_API const char* det_version(void);
 
 /* ------------------------------------------------------------------------------------------------ errors */
 
-/* The exit codes of all our programs, so that main may return one. There may be more in time. */
+/** The result of a call. The values are the exit codes of all programs of det-submit, so main may return one.
+ * Later versions may add values. */
 typedef int32_t det_status;
 enum {
     DET_OK = 0,
-    DET_COULD_NOT = 1,
-    DET_BAD_FILE = 3, /* what a file says */
-    DET_ABSENT = 4,   /* a named thing is not there: a checkpoint, a file */
-    DET_TIMED_OUT = 7,
-    DET_CHECKPOINT_DAMAGED = 8,
-    DET_INTERNAL = 70 /* our fault: please report */
+    DET_COULD_NOT = 1,          /**< any failure that has no status of its own */
+    DET_BAD_FILE = 3,           /**< the contents of a file are wrong */
+    DET_ABSENT = 4,             /**< a named thing does not exist: a checkpoint, a file */
+    DET_TIMED_OUT = 7,          /**< a rank, a disk or a device took too long */
+    DET_CHECKPOINT_DAMAGED = 8, /**< a checkpoint differs from its manifest */
+    DET_INTERNAL = 70           /**< a bug of det-submit: please report it */
 };
 
-/* Of the thread's last call that failed, until its next one that does; never NULL, empty before the first.
- * code: a stable word, "misuse" or "no-such-checkpoint". hint: what to do about it, or empty.
- * text: all of it in lines, as our programs print it. */
+/** The code of the error of this thread's last call that failed: a stable word such as "misuse" or
+ * "no-such-checkpoint". Valid until the next call of this thread that fails; "" before the first. Never NULL.
+ * The same holds for the three functions below. */
 DET_API const char* det_error_code(void);
+/** What happened, in one line. */
 DET_API const char* det_error_message(void);
+/** What to do about it, or "". */
 DET_API const char* det_error_hint(void);
+/** All of the error in lines, as the programs of det-submit print it. */
 DET_API const char* det_error_text(void);
 
 /* ----------------------------------------------------------------------------------------------- context */
 
+/** A rank's part in a run. */
 typedef struct det_context det_context;
 
-/* Who asks for a notice, and who is told. */
+/** Which ranks ask whether the run should stop (det_preempt_should_preempt()), and which get the answer. */
 typedef int32_t det_preempt_mode;
 enum {
-    DET_WORKERS_ASK_CHIEF = 0, /* every rank, at the same steps; all get the same answer */
-    DET_CHIEF_ONLY = 1,        /* the chief alone, for what is on its own node */
-    DET_WORKERS_ASK_MASTER = 2 /* each rank when it likes, for what is on its own node; answers differ */
+    DET_WORKERS_ASK_CHIEF = 0, /**< every rank asks, at the same steps; all get the same answer */
+    DET_CHIEF_ONLY = 1,        /**< only the chief asks, about its own node */
+    DET_WORKERS_ASK_MASTER = 2 /**< any rank asks at any time, about its own node; answers may differ */
 };
 
-/* What buffers of collectives and tensors of checkpoints may be. */
+/** Where buffers of collectives and tensors of checkpoints may lie. */
 typedef int32_t det_devices;
 enum {
-    DET_DEVICES_NONE = 0, /* memory of this process */
-    DET_DEVICES_NCCL = 1  /* memory of its CUDA device too */
+    DET_DEVICES_NONE = 0, /**< in memory of this process */
+    DET_DEVICES_NCCL = 1  /**< also in memory of its CUDA device */
 };
 
 typedef struct det_context_options {
-    size_t struct_size;
-    /* Where checkpoints go outside of an experiment. NULL: "checkpoints". */
+    size_t struct_size; /**< set by DET_CONTEXT_OPTIONS_INIT */
+    /** The directory for checkpoints outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
-    /* Told, inside a call, when this rank has waited for another for a minute, and for which; and where
-     * copies of device tensors are slower than they could be. NULL: stderr is. */
+    /** Called, inside a call of this library, when this rank has waited for another rank for a minute, and
+     * when copies of device tensors are slower than they could be. NULL: the warning goes to stderr. */
     void (*on_warning)(const char* warning, void* user);
-    void* user;
+    void* user; /**< passed to on_warning; must outlive the context */
     det_preempt_mode preempt_mode;
-    /* The same on all ranks. With NCCL each rank has made its own device the current one before it opens the
-     * context, and keeps it so in calls with device memory. */
+    /** The same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one before it
+     * opens the context, and in every call with device memory. */
     det_devices devices;
 } det_context_options;
 #define DET_CONTEXT_OPTIONS_INIT \
     { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF, DET_DEVICES_NONE }
 
-/* Collective. options: NULL for none. */
+/** Joins the run. Collective. Blocks until all ranks have joined.
+ * \param options NULL for the defaults
+ * \param context set to the new context, which the caller owns */
 DET_API det_status det_context_open(const det_context_options* options, det_context** context);
-/* Collective, the last call: saves that are under way end first, and nobody returns before everybody's work
- * is done. The context is still to be destroyed. */
+/** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
+ * have entered. The context is still to be destroyed. */
 DET_API det_status det_context_close(det_context* context);
-/* One that was not closed leaves its peers without a word: a rank that fails alone ends then, and what waits
- * for it gets an error. */
+/** Frees the context. Not collective. If the context was not closed, the rank leaves without telling its
+ * peers; when the process ends, peers that wait for it get an error. */
 DET_API void det_context_destroy(det_context* context);
 
-/* JSON: {"run_dir", "cluster", "rendezvous", "trial"}, the files of DET_RUN_DIR/info; "trial" only in an
- * experiment. NULL outside of a run. */
+/** \return JSON: {"run_dir", "cluster", "rendezvous", "trial"}, the files of DET_RUN_DIR/info; "trial" only
+ * in an experiment. NULL outside of a run. Belongs to the context. */
 DET_API const char* det_context_info(const det_context* context);
-/* JSON: the trial's; {} outside of an experiment. */
+/** \return the hyperparameters of the trial as a JSON object; "{}" outside of an experiment. Belongs to the
+ * context. */
 DET_API const char* det_context_hyperparameters(const det_context* context);
 
-/* --------------------------------------------------------------------------------------------- distributed
- */
+/* ------------------------------------------------------------------------------------------- distributed */
 
-/* Who this rank is, from 0; rank 0 is the chief. local: among the ranks of its node; cross: its node among
- * the nodes. -1 where context is NULL. */
+/** \return the number of this rank, from 0. Rank 0 is the chief. -1 if context is NULL, also for the
+ * functions below. */
 DET_API int32_t det_distributed_rank(const det_context* context);
+/** \return the number of ranks */
 DET_API int32_t det_distributed_size(const det_context* context);
+/** \return the number of this rank among the ranks of its node */
 DET_API int32_t det_distributed_local_rank(const det_context* context);
+/** \return the number of ranks of this node */
 DET_API int32_t det_distributed_local_size(const det_context* context);
+/** \return the number of this node among the nodes */
 DET_API int32_t det_distributed_cross_rank(const det_context* context);
+/** \return the number of nodes */
 DET_API int32_t det_distributed_cross_size(const det_context* context);
 
-/* Types of elements. Tensors of checkpoints may have any; collectives know U8, I32, I64, F32, F64, F16 and
- * BF16. */
+/** Element types. Tensors of checkpoints may have any. Collectives accept U8, I32, I64, F32, F64, F16 and
+ * BF16; any other is "misuse". */
 typedef int32_t det_dtype;
 enum {
     DET_BOOL = 0,
@@ -148,39 +165,60 @@ enum {
     DET_F64 = 14
 };
 
-/* The mean is of floating point. Sums and products of integers wrap; a NaN on any rank is one in the result.
- * F16 and BF16 are combined as F32 and rounded once. Results have the same bits on all ranks, and from run to
- * run. */
+/** Reductions. The mean is for floating point only. Sums and products of integers wrap. A NaN on any rank is
+ * a NaN in the result. F16 and BF16 are combined as F32 and rounded once. Results have the same bits on all
+ * ranks and in every run. */
 typedef int32_t det_reduce_op;
 enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_MAX = 3, DET_REDUCE_PROD = 4 };
 
-/* Collective. in == out, or they do not overlap. part_count elements belong to each rank, in rank order;
- * `part` may lie where this rank's part of `all` is. reduce: out is looked at on `to` alone. */
+/** Reduces elements of all ranks; every rank gets the result. Collective. Blocks until this rank has its
+ * result, as all calls of this group do.
+ *
+ * For all calls of this group: buffers are contiguous and aligned for their type; they are this rank's, in
+ * host memory or, with devices, all in device memory. The same count, type and operation on all ranks.
+ * Errors: "misuse" on all ranks if ranks differ or the arguments are wrong; "transport" if a rank is lost;
+ * DET_TIMED_OUT. \param in count elements \param out count elements; either the same memory as `in`, or
+ * memory that does not overlap it */
 DET_API det_status det_distributed_allreduce(det_context* context, const void* in, void* out, size_t count,
                                              det_dtype dtype, det_reduce_op op);
+/** The same; only rank `to` gets the result.
+ * \param out not used on the other ranks, where it may be NULL */
 DET_API det_status det_distributed_reduce(det_context* context, const void* in, void* out, size_t count,
                                           det_dtype dtype, det_reduce_op op, int32_t to);
+/** Reduces elements of all ranks; each rank gets its part of the result. Collective.
+ * \param all size x part_count elements: the parts in rank order
+ * \param part part_count elements; may lie where this rank's part of `all` is */
 DET_API det_status det_distributed_reduce_scatter(det_context* context, const void* all, void* part,
                                                   size_t part_count, det_dtype dtype, det_reduce_op op);
+/** Every rank gets the parts of all ranks. Collective.
+ * \param part part_count elements; may lie where this rank's part of `all` is
+ * \param all size x part_count elements: the parts in rank order */
 DET_API det_status det_distributed_allgather(det_context* context, const void* part, void* all,
                                              size_t part_count, det_dtype dtype);
+/** Part r of `in` goes to rank r; part r of `out` comes from rank r. Collective.
+ * \param in,out size x part_count elements each */
 DET_API det_status det_distributed_all_to_all(det_context* context, const void* in, void* out,
                                               size_t part_count, det_dtype dtype);
+/** Every rank gets the elements of rank `from`. Collective.
+ * \param data count elements: read on `from`, written on the other ranks */
 DET_API det_status det_distributed_broadcast(det_context* context, void* data, size_t count, det_dtype dtype,
                                              int32_t from);
-/* On devices (det_context_options.devices): buffers of a call lie all in device memory or all in the host's.
- * Work in device memory, copies for checkpoints too, is put on the stream, a cudaStream_t, that was named
- * last; NULL, as at the beginning: the default one. Ranks may use different ones. Not collective. "misuse"
- * where the context has no devices. */
+/** Chooses the stream for all later work in device memory, copies for checkpoints included. Not collective;
+ * ranks may use different streams. \param stream a cudaStream_t; NULL, as at the beginning, is the default
+ * stream \return "misuse" if the context has no devices */
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
-/* Nobody returns before everybody has come. */
+/** Returns when all ranks have entered. Collective. */
 DET_API det_status det_distributed_barrier(det_context* context);
 
-/* The same, started now. What was started goes on, in the order in which it was started, inside test and wait
- * of any operation and inside any other call of the context; buffers are not to be touched before it is over.
- */
+/** An operation that has been started. Operations progress, in the order in which they were started, inside
+ * test and wait of any operation and inside any other call of the context. The program must not touch the
+ * buffers before the operation is complete. */
 typedef struct det_operation det_operation;
 
+/** Start the calls above without waiting for them. Collective; other calls of the context may follow, in the
+ * same order on all ranks. Parameters are those of the call without `start_`. The buffers must outlive the
+ * operation. \param operation set to the operation, which the caller owns
+ * \{ */
 DET_API det_status det_distributed_start_allreduce(det_context* context, const void* in, void* out,
                                                    size_t count, det_dtype dtype, det_reduce_op op,
                                                    det_operation** operation);
@@ -198,213 +236,284 @@ DET_API det_status det_distributed_start_all_to_all(det_context* context, const 
                                                     det_operation** operation);
 DET_API det_status det_distributed_start_broadcast(det_context* context, void* data, size_t count,
                                                    det_dtype dtype, int32_t from, det_operation** operation);
+/** \} */
 
-/* is_over: 1 where det_operation_wait() would return at once, else 0. */
+/** Makes progress without blocking. Not collective, like the three calls below.
+ * \param is_over set to 1 if det_operation_wait() would return at once, else 0 */
 DET_API det_status det_operation_test(det_operation* operation, int32_t* is_over);
-/* The result of the operation; may be asked for again. */
+/** Blocks until the operation is complete. May be called again.
+ * \return the result of the operation */
 DET_API det_status det_operation_wait(det_operation* operation);
-/* In device memory an operation goes on by itself. event: a cudaEvent_t of the operation, for which other
- * streams may wait in place of det_operation_wait(); NULL where there is none. It is the operation's. */
+/** An operation in device memory progresses by itself. Other streams may wait for its event instead of
+ * det_operation_wait().
+ * \param event set to a cudaEvent_t that belongs to the operation; NULL for an operation in host memory */
 DET_API det_status det_operation_event(det_operation* operation, void** event);
-/* Waits first. */
+/** Waits for the operation, then frees it. */
 DET_API void det_operation_destroy(det_operation* operation);
 
-/* Byte strings of any size. A string has a 0 behind its last byte, which is not counted, so that text can be
- * read as text. */
+/** A list of byte strings of any size. A 0 byte, which is not counted, follows the last byte of each, so that
+ * text can be read as C text. */
 typedef struct det_strings det_strings;
 
+/** \return how many strings there are; 0 if strings is NULL */
 DET_API size_t det_strings_count(const det_strings* strings);
-/* size_bytes may be NULL. NULL where there is no such string. */
+/** \param size_bytes set to the size of the string; may be NULL
+ * \return the string, which belongs to the list; NULL if index is too large */
 DET_API const char* det_strings_get(const det_strings* strings, size_t index, size_t* size_bytes);
 DET_API void det_strings_destroy(det_strings* strings);
 
-/* Collective, with sizes that may differ between ranks. gather: the list is empty on all but the chief.
- * broadcast: a list of one, what `from` has; what the others pass is not looked at. _local: among the ranks
- * of this node, in the order of their local ranks; what local rank 0 has. */
+/** The chief gets the byte strings of all ranks, in rank order; the list of any other rank is empty.
+ * Collective.
+ *
+ * For all calls of this group: sizes may differ between ranks, and blocking and errors are those of
+ * det_distributed_allreduce().
+ * \param data size_bytes bytes; may be NULL if size_bytes is 0
+ * \param values set to a list that the caller owns */
 DET_API det_status det_distributed_gather_bytes(det_context* context, const void* data, size_t size_bytes,
                                                 det_strings** values);
+/** The same; every rank gets the list. */
 DET_API det_status det_distributed_allgather_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    det_strings** values);
+/** Every rank gets the string of rank `from`.
+ * \param data used on `from` only
+ * \param value set to a list of one string */
 DET_API det_status det_distributed_broadcast_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    int32_t from, det_strings** value);
+/** The same among the ranks of this node, in the order of their local ranks. The sender of a broadcast is
+ * local rank 0. All ranks of all nodes call it.
+ * \{ */
 DET_API det_status det_distributed_gather_bytes_local(det_context* context, const void* data,
                                                       size_t size_bytes, det_strings** values);
 DET_API det_status det_distributed_allgather_bytes_local(det_context* context, const void* data,
                                                          size_t size_bytes, det_strings** values);
 DET_API det_status det_distributed_broadcast_bytes_local(det_context* context, const void* data,
                                                          size_t size_bytes, det_strings** value);
+/** \} */
 
-/* Memory on which collectives need no copies where that can be had: for gradients and other large data. Zeros
- * at first, aligned to 4096 bytes. Not collective. To destroy one waits for the operations that were started
- * with it. */
+/** Host memory on which collectives need no copies, where the transport offers that. For gradients and other
+ * large data. */
 typedef struct det_buffer det_buffer;
 
+/** Not collective.
+ * \param buffer set to size_bytes zero bytes, aligned to 4096, which the caller owns */
 DET_API det_status det_buffer_allocate(det_context* context, size_t size_bytes, det_buffer** buffer);
+/** \return the memory, which belongs to the buffer; NULL if buffer is NULL */
 DET_API void* det_buffer_data(const det_buffer* buffer);
 DET_API size_t det_buffer_size_bytes(const det_buffer* buffer);
+/** Waits for operations that were started with the buffer, then frees it. */
 DET_API void det_buffer_destroy(det_buffer* buffer);
 
 /* ----------------------------------------------------------------------------------------------- preempt */
 
-/* Collective, at the same steps on all ranks, which all get the same answer: should_stop of the k-th call is
- * 1 once any of them had been given notice before its call k-1, or all of them before their call k, else 0.
- * Cheap enough for every step. At the first 1 the chief acknowledges in its journal: from then on
- * the end of the program is a pause to be resumed. Save, close, and return from main with 0. */
+/** Tells whether the run should stop. In the default mode collective, at the same steps on all ranks; all
+ * ranks get the same answer. Cheap enough to be called at every step: it does not wait for other ranks.
+ *
+ * The answer of call k is 1 once any rank had received the notice before its call k-1, or all ranks before
+ * their call k. At the first 1 the chief writes an acknowledgement into its journal: from then on the end of
+ * the program is a pause, and the trial is resumed. Save, close the context, and return 0 from main. \param
+ * should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
-/* The same without the acknowledgement, which is then a call of its own; on other ranks than the chief it
- * does nothing. */
+/** The same without the acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
+/** Writes the acknowledgement. Not collective; does nothing on ranks other than the chief. */
 DET_API det_status det_preempt_acknowledge(det_context* context);
 
 /* ------------------------------------------------------------------------------------------------- train */
 
-/* The chief's alone: "misuse" on other ranks. Nothing waits for a disk. steps_completed: batches since the
- * trial's beginning. metrics: a JSON object, names to values. group: a name without a dot. */
+/** Reports metrics of training. For the chief only: "misuse" on other ranks. Does not wait for a disk. The
+ * same holds for all calls of this group. \param steps_completed batches since the beginning of the trial
+ * \param metrics a JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
                                                      const char* metrics);
+/** Reports metrics of validation. */
 DET_API det_status det_train_report_validation_metrics(det_context* context, uint64_t steps_completed,
                                                        const char* metrics);
+/** Reports metrics of any group.
+ * \param group a name without a dot */
 DET_API det_status det_train_report_metrics(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* metrics);
-/* The same from numbers: names[i] is values[i], for i < count. */
+/** Reports numbers: names[i] has the value values[i], for i < count. */
 DET_API det_status det_train_report_numbers(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* const* names, const double* values, size_t count);
-/* From 0 to 1. */
+/** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
 
-/* -------------------------------------------------------------------------------------------- checkpoint */
+/* -------------------------------------------------------------------------------------------- checkpoint
+ *
+ * For all calls of this section: `metadata` is a JSON object, or NULL for none; "steps_completed" is added to
+ * it. An error of one rank in a collective call is an error of all ranks. */
 
-/* The text of a UUID and its end. */
+/** The size of a UUID as text, with the 0 byte at its end. */
 #define DET_UUID_SIZE 37
 
-/* metadata, where it is asked for: a JSON object, or NULL for none; "steps_completed" is added. */
-
-/* The newest checkpoint of this trial, from which it is to go on: "" at its first start. */
+/** Names the checkpoint from which this trial continues. Not collective; the same on all ranks.
+ * \param uuid set to "" at the first start of the trial */
 DET_API det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUID_SIZE]);
-/* Its directory, a list of one, once every file was found as its manifest says. For reading only. */
+/** Reads all files of a checkpoint and compares them with the manifest. Not collective.
+ * \param path set to a list of one: the directory of the checkpoint, for reading only
+ * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
 DET_API det_status det_checkpoint_restore_path(det_context* context, const char* uuid, det_strings** path);
-/* Its manifest, a list of one. */
+/** \param manifest set to a list of one: the manifest of the checkpoint, as text
+ * \return DET_ABSENT */
 DET_API det_status det_checkpoint_manifest(det_context* context, const char* uuid, det_strings** manifest);
 
-/* Files of the chief's own: a directory to fill, which commit makes a checkpoint. Destroyed without, it is
- * removed. Strings live as long as the draft. */
+/** A checkpoint that the chief is making: a directory to write files into, until it is committed.
+ *
+ *     det_checkpoint_draft *draft = NULL;
+ *     if (det_checkpoint_draft_open(context, steps, NULL, &draft) == DET_OK) {
+ *         write_model(det_checkpoint_draft_directory(draft));
+ *         det_checkpoint_draft_commit(draft);
+ *         det_checkpoint_draft_destroy(draft);
+ *     } */
 typedef struct det_checkpoint_draft det_checkpoint_draft;
 
+/** Begins a checkpoint with an empty directory. For the chief only: "misuse" on other ranks.
+ * \param draft set to the draft, which the caller owns */
 DET_API det_status det_checkpoint_draft_open(det_context* context, uint64_t steps_completed,
                                              const char* metadata, det_checkpoint_draft** draft);
+/** \return the UUID of the checkpoint. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_uuid(const det_checkpoint_draft* draft);
+/** \return the directory to write into. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* draft);
-/* Returns when everything is on disk. */
+/** Makes the files in the directory a checkpoint. Blocks until they are on disk.
+ * \return "misuse" if the draft is already committed */
 DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
+/** Frees the draft. Removes its files if it was not committed. */
 DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
-/* Collective: one checkpoint of the files that ranks bring, each from a directory of its own, or NULL for
- * nothing. The same file may come from several ranks; different ones of a name are refused. The metadata of
- * all ranks is merged. */
+/** Makes one checkpoint of files from all ranks. Collective. Blocks until everything is on disk. The metadata
+ * of all ranks is merged. \param directory the files of this rank, or NULL for none. Several ranks may bring
+ * the same file; files that have the same name and different contents are "misuse". \param uuid set to the
+ * UUID of the checkpoint */
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
 
-/* Fills a directory with files. What is not DET_OK is why it could not; then there is no checkpoint. */
+/** A function of the program that writes files into a directory. If it returns anything but DET_OK there is
+ * no checkpoint. */
 typedef det_status (*det_write)(const char* directory, void* user);
 
-/* Collective: all ranks fill a directory, which is one for all where the storage is a file system, and their
- * own elsewhere. The rules are those of upload. Returns when everything is on disk; what went wrong on one
- * rank is an error on all. */
+/** Makes one checkpoint of files that all ranks write. Collective. Blocks until everything is on disk. The
+ * rules for files are those of det_checkpoint_upload(). \param write called once on each rank. The directory
+ * is the same for all ranks if the storage is a file system, else each rank has its own. \param user passed
+ * to write \param uuid set to the UUID of the checkpoint */
 DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_completed,
                                                 const char* metadata, det_write write, void* user,
                                                 char uuid[DET_UUID_SIZE]);
-/* Collective, after should_preempt: the chief fills a directory, if there is time for it as save_last counts
- * it. is_stored: 0, on all ranks, where there is not: the trial will go on from the checkpoint before. write
- * and metadata of other ranks are not looked at; what goes wrong on the chief is an error on all. */
+/** Makes the last checkpoint before a preemption, of files that the chief writes, if there is time for it as
+ * det_checkpoint_save_last() counts it. Collective. Blocks until everything is on disk.
+ * \param metadata,write used on the chief only
+ * \param is_stored set to 1, or, on all ranks, to 0 if there is too little time: the trial continues from the
+ * checkpoint before */
 DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed,
                                              const char* metadata, det_write write, void* user,
                                              int32_t* is_stored);
 
-/* Tensors, and this rank's parts of them in memory: dense, row by row. Parts of a name on several ranks make
- * a whole; ranks that hold the same part hold the same values.
- * Where the context has devices (det_context_options.devices) the memory may be the device's, of some tensors
- * or of all. It is copied behind the work on the stream that det_distributed_use_stream named last: what
- * other streams do with it the program waits for itself. */
+/** This rank's parts of named tensors, in its memory. The parts of all ranks together make the whole tensor.
+ * Ranks that hold the same part hold the same values.
+ *
+ * If the context has devices (det_context_options.devices), the memory of any tensor may be device memory.
+ * Copies are put on the stream that det_distributed_use_stream() named last; the program synchronises that
+ * stream with others that use the memory. */
 typedef struct det_state det_state;
 
+/** One tensor of a state: dense, row by row. */
 typedef struct det_tensor {
-    size_t struct_size;
-    const char* name;
-    void* data; /* saving reads it, loading writes it; must outlive the state */
+    size_t struct_size; /**< set by DET_TENSOR_INIT */
+    const char* name;   /**< UTF-8; copied by det_state_add(), as the arrays are */
+    void* data;         /**< read when saving, written when loading; must outlive the state */
     det_dtype dtype;
-    uint32_t dimensions;   /* how long the arrays are; 0 is a scalar */
-    const uint64_t* shape; /* of the whole */
-    const uint64_t* begin; /* of this rank's part; NULL, with part_shape: it is the whole */
-    const uint64_t* part_shape;
+    uint32_t dimensions;        /**< the length of the arrays below; 0 is a scalar */
+    const uint64_t* shape;      /**< of the whole tensor */
+    const uint64_t* begin;      /**< position of this rank's part. NULL, with part_shape: the whole tensor */
+    const uint64_t* part_shape; /**< shape of this rank's part */
 } det_tensor;
 #define DET_TENSOR_INIT \
     { sizeof(det_tensor), NULL, NULL, 0, 0, NULL, NULL, NULL }
 
+/** \param state set to an empty state, which the caller owns */
 DET_API det_status det_state_create(det_state** state);
+/** Adds a tensor. Errors in its shape are found when the state is saved or loaded. */
 DET_API det_status det_state_add(det_state* state, const det_tensor* tensor);
 DET_API void det_state_destroy(det_state* state);
 
-/* A save that has come to its end. */
+/** How a save ended. */
 typedef struct det_outcome {
-    size_t struct_size;
+    size_t struct_size; /**< set by DET_OUTCOME_INIT */
     char uuid[DET_UUID_SIZE];
     uint64_t steps_completed;
-    det_status status; /* DET_OK: it is a checkpoint */
-    const char* code;  /* of the error, or NULL; strings belong to the list */
-    const char* message;
+    det_status status;   /**< DET_OK: it is a checkpoint */
+    const char* code;    /**< of the error, or NULL; belongs to the list */
+    const char* message; /**< of the error, or NULL; belongs to the list */
 } det_outcome;
 #define DET_OUTCOME_INIT \
     { sizeof(det_outcome), "", 0, 0, NULL, NULL }
 
+/** A list of saves that have ended. */
 typedef struct det_outcomes det_outcomes;
 
 DET_API size_t det_outcomes_count(const det_outcomes* outcomes);
+/** \param outcome initialised by the caller with DET_OUTCOME_INIT */
 DET_API det_status det_outcomes_get(const det_outcomes* outcomes, size_t index, det_outcome* outcome);
 DET_API void det_outcomes_destroy(det_outcomes* outcomes);
 
+/** A save that has begun. */
 typedef struct det_saved {
-    size_t struct_size;
-    char uuid[DET_UUID_SIZE]; /* of the checkpoint that it becomes */
-    int64_t waited_us;        /* for an earlier save to end: the disk is slower than the training */
-    int64_t copied_us;
+    size_t struct_size;       /**< set by DET_SAVED_INIT */
+    char uuid[DET_UUID_SIZE]; /**< of the checkpoint that it will be */
+    int64_t waited_us; /**< time spent waiting for an earlier save: the disk is slower than the training */
+    int64_t copied_us; /**< time spent copying the state */
 } det_saved;
 #define DET_SAVED_INIT \
     { sizeof(det_saved), "", 0, 0 }
 
-/* Collective, all four. save returns when the state has been copied and may change again: it is written while
- * training goes on, and becomes a checkpoint later. prepare makes memory ready (and pins it, where tensors
- * lie on a device), so that the first save is as quick as all. poll goes on with what can go on, without
- * waiting for a disk: for every step. finish waits until every save has ended. They tell which saves have
- * ended since they were asked last; where outcomes is NULL, one that failed is the call's error. saved may be
- * NULL. */
+/** Allocates the memory for copies of such a state, and pins it if tensors lie on a device, so that the first
+ * save is as fast as later ones. Collective. */
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
+/** Saves a state while training continues. Collective. Blocks until the state has been copied, after which it
+ * may change; the copy is written in the background. The save becomes a checkpoint inside a later
+ * det_checkpoint_poll(), det_checkpoint_save() or det_checkpoint_finish().
+ *
+ *     det_saved saved = DET_SAVED_INIT;
+ *     det_checkpoint_save(context, steps, "{\"epoch\": 2}", state, &saved);
+ * \param saved initialised by the caller with DET_SAVED_INIT; may be NULL */
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
                                        const det_state* state, det_saved* saved);
+/** Advances saves that can advance without waiting for a disk. Collective; for every step.
+ * \param outcomes set to the saves that have ended since the last call that reported them; the caller owns
+ * the list. NULL: a save that failed is the error of this call. */
 DET_API det_status det_checkpoint_poll(det_context* context, det_outcomes** outcomes);
+/** Blocks until every save has ended. Collective.
+ * \param outcomes as in det_checkpoint_poll() */
 DET_API det_status det_checkpoint_finish(det_context* context, det_outcomes** outcomes);
 
-/* Collective: the last one, after should_preempt, and finish() in one. Where less time is left than one and a
- * half times what the last checkpoint took, the state is not saved any more: what was copied before is
- * committed, and training goes on from there. */
+/** Makes the last save before a preemption, and then finishes as det_checkpoint_finish() does. Collective. If
+ * the time left is less than one and a half times what the last checkpoint took, it does not save this state:
+ * it commits the saves that have been copied, and the trial continues from the newest of them. \param
+ * outcomes as in det_checkpoint_poll() */
 DET_API det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed,
                                             const char* metadata, const det_state* state,
                                             det_outcomes** outcomes);
 
-/* What to do where the newest checkpoint is damaged. */
+/** What det_checkpoint_load() does if the newest checkpoint is damaged. */
 typedef int32_t det_on_damage;
-enum { DET_FAIL = 0, DET_TAKE_OLDER = 1 };
+enum {
+    DET_FAIL = 0,      /**< returns DET_CHECKPOINT_DAMAGED */
+    DET_TAKE_OLDER = 1 /**< loads the newest checkpoint that is not damaged */
+};
 
 typedef struct det_loaded {
-    size_t struct_size;
-    char uuid[DET_UUID_SIZE]; /* "": there was none to load, this is the trial's first start */
+    size_t struct_size;       /**< set by DET_LOADED_INIT */
+    char uuid[DET_UUID_SIZE]; /**< "": there was no checkpoint, because the trial starts for the first time */
     uint64_t steps_completed;
-    uint64_t passed_over; /* newer ones that are damaged */
+    uint64_t passed_over; /**< number of newer checkpoints that are damaged */
 } det_loaded;
 #define DET_LOADED_INIT \
     { sizeof(det_loaded), "", 0, 0 }
 
-/* Collective: fills each rank's parts from the newest checkpoint of this trial, however many ranks have saved
- * it and however they had cut it. After an error the state's data is not to be used. */
+/** Fills the parts of all ranks from the newest checkpoint of this trial. Collective. Blocks until they are
+ * filled. The number of ranks, and how tensors are cut, may differ from the save. After an error the data of
+ * the state is undefined. \param loaded initialised by the caller with DET_LOADED_INIT \return
+ * DET_CHECKPOINT_DAMAGED; "misuse" if the checkpoint has no such tensor, or another type or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
 
