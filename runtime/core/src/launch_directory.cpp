@@ -8,19 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dialect.hpp"
+#include "launcher_environment.hpp"
 
 namespace det::core {
 namespace {
 
-std::optional<std::string> find_job(Dialect const* dialect, Environment const& environment) {
-    return dialect != nullptr ? environment.find_non_empty(dialect->job) : std::nullopt;
+std::optional<std::string> find_job(LauncherEnvironment const* launcher, Environment const& environment) {
+    return launcher != nullptr ? environment.find_non_empty(launcher->job) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
-    auto job = find_job(find_dialect(environment), environment);
+    auto job = find_job(find_launcher_environment(environment), environment);
     if (!job || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
     std::ranges::replace(*job, '/', '_');
     auto const parent = environment.find_non_empty("TMPDIR").value_or("/tmp");
@@ -28,9 +28,9 @@ std::optional<std::filesystem::path> find_launch_directory(Environment const& en
 }
 
 std::string meeting_name(Environment const& environment) {
-    auto const* const dialect = find_dialect(environment);
-    auto const job = find_job(dialect, environment);
-    if (job && dialect->starts_ranks_in_steps) return fmt::format("ranks-port-{}.socket", *job);
+    auto const* const launcher = find_launcher_environment(environment);
+    auto const job = find_job(launcher, environment);
+    if (job && launcher->starts_ranks_in_steps) return fmt::format("ranks-port-{}.socket", *job);
     return fmt::format("ranks-{}.socket", environment.find("SLURM_STEP_ID").value_or("0"));
 }
 

@@ -8,17 +8,17 @@
 
 namespace det::core {
 
-/// Where ranks of one node meet that mpirun, horovodrun, torchrun or deepspeed has started outside of any
-/// run: a directory of this user alone, the same for all of them, since it is named as the launcher names its
-/// job, or as the port where its ranks meet. Nothing where there is no such name, or where DET_TRANSPORT asks
-/// for something else.
+/// The rendezvous directory for ranks of one node that mpirun, horovodrun, torchrun or deepspeed has started
+/// outside of a run. It is private to the user. Its name contains the launcher's job name or rendezvous port,
+/// so all ranks of the job find the same directory. Returns nullopt if the launcher sets no such name, or if
+/// DET_TRANSPORT selects another transport.
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
 
-/// What ranks of a node meet under there, or in their run's directory: apart from those of a step, or of a
-/// launcher, that runs beside theirs.
+/// The file name of the rendezvous socket in that directory or in the run's directory. It differs between job
+/// steps and launchers that run at the same time.
 std::string meeting_name(Environment const& environment);
 
-/// Makes it, unless another rank has. codes::unsafe_owner where others may write there.
+/// Creates the directory if it does not exist. Fails with codes::unsafe_owner if other users can write to it.
 Status make_private_directory(std::filesystem::path const& path);
 
 }  // namespace det::core

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dialect.hpp"
+#include "launcher_environment.hpp"
 
 namespace det::core {
 namespace {
@@ -18,21 +18,21 @@ Result<int> require_number(Environment const& environment, std::string_view name
                       : fmt::format("{} is not set, though this is one of several ranks", name)};
 }
 
-Result<Place> read_place(Dialect const& dialect, Environment const& environment,
+Result<Place> read_place(LauncherEnvironment const& launcher, Environment const& environment,
                          std::optional<Info> const& info) {
     Place place;
     auto& topology = place.topology;
-    DET_TRY_ASSIGN(place.rank, require_number(environment, dialect.rank));
-    DET_TRY_ASSIGN(place.size, require_number(environment, dialect.size));
-    DET_TRY_ASSIGN(topology.local_rank, require_number(environment, dialect.local_rank));
-    DET_TRY_ASSIGN(topology.local_size, require_number(environment, dialect.local_size));
-    if (info && !dialect.numbers_nodes) {
+    DET_TRY_ASSIGN(place.rank, require_number(environment, launcher.rank));
+    DET_TRY_ASSIGN(place.size, require_number(environment, launcher.size));
+    DET_TRY_ASSIGN(topology.local_rank, require_number(environment, launcher.local_rank));
+    DET_TRY_ASSIGN(topology.local_size, require_number(environment, launcher.local_size));
+    if (info && !launcher.numbers_nodes) {
         DET_TRY_ASSIGN(auto const nodes, expand_counts(info->rendezvous.slot_counts));
         topology.cross_rank = info->rendezvous.container_rank;
         topology.cross_size = static_cast<int>(nodes.size());
-    } else if (!dialect.cross_rank.empty()) {
-        DET_TRY_ASSIGN(topology.cross_rank, require_number(environment, dialect.cross_rank));
-        DET_TRY_ASSIGN(topology.cross_size, require_number(environment, dialect.cross_size));
+    } else if (!launcher.cross_rank.empty()) {
+        DET_TRY_ASSIGN(topology.cross_rank, require_number(environment, launcher.cross_rank));
+        DET_TRY_ASSIGN(topology.cross_size, require_number(environment, launcher.cross_size));
     }
     return place;
 }
@@ -49,9 +49,9 @@ Result<Place> check_numbers(Place const& place) {
 }  // namespace
 
 Result<Place> find_place(Environment const& environment, std::optional<Info> const& info) {
-    auto const* const dialect = find_dialect(environment);
-    if (dialect == nullptr) return Place{};
-    DET_TRY_ASSIGN(auto const place, read_place(*dialect, environment, info));
+    auto const* const launcher = find_launcher_environment(environment);
+    if (launcher == nullptr) return Place{};
+    DET_TRY_ASSIGN(auto const place, read_place(*launcher, environment, info));
     return check_numbers(place);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t reflected_polynomial = 0x82f63b78;
 
-// Checksums are polynomials over GF(2), the highest power in the lowest bit.
+// A CRC is a polynomial over GF(2) with the highest power in the lowest bit.
 constexpr std::uint32_t one = 1U << 31;
 constexpr std::uint32_t x_to_the_8 = 1U << 23;
 
@@ -25,7 +25,7 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
     return product;
 }
 
-/// By what a checksum is multiplied when so many bytes follow.
+/// The factor by which a CRC is multiplied when `size_bytes` bytes follow.
 constexpr std::uint32_t shift_by(std::uint64_t size_bytes) {
     auto result = one;
     for (auto square = x_to_the_8; size_bytes != 0; size_bytes >>= 1, square = multiply(square, square)) {
@@ -52,7 +52,8 @@ std::uint32_t crc32c_by_table(std::span<std::byte const> bytes, std::uint32_t cr
 }
 
 #if defined(__x86_64__)
-// The instruction takes three cycles, and one can begin in each: three lanes side by side.
+// The crc32 instruction has a latency of three cycles and a throughput of one, so three lanes are
+// interleaved.
 constexpr std::size_t lane_size_bytes = 4096;
 constexpr auto lane_shift = shift_by(lane_size_bytes);
 

@@ -9,7 +9,7 @@
 namespace det {
 namespace {
 
-constexpr std::size_t excerpt_columns_max = 120;  // a minified line must not fill the screen
+constexpr std::size_t excerpt_columns_max = 120;  // limits the excerpt of a very long line
 
 struct Palette {
     std::string_view severity, code, caret, reset;
@@ -20,7 +20,7 @@ Palette palette_for(Severity severity, Colour colour) {
     return {severity == Severity::error ? "\x1b[1;31m" : "\x1b[1;33m", "\x1b[2m", "\x1b[1;32m", "\x1b[0m"};
 }
 
-/// Tabs become one blank each, so that the caret stands below what it means.
+/// Replaces each tab by one space, so that the caret is below the right column.
 std::string printable_line(std::string_view line) {
     std::string out(line.substr(0, excerpt_columns_max));
     std::replace(out.begin(), out.end(), '\t', ' ');

@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 
 std::string quoted(fs::path const& path) { return fmt::format("'{}'", path.string()); }
 
-/// A name beside `path` that nobody else takes: on a shared file system a pid alone is not unique.
+/// A unique temporary name in the directory of `path`. A pid alone is not unique on a shared file system.
 fs::path temporary_beside(fs::path const& path) {
     std::random_device entropy;
     return path.parent_path() /
            fmt::format(".{}.{:08x}{:08x}.tmp", path.filename().string(), entropy(), entropy());
 }
 
-/// Removes a temporary file unless it was given its real name.
+/// Removes a temporary file unless it was renamed to its final name.
 class TemporaryFile {
 public:
     explicit TemporaryFile(fs::path path) : path_(std::move(path)) {}
@@ -43,13 +43,13 @@ private:
 Status create_with(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
     UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file) return os_error("create " + quoted(path), errno);
-    // The mode is what the caller asked for, whatever the umask.
+    // Sets the requested mode independently of the umask.
     if (::fchmod(file.get(), mode) != 0) return os_error("set the mode of " + quoted(path), errno);
     DET_TRY(write_all(file.get(), bytes, path.string()));
     if (durability == Durability::power_loss && ::fsync(file.get()) != 0) {
         return os_error("sync " + quoted(path), errno);
     }
-    // NFS and quotas report a full disk only here.
+    // NFS and quotas may report a full disk only at close.
     if (::close(file.release()) != 0) return os_error("write " + quoted(path), errno);
     return Ok{};
 }
@@ -69,7 +69,7 @@ void UniqueFd::reset() {
 }
 
 Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
-    // O_NONBLOCK: a fifo in the place of a file must not make us wait.
+    // O_NONBLOCK: opening a FIFO must not block.
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return os_error("open " + quoted(path), errno);
     struct stat info {};

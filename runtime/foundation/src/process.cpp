@@ -23,7 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t output_limit_bytes = std::size_t{256} << 20;
 
-/// For poll(2): rounded up, so that a wait never ends just before its deadline.
+/// The timeout for poll(2). Rounded up, so that a wait does not end before the deadline.
 int milliseconds_until(SteadyClock::time_point deadline) {
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
@@ -39,7 +39,7 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// A child that is killed and reaped if nobody waited for it.
+/// A child process. The destructor kills and reaps it if wait_until() has not reaped it.
 class Child {
 public:
     explicit Child(pid_t pid) : pid_(pid) {}
@@ -49,7 +49,7 @@ public:
     }
     Child& operator=(Child&&) = delete;
 
-    /// Nothing where it still runs at the deadline.
+    /// Returns nullopt if the child still runs at the deadline.
     std::optional<int> wait_until(SteadyClock::time_point deadline) {
         auto const process = open_pidfd(pid_);
         pollfd polled{process.get(), POLLIN, 0};
@@ -72,7 +72,7 @@ private:
     pid_t pid_;
 };
 
-/// Reads what the child writes until it has closed both ends; false where the deadline came first.
+/// Reads the output of the child until it has closed both pipes. Returns false if the deadline passes first.
 Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline, ProcessOutput& output) {
     auto const take = [](UniqueFd& fd, short events, std::string& into) {
         if (events == 0) return;
@@ -96,7 +96,7 @@ Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline,
     return true;
 }
 
-/// A program that was started and that somebody waits for.
+/// A started program and its output pipes.
 struct Running {
     Command const* command;
     Child child;

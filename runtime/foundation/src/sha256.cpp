@@ -1,5 +1,5 @@
-// OpenSSL's "low level" SHA-256, which it calls deprecated: the EVP interface sets up all of OpenSSL first
-// (a millisecond, and openssl.cnf is read), and can't be linked without all of libcrypto.
+// Uses OpenSSL's deprecated low-level SHA-256. The EVP interface initialises all of OpenSSL first (one
+// millisecond, and it reads openssl.cnf), and it can't be linked statically without all of libcrypto.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <det/foundation/sha256.hpp>
 

@@ -7,7 +7,7 @@
 namespace det {
 namespace {
 
-// Nearly all text is of these, and they need no look at what a character is made of.
+// Fast path: most text is ASCII and needs no UTF-8 decoding.
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -16,7 +16,7 @@ bool is_printable_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-/// How many bytes the UTF-8 character at the start of `text` has; 0 where none starts there.
+/// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t utf8_length(std::string_view text) {
     auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     auto const lead = byte(0);
@@ -37,7 +37,7 @@ bool is_c1_control(std::string_view character) {
            static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
-/// Invisible characters that turn the reading direction: with them a line can show other than it says.
+/// Invisible characters that change the text direction and can make a line look different from its contents.
 bool is_bidi_control(std::string_view character) {
     if (character.size() != 3 || static_cast<unsigned char>(character[0]) != 0xe2) return false;
     auto const second = static_cast<unsigned char>(character[1]);
@@ -153,14 +153,13 @@ std::string to_lower(std::string_view text) {
 
 std::optional<std::string_view> nearest_word(std::string_view typed,
                                              std::span<std::string_view const> candidates) {
-    constexpr std::size_t word_size_max =
-        64;  // the distance costs size squared, and nobody types longer keys
+    constexpr std::size_t word_size_max = 64;  // the time is quadratic in the size; keys are shorter
     if (typed.size() > word_size_max) return std::nullopt;
     std::optional<std::string_view> best;
     std::size_t best_distance = 3;
     for (auto const candidate : candidates) {
         auto const distance = edit_distance(to_lower(typed), to_lower(candidate));
-        // Half a short word changed is another word.
+        // For short words, a distance above half the length is not a typing error.
         if (distance < best_distance && distance * 2 <= candidate.size()) {
             best = candidate;
             best_distance = distance;

@@ -24,7 +24,7 @@ private:
 }  // namespace
 
 std::jthread start_thread(char const* name, std::function<void(std::stop_token const&)> body) {
-    AllSignalsBlocked const blocked;  // a thread begins with the mask of its maker
+    AllSignalsBlocked const blocked;  // a new thread inherits the signal mask of its creator
     std::jthread thread([body = std::move(body)](std::stop_token const& stop) { body(stop); });
     ::pthread_setname_np(thread.native_handle(), name);
     return thread;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t document_limit_bytes = std::size_t{1} << 20;
 
-/// Sorted by number, then kind. Temporary names and strangers are passed over.
+/// Lists events by number, then by kind. Ignores temporary and other names.
 Result<std::vector<EventName>> list_events(std::filesystem::path const& directory) {
     DET_TRY_ASSIGN(auto const files, list_directory(directory));
     std::vector<EventName> names;

@@ -7,7 +7,7 @@
 namespace det::journal {
 namespace {
 
-// A byte that no text has, our name, both line ends and Ctrl-Z: a transfer that alters text breaks it.
+// As in PNG: a non-text byte, our name, CR LF, Ctrl-Z and LF detect a transfer in text mode.
 constexpr std::string_view magic(
     "\x93"
     "DETJ\r\n\x1a",
@@ -15,7 +15,7 @@ constexpr std::string_view magic(
 constexpr std::uint16_t major_version = 1;
 constexpr std::uint16_t minor_version = 0;
 
-/// Everything of a frame but its checksum, which covers this.
+/// The part of a frame header that the checksum covers.
 std::string render_covered(std::uint16_t type, std::size_t payload_size) {
     std::string head;
     append_value(head, static_cast<std::uint32_t>(payload_size));

@@ -7,7 +7,7 @@ namespace det::journal {
 
 Result<JournalContents> parse_journal(std::string_view bytes) {
     JournalContents contents;
-    // A writer that died right after creating it: nothing was said.
+    // An incomplete header: the writer died right after creating the file.
     if (bytes.size() < header_size_bytes && render_header().starts_with(bytes)) {
         contents.tail = bytes.empty() ? FrameState::end : FrameState::torn;
         return contents;

@@ -27,7 +27,7 @@ Status JournalWriter::append(Record const& record, Durability durability) {
     }
     auto const frame = render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
     if (auto const written = write_all(file_.get(), frame, path_.string()); !written) {
-        // Half a frame in the middle would hide all that comes behind it.
+        // An incomplete frame in the middle would hide all later records.
         if (::ftruncate(file_.get(), size_bytes_) != 0) file_.reset();
         return written.error();
     }

@@ -6,10 +6,10 @@
 
 namespace det::search {
 
-/// A whole number that 64 bits with a sign hold.
+/// Returns the value if it is an integer that fits int64.
 std::optional<std::int64_t> as_integer(Json const& value);
 
-/// A whole number of at least 1 under the key.
+/// Returns the value of the key if it is an integer of at least 1.
 std::optional<std::uint64_t> find_positive(Json const& object, char const* key);
 
 }  // namespace det::search

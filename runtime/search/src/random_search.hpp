@@ -4,12 +4,12 @@
 
 namespace det::search {
 
-/// searcher.max_trials, which must be there.
+/// Returns searcher.max_trials. Fails if it is missing.
 Result<std::uint64_t, Refusals> count_random_trials(Json const& options, Space const& space);
 
 /// The next point, drawn dimension by dimension.
 Json sample_point(Space const& space, Random& random);
-/// Takes as many random numbers as sample_point, and makes nothing of them.
+/// Takes the same random numbers as sample_point without computing a point.
 void skip_point(Space const& space, Random& random);
 
 }  // namespace det::search

@@ -17,32 +17,36 @@ class DeviceBackend;
 
 namespace det::core {
 
-/// What buffers of collectives and tensors of checkpoints may be: memory of this process, or of its CUDA
-/// device too, by NCCL.
+/// Memory that collectives and checkpoints accept: none: host memory only. nccl: also memory of the CUDA
+/// device, with NCCL.
 enum class Devices { none, nccl };
 
 struct ContextOptions {
     Environment environment = Environment::of_this_process();
-    /// Where checkpoints go outside of an experiment.
+    /// Directory of the checkpoints outside of an experiment.
     std::filesystem::path checkpoint_path = "checkpoints";
-    /// Not owned; must outlive the context. Null: the system's.
+    /// Not owned; must outlive the context. nullptr: the system clock.
     Clock* clock = nullptr;
-    /// Is told when a rank has waited for another for a minute, and for which: once in each operation. And
-    /// where copies of device tensors are slower than they could be. Empty: standard error is.
+    /// Called with a warning: once per operation when a rank has waited a minute for other ranks, and if
+    /// copies of device tensors use a slow path. Empty: warnings go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
-    /// The same on all ranks.
+    /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
-    /// The same on all ranks. With nccl each rank has to have made its own device the current one.
+    /// Must be the same on all ranks. With nccl each rank must have made its device the current one.
     Devices devices = Devices::none;
-    /// What stands for NCCL; null: it does itself. A seam for tests.
+    /// Replaces NCCL in tests. nullptr: NCCL.
     std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
 };
 
-/// The Core API: what training code has of the run it is part of. On a cluster it finds its experiment, its
-/// peers and its journal by the environment; started by hand it is a single rank, and reports go nowhere.
-/// Threads: one at a time, the same on all ranks.
+/// The Core API for training code. In a run it finds its experiment, its peers and its journal through the
+/// environment. Started by hand it is a single rank, and reports are discarded. Not thread-safe: one thread
+/// at a time, and all ranks must make collective calls in the same order.
 class Context {
 public:
+    /// Connects to the other ranks. Collective; blocks until all ranks have called it.
+    ///
+    /// \param options the defaults suit a training program.
+    /// \return the context, or the Error why ranks can't be connected or the run's files can't be read.
     static Result<Context> init(ContextOptions options = {});
 
     Context(Context&&) noexcept;
@@ -53,15 +57,16 @@ public:
     Train& train();
     Checkpoint& checkpoint();
     Preempt& preempt();
-    /// Null outside of a run.
+    /// The run, owned by the context; nullptr outside of a run.
     Info const* info() const;
     /// The trial's hyperparameters; an empty object outside of an experiment.
     nlohmann::json const& hyperparameters() const;
 
-    /// Collective, the last call: saves that are under way end first, and nobody ends before everybody's work
-    /// is done. A context that is destroyed
-    /// without it leaves its peers without a word: a rank that fails alone ends, and the launcher ends the
-    /// others.
+    /// Must be the last call. Collective; blocks until all saves are finished and all ranks have called it. A
+    /// rank that fails should not call it: the destructor disconnects without waiting, and the launcher ends
+    /// the other ranks.
+    ///
+    /// \return the error of the first failed save, or of the connection.
     Status close();
 
 private:

@@ -8,17 +8,20 @@
 
 namespace det::core {
 
-/// What a rank can know about the run that it is part of.
+/// Information about the run to which a rank belongs, from the files in DET_RUN_DIR/info.
 struct Info {
     std::filesystem::path run_dir;  // DET_RUN_DIR
     ClusterInfo cluster;
     RendezvousInfo rendezvous;
-    std::optional<TrialInfo> trial;  // with `spec`: nothing in a script that is no experiment's
+    std::optional<TrialInfo> trial;  // nullopt, like `spec`, outside of an experiment
     std::optional<ExperimentSpec> spec;
-    std::filesystem::path run_path;  // .../trials/3/runs/2; empty where there is no trial
+    std::filesystem::path run_path;  // .../trials/3/runs/2; empty without a trial
 };
 
-/// Nothing outside of a run: DET_RUN_DIR is not set.
+/// Reads the files in DET_RUN_DIR/info.
+///
+/// \param environment the variables of the process.
+/// \return nullopt if DET_RUN_DIR is not set, that is, outside of a run.
 Result<std::optional<Info>> load_info(Environment const& environment);
 
 }  // namespace det::core

@@ -5,7 +5,7 @@
 
 namespace det::core {
 
-/// Who this process is among the ranks.
+/// The rank of this process, the number of ranks, and its position among the nodes.
 struct Place {
     int rank = 0;
     int size = 1;
@@ -13,10 +13,14 @@ struct Place {
     friend bool operator==(Place const&, Place const&) = default;
 };
 
-/// From mpirun's OMPI_COMM_WORLD_* or PMI_*, else horovodrun's HOROVOD_*, else RANK, WORLD_SIZE, LOCAL_RANK
-/// and what srun's ranks, torchrun or deepspeed have beside them, else a single rank. With mpirun and
-/// horovodrun the node comes from the run's info, since they do not number nodes, or not those that differ.
-/// Pure.
+/// Determines the rank from the variables of the launcher: mpirun (OMPI_COMM_WORLD_* or PMI_*), else
+/// horovodrun (HOROVOD_*), else srun, torchrun or deepspeed (RANK, WORLD_SIZE, LOCAL_RANK ...). Without a
+/// launcher it is the only rank. mpirun does not number the nodes and horovodrun numbers them only if all
+/// have the same number of ranks, so with these two the node comes from `info`. Pure.
+///
+/// \param environment the variables of the process.
+/// \param info the run, or nullopt outside of a run.
+/// \return the position, or an Error if a variable is missing or not a number.
 Result<Place> find_place(Environment const& environment, std::optional<Info> const& info);
 
 }  // namespace det::core

@@ -8,14 +8,15 @@ namespace det::core {
 
 struct Session;
 
-/// Who asks for a notice, and who is told.
+/// Which ranks call should_preempt() and which ranks get the answer. As in Determined.
 enum class PreemptMode : std::uint8_t {
-    workers_ask_chief,   // every rank, at the same steps; all get the same answer
-    chief_only,          // the chief alone, for what is on its own node; it tells the others in its own way
-    workers_ask_master,  // each rank when it likes, for what is on its own node; answers differ
+    workers_ask_chief,   // all ranks call at the same steps and get the same answer
+    chief_only,          // only the chief calls; it sees the notice of its node and informs the others itself
+    workers_ask_master,  // each rank may call at any time and sees the notice of its node; answers may differ
 };
 
-/// The wish that this trial gives up its nodes.
+/// Preemption: tells the training loop when to save and exit. Obtained from Context::preempt(). Not
+/// thread-safe.
 class Preempt {
 public:
     enum class Acknowledge : std::uint8_t { at_once, later };
@@ -25,19 +26,24 @@ public:
     Preempt(Preempt const&) = delete;
     Preempt& operator=(Preempt const&) = delete;
 
-    /// Whether to save and to return from main with 0: once true it stays so. Cheap enough for every step: no
-    /// system call and, on a node, a line of memory.
+    /// Returns true if the program should save a checkpoint and return 0 from main. After the first true, all
+    /// later calls return true. Cheap enough for every step: it makes no system call, and within a node it
+    /// reads one cache line.
     ///
-    /// workers_ask_chief: the k-th call is true, on all ranks, if any of them had notice before its call k-1,
-    /// or all of them before their call k. It waits for no rank but one that is more than one call behind, or
-    /// where there is notice for any that is behind; a rank that is lost is an Error as in any collective.
-    /// Between nodes the first call waits until all have come.
+    /// With workers_ask_chief it is collective: all ranks must call it the same number of times. Call k
+    /// returns true on all ranks if one rank had the notice before its call k-1, or all ranks had it before
+    /// their call k. A call blocks only for a rank that is more than one call behind; after a notice for any
+    /// rank that is behind. With several nodes the first call blocks until all ranks have called.
     ///
-    /// At the first true the chief acknowledges in its journal.
+    /// \param acknowledge at_once: at the first true the chief records the acknowledgement in its journal.
+    /// later: the
+    ///     caller calls acknowledge().
+    /// \return the answer, or an Error if a rank is lost, as in any collective.
     Result<bool> should_preempt(Acknowledge acknowledge = Acknowledge::at_once);
 
-    /// From now on the end of the program is a pause to be resumed, not the end of the training. Once is
-    /// enough; on other ranks than the chief it does nothing.
+    /// Records that the program exits because of the preemption, so that the trial is resumed and not
+    /// finished. May be called again without effect. On ranks other than the chief it does nothing. Not
+    /// collective.
     Status acknowledge();
 
 private:
@@ -49,7 +55,7 @@ private:
 
     Session& session_;
     PreemptMode mode_;
-    std::unique_ptr<Peers> peers_;  // from the first call on
+    std::unique_ptr<Peers> peers_;  // created by the first call
     bool has_begun_ = false;
     bool is_preempted_ = false;
     bool is_acknowledged_ = false;

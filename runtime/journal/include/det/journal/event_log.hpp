@@ -7,14 +7,14 @@
 
 namespace det::journal {
 
-/// Adds an event under the next free number: no lock, link(2) decides between two that write at once. It
-/// survives a power cut from then on.
+/// Adds an event with the next free number. Uses link(2) instead of a lock: of two concurrent writers one
+/// gets the number, the other one tries the next. The event is synced to disk.
 Status append_event(std::filesystem::path const& events_directory, Event const& event);
 
-/// All of them, in order.
+/// Reads all events in the order of their numbers.
 Result<std::vector<Event>> load_events(std::filesystem::path const& events_directory);
 
-/// Absent: Desired::run.
+/// Reads a `desired` file. Returns Desired::run if there is none.
 Result<Desired> load_desired(std::filesystem::path const& path);
 Status write_desired(std::filesystem::path const& path, Desired desired);
 

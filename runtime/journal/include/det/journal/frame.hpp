@@ -7,7 +7,8 @@
 
 namespace det::journal {
 
-/// A journal is a header and frames behind each other (FORMAT.md). Pure: bytes in, bytes out.
+// Encoding and decoding of the journal format: a header and a sequence of frames (FORMAT.md). Pure functions.
+
 inline constexpr std::size_t header_size_bytes = 16;
 inline constexpr std::size_t frame_head_size_bytes = 12;
 inline constexpr std::size_t payload_limit_bytes = std::size_t{16} << 20;
@@ -15,14 +16,14 @@ inline constexpr std::size_t payload_limit_bytes = std::size_t{16} << 20;
 std::string render_header();
 std::string render_frame(std::uint16_t type, std::string_view payload);
 
-/// An Error where these are not the first bytes of a journal that this program can read.
+/// Fails if `bytes` does not begin with the header of a journal that this program can read.
 Status check_header(std::string_view bytes);
 
 enum class FrameState {
     whole,
-    end,      // nothing is left
-    torn,     // the last frame is not there to its end: still being written, or its writer died
-    damaged,  // what is there can't be right, and more stands behind it
+    end,      // end of the bytes
+    torn,     // the last frame is incomplete: it is being written, or its writer died
+    damaged,  // the frame is invalid and more bytes follow
 };
 
 struct FrameView {
@@ -32,7 +33,7 @@ struct FrameView {
     std::size_t size_bytes = 0;  // of the whole frame
 };
 
-/// The frame at the start of `bytes`, which reach to the end of the file.
+/// Decodes the frame at the start of `bytes`, which must extend to the end of the file.
 FrameView read_frame(std::string_view bytes);
 
 }  // namespace det::journal

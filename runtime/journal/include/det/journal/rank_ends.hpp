@@ -7,7 +7,7 @@
 
 namespace det::journal {
 
-/// How ranks of a run failed, as the wrappers of all its nodes wrote it down so far; in no order.
+/// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
 
 }  // namespace det::journal

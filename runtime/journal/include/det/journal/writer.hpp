@@ -6,14 +6,14 @@
 
 namespace det::journal {
 
-/// The one writer of one journal. Each record is one write(2) behind the last whole one. Not for several
-/// threads.
+/// Appends records to a journal, which must have only one writer. Each record is one write(2) after the last
+/// complete record. Not thread-safe.
 class JournalWriter {
 public:
-    /// A new journal; one that is there already is an error: each run has its own.
+    /// Creates a new journal. Fails if the file exists, because each run has its own journal.
     static Result<JournalWriter> create(std::filesystem::path const& path);
 
-    /// After an error the journal ends behind the last whole record, as if append had not been called.
+    /// After an error the journal is truncated to the last complete record.
     Status append(Record const& record, Durability durability = Durability::process_crash);
 
 private:
@@ -22,7 +22,7 @@ private:
 
     std::filesystem::path path_;
     UniqueFd file_;
-    std::int64_t size_bytes_ = 0;  // up to the last whole record
+    std::int64_t size_bytes_ = 0;  // up to the end of the last complete record
 };
 
 }  // namespace det::journal

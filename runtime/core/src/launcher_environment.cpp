@@ -1,13 +1,13 @@
-#include "dialect.hpp"
+#include "launcher_environment.hpp"
 
 #include <algorithm>
 
 namespace det::core {
 namespace {
 
-constexpr Dialect dialects[] = {
-    // Under mpirun a batch job's RANK, if there is one, is that of the launcher. srun --mpi=pmix sets none of
-    // its variables, so that a RANK beside them belongs to somebody else.
+constexpr LauncherEnvironment launcher_environments[] = {
+    // Open MPI's mpirun comes first: a RANK that its processes inherit is that of the task which runs mpirun.
+    // srun --mpi=pmix does not set these variables.
     {.marker = "OMPI_COMM_WORLD_RANK",
      .rank = "OMPI_COMM_WORLD_RANK",
      .size = "OMPI_COMM_WORLD_SIZE",
@@ -15,15 +15,17 @@ constexpr Dialect dialects[] = {
      .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE",
      .job = "PMIX_NAMESPACE",
      .numbers_nodes = false},
-    // The mpirun of MPICH and Intel MPI. srun --mpi=pmi2 sets PMI_RANK too, and neither of the others.
+    // mpirun of MPICH and Intel MPI. srun --mpi=pmi2 sets PMI_RANK too, but not MPI_LOCALNRANKS and
+    // MPI_LOCALRANKID.
     {.marker = "MPI_LOCALNRANKS",
      .rank = "PMI_RANK",
      .size = "PMI_SIZE",
      .local_rank = "MPI_LOCALRANKID",
      .local_size = "MPI_LOCALNRANKS",
      .numbers_nodes = false},
-    // horovodrun without MPI. It counts nodes that have a rank of this local rank: fewer where they differ.
-    // By ssh it starts each rank by itself.
+    // horovodrun without MPI. Its cross size counts only the nodes that have this local rank, so it is too
+    // small if
+    // nodes have different numbers of ranks. It starts each rank of another node with a separate ssh.
     {.marker = "HOROVOD_RANK",
      .rank = "HOROVOD_RANK",
      .size = "HOROVOD_SIZE",
@@ -43,7 +45,8 @@ constexpr Dialect dialects[] = {
      .cross_rank = "GROUP_RANK",
      .cross_size = "GROUP_WORLD_SIZE",
      .job = "MASTER_PORT"},
-    // deepspeed; and ranks of srun, which have both.
+    // deepspeed, and ranks that srun starts with our plugin or wrapper: they set LOCAL_SIZE in addition to
+    // RANK.
     {.marker = "LOCAL_SIZE",
      .rank = "RANK",
      .size = "WORLD_SIZE",
@@ -52,7 +55,7 @@ constexpr Dialect dialects[] = {
      .cross_rank = "CROSS_RANK",
      .cross_size = "CROSS_SIZE",
      .job = "MASTER_PORT"},
-    // Others that speak as torchrun does.
+    // Other launchers with the variables of torchrun.
     {.marker = "RANK",
      .rank = "RANK",
      .size = "WORLD_SIZE",
@@ -65,11 +68,12 @@ constexpr Dialect dialects[] = {
 
 }  // namespace
 
-Dialect const* find_dialect(Environment const& environment) {
-    auto const* const found = std::ranges::find_if(dialects, [&](Dialect const& each) {
-        return environment.find(each.marker) && environment.find(each.rank);
-    });
-    return found == std::end(dialects) ? nullptr : found;
+LauncherEnvironment const* find_launcher_environment(Environment const& environment) {
+    auto const* const found =
+        std::ranges::find_if(launcher_environments, [&](LauncherEnvironment const& each) {
+            return environment.find(each.marker) && environment.find(each.rank);
+        });
+    return found == std::end(launcher_environments) ? nullptr : found;
 }
 
 }  // namespace det::core
