@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // It includes Slurm's headers, which are GPL-2.0-or-later.
 //
-// The only file that Slurm sees: C names in, C++ out. Nothing thrown leaves it.
+// The entry points that Slurm looks up. No exception leaves them.
 #include <exception>
 
 #include "on_login.hpp"
@@ -23,16 +23,16 @@ namespace {
 
 constexpr int failed = -1;  // before 25.05 Slurm takes positive codes for success
 
-enum class Telling { yes, no };
+enum class Reporting { yes, no };
 
-/// Whatever a hook does becomes a line for the user and a code for Slurm.
+/// Runs a hook and turns an error or an exception into a message for the user and a code for Slurm.
 template <class Hook>
-int guarded(Hook hook, Telling telling = Telling::yes) noexcept {
+int run_hook(Hook hook, Reporting reporting = Reporting::yes) noexcept {
     try {
         auto const status = hook();
         if (status) return ESPANK_SUCCESS;
         auto const& error = status.error();
-        if (telling == Telling::yes)
+        if (reporting == Reporting::yes)
             slurm_error("det: %s%s%s", error.message.c_str(), error.hint.empty() ? "" : "; ",
                         error.hint.c_str());
     } catch (std::exception const& surprise) {
@@ -49,12 +49,12 @@ det::Result<det::spank::Settings> settings_of(int argc, char** argv) {
     return det::spank::parse_settings(arguments);
 }
 
-/// As each option is read: in srun and sbatch, where a wrong one ends the command, and again on each node,
-/// where nothing is said before task_init, which reads them all: an error earlier than that would drain the
-/// node.
+/// Called for each option: in srun and sbatch, where an invalid option ends the command, and again on each
+/// node. There nothing is reported before task_init, which reads all options again: an error before it would
+/// drain the node.
 int on_option(int option, char const* value, int remote) {
     if (remote != 0) return ESPANK_SUCCESS;
-    return guarded([&] {
+    return run_hook([&] {
         return det::spank::check_option(static_cast<det::spank::Option>(option),
                                         value == nullptr ? "" : value);
     });
@@ -63,15 +63,15 @@ int on_option(int option, char const* value, int remote) {
 }  // namespace
 
 extern "C" int slurm_spank_init(spank_t job, int, char**) {
-    guarded([&]() -> det::Status {
+    run_hook([&]() -> det::Status {
         if (!det::spank::Host::has_options()) return det::Ok{};
         return det::spank::Host(job).register_options(on_option);
     });
-    return ESPANK_SUCCESS;  // the job can do without us, and a failure here would drain the node
+    return ESPANK_SUCCESS;  // the job works without the plugin, and a failure here would drain the node
 }
 
 extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
-    return guarded([&]() -> det::Status {
+    return run_hook([&]() -> det::Status {
         DET_TRY_ASSIGN(auto const settings, settings_of(argc, argv));
         return det::spank::on_local_user_init(det::spank::Host(job), settings);
     });
@@ -79,12 +79,12 @@ extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
 
 extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
     det::spank::Host const host(job);
-    // What is wrong is wrong for all tasks alike: one of each node says it.
-    auto const telling = host.local_task().value_or(0) == 0 ? Telling::yes : Telling::no;
-    return guarded(
+    // An error is the same for all tasks: one task of each node reports it.
+    auto const reporting = host.local_task().value_or(0) == 0 ? Reporting::yes : Reporting::no;
+    return run_hook(
         [&]() -> det::Status {
             DET_TRY_ASSIGN(auto const settings, settings_of(argc, argv));
             return det::spank::on_task_init(host, settings);
         },
-        telling);
+        reporting);
 }

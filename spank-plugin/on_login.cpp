@@ -35,7 +35,7 @@ bool can_bind_ipv4(int socket, std::uint16_t port) {
     return can_bind(socket, address);
 }
 
-/// Whether nobody on this host has the port, on any of its addresses. Where that can't be found out: yes.
+/// Whether the port is free on all addresses of this host; true if that can't be determined.
 bool is_free(std::uint16_t port) {
     bool free = true;
     if (int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); six >= 0) {
@@ -48,7 +48,7 @@ bool is_free(std::uint16_t port) {
     return free;
 }
 
-std::string own(char const* name) { return Host::find_own_variable(name).value_or(""); }
+std::string own_variable(char const* name) { return Host::find_own_variable(name).value_or(""); }
 
 std::uint16_t choose_port(std::string_view run_key) {
     for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
@@ -61,15 +61,16 @@ std::uint16_t choose_port(std::string_view run_key) {
 }  // namespace
 
 Status on_local_user_init(Host const& host, Settings const&) {
-    DET_TRY_ASSIGN(auto const wishes, host.find_wishes());
-    bool const asked = wishes.act.value_or(own(variables::spank) == "auto");
-    bool const in_run = !own(variables::run_key).empty();
-    if (!asked || in_run || wishes.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
-    if (!own("MASTER_PORT").empty()) return Ok{};  // somebody has chosen already
+    DET_TRY_ASSIGN(auto const options, host.find_options());
+    bool const requested = options.enabled.value_or(own_variable(variables::spank) == "auto");
+    bool const in_run = !own_variable(variables::run_key).empty();
+    if (!requested || in_run || options.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
+    if (!own_variable("MASTER_PORT").empty()) return Ok{};  // it is set already
     auto const job = host.job_id();
     auto const step = host.step_id();
     if (!job || !step) return Ok{};
-    auto const key = step_run_key(std::to_string(*job), std::to_string(*step), own("SLURM_RESTART_COUNT"));
+    auto const key =
+        step_run_key(std::to_string(*job), std::to_string(*step), own_variable("SLURM_RESTART_COUNT"));
     Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
     return Ok{};
 }

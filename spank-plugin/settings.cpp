@@ -9,7 +9,7 @@
 namespace det::spank {
 namespace {
 
-Error wrong_line(std::string message) {
+Error invalid_argument(std::string message) {
     return Error{
         codes::usage, "plugstack.conf: " + std::move(message),
         "wrapper=/path/to/det-wrap-rank, wrap=rank|off and partitions=NAME,... may follow the plugin's path"};
@@ -18,19 +18,20 @@ Error wrong_line(std::string message) {
 Status take_wrapper(std::string_view value, Settings& settings) {
     settings.wrapper = value;
     if (value.starts_with('/')) return Ok{};
-    return wrong_line("wrapper='" + settings.wrapper + "' is not an absolute path");
+    return invalid_argument("wrapper='" + settings.wrapper + "' is not an absolute path");
 }
 
 Status take_wrap(std::string_view value, Settings& settings) {
     auto const wrap = parse_wrap(value);
-    if (!wrap) return wrong_line("wrap='" + std::string(value) + "' is neither rank nor off");
+    if (!wrap) return invalid_argument("wrap='" + std::string(value) + "' is neither rank nor off");
     settings.wrap = *wrap;
     return Ok{};
 }
 
 Status take_partitions(std::string_view value, Settings& settings) {
     for (auto const name : split(value, ',')) {
-        if (name.empty()) return wrong_line("partitions='" + std::string(value) + "' has an empty name");
+        if (name.empty())
+            return invalid_argument("partitions='" + std::string(value) + "' has an empty name");
         settings.partitions.emplace_back(name);
     }
     return Ok{};
@@ -63,7 +64,7 @@ Result<Settings> parse_settings(std::vector<std::string_view> const& arguments) 
         auto const name = argument.substr(0, equals);
         auto const* const known = std::ranges::find(known_arguments, name, &Argument::name);
         if (known == std::end(known_arguments) || equals == std::string_view::npos) {
-            return wrong_line("unknown argument '" + std::string(argument) + "'");
+            return invalid_argument("unknown argument '" + std::string(argument) + "'");
         }
         DET_TRY(known->take(argument.substr(equals + 1), settings));
     }

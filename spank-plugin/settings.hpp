@@ -15,11 +15,11 @@ enum class Wrap { off, rank };
 
 std::optional<Wrap> parse_wrap(std::string_view text);
 
-/// What plugstack.conf says behind the plugin's path.
+/// The arguments behind the plugin's path in plugstack.conf.
 struct Settings {
-    std::string wrapper = {};                  // det-wrap-rank; empty: there is none to put in front
-    Wrap wrap = Wrap::rank;                    // where a job doesn't say
-    std::vector<std::string> partitions = {};  // where the plugin acts; empty: everywhere
+    std::string wrapper = {};                  // path of det-wrap-rank; empty: none
+    Wrap wrap = Wrap::rank;                    // the default for jobs
+    std::vector<std::string> partitions = {};  // partitions in which the plugin is active; empty: all
 
     bool is_active_in(std::string_view partition) const;
 };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t value_size_max_bytes = std::size_t{1} << 20;
 
-Error refused(char const* call, int code) {
+Error spank_error(char const* call, int code) {
     return Error{codes::slurm_refused,
                  std::string(call) + " failed: " + spank_strerror(static_cast<spank_err_t>(code))};
 }
@@ -25,21 +25,21 @@ std::optional<T> find_item(spank_t job, spank_item_t item) {
     return value;
 }
 
-// SPANK wants writable text, and writes none. The number of a row is its Option.
+// SPANK takes writable text and does not write to it. The index of a row is its Option.
 struct OptionTexts {
     char name[16], argument[12], usage[96];
-    int has_argument;  // as getopt_long has it: 2 is "may have"
+    int has_argument;  // as in getopt_long: 2 is an optional argument
 };
 
 constexpr std::array<OptionTexts, option_count> option_texts{{
-    {"det", "on|off", "[det] tell the tasks who they are, label their lines; --det is --det=on", 2},
-    {"det-wrap", "rank|off", "[det] put det-wrap-rank in front of each task, or don't", 1},
-    {"det-log", "PATH", "[det] keep the lines there too; %j job, %s step, %n node, %N its name", 1},
-    {"det-launch", "node|rank", "[det] who starts the ranks: a launcher, once per node, or srun (default)",
+    {"det", "on|off", "[det] set rank variables of the tasks, label their lines; --det is --det=on", 2},
+    {"det-wrap", "rank|off", "[det] run each task under det-wrap-rank, or not", 1},
+    {"det-log", "PATH", "[det] write the lines to PATH too; %j job, %s step, %n node, %N its name", 1},
+    {"det-launch", "node|rank", "[det] what starts the ranks: a launcher, once per node, or srun (default)",
      1},
 }};
 
-/// The description of one option, for the time of a call: SPANK keeps a copy of its own.
+/// The description of one option, for the duration of a call: SPANK keeps a copy.
 class OptionDescription {
 public:
     OptionDescription(std::size_t option, spank_opt_cb_f on_option)
@@ -66,12 +66,12 @@ bool Host::has_options() {
 Status Host::register_options(spank_opt_cb_f on_option) const {
     for (std::size_t option = 0; option < option_count; ++option) {
         int const code = spank_option_register(job_, OptionDescription(option, on_option).get());
-        if (code != ESPANK_SUCCESS) return refused("spank_option_register", code);
+        if (code != ESPANK_SUCCESS) return spank_error("spank_option_register", code);
     }
     return Ok{};
 }
 
-Result<Wishes> Host::find_wishes() const {
+Result<PluginOptions> Host::find_options() const {
     OptionValues values;
     for (std::size_t option = 0; option < option_count; ++option) {
         char* value = nullptr;
@@ -79,7 +79,7 @@ Result<Wishes> Host::find_wishes() const {
         if (spank_option_getopt(job_, description.get(), &value) != ESPANK_SUCCESS) continue;  // not given
         values[option] = value == nullptr ? "" : value;
     }
-    return parse_wishes(values);
+    return parse_options(values);
 }
 
 std::optional<std::string> Host::find_variable(std::string_view name) const {
@@ -97,13 +97,13 @@ std::optional<std::string> Host::find_variable(std::string_view name) const {
 
 Status Host::set_variable(std::string const& name, std::string const& value) const {
     int const code = spank_setenv(job_, name.c_str(), value.c_str(), 1);
-    if (code != ESPANK_SUCCESS) return refused("spank_setenv", code);
+    if (code != ESPANK_SUCCESS) return spank_error("spank_setenv", code);
     return Ok{};
 }
 
 Status Host::unset_variable(char const* name) const {
     int const code = spank_unsetenv(job_, name);
-    if (code != ESPANK_SUCCESS && code != ESPANK_ENV_NOEXIST) return refused("spank_unsetenv", code);
+    if (code != ESPANK_SUCCESS && code != ESPANK_ENV_NOEXIST) return spank_error("spank_unsetenv", code);
     return Ok{};
 }
 
@@ -120,29 +120,29 @@ std::optional<int> Host::local_task() const { return find_item<int>(job_, S_TASK
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
-Status Host::put_in_front(std::string const& program) const {
+Status Host::prepend_command(std::string const& program) const {
     char const* words[] = {program.c_str(), "--spank"};
     int const code = spank_prepend_task_argv(job_, 2, words);
-    if (code != ESPANK_SUCCESS) return refused("spank_prepend_task_argv", code);
+    if (code != ESPANK_SUCCESS) return spank_error("spank_prepend_task_argv", code);
     return Ok{};
 }
 
 #else
 
-// Before 23.11 there is no call for it. The vector has no room for more words, but this is the task's own
-// copy, in the child that will exec it: its first word can be exchanged. With --multi-prog nobody looks at
-// it.
-Status Host::put_in_front(std::string const& program) const {
+// Before 23.11 SPANK has no call for it. The argument vector has no room for more words, but it is the task's
+// own copy, in the child that will exec it: its first word can be replaced. This has no effect with
+// --multi-prog.
+Status Host::prepend_command(std::string const& program) const {
     int count = 0;
     char** words = nullptr;
     int const code = spank_get_item(job_, S_JOB_ARGV, &count, &words);
-    if (code != ESPANK_SUCCESS) return refused("spank_get_item(S_JOB_ARGV)", code);
+    if (code != ESPANK_SUCCESS) return spank_error("spank_get_item(S_JOB_ARGV)", code);
     if (count < 1 || words == nullptr || words[0] == nullptr) return Ok{};
     char* const copy = ::strdup(spell_as_put_in_front(program).c_str());
     if (copy == nullptr) return Error{codes::internal, "out of memory"};
     auto const kept = set_variable(variables::wrapped_command, words[0]);
     if (kept) {
-        words[0] = copy;  // Slurm's from now on
+        words[0] = copy;  // owned by Slurm from now on
     } else {
         ::free(copy);
     }

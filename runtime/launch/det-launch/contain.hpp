@@ -3,8 +3,8 @@
 
 namespace det::launch {
 
-/// What runs the command in the container that the experiment of DET_RUN_DIR says. Makes what is bound there:
-/// folders, and a file of credentials, which is this user's alone.
+/// The process that runs the command in the container of the experiment whose DET_RUN_DIR is set. Creates the
+/// mount points and a file of credentials, which only this user can read.
 Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
                                                  Environment const& environment,
                                                  std::filesystem::path const& programs);

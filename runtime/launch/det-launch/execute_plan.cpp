@@ -2,8 +2,8 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/run_remotely.hpp>
-#include <det/launch/launchers/watch_launch.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
@@ -23,7 +23,7 @@ using launchers::LaunchContext;
 
 bool is_port_free(std::uint16_t port) {
     UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    int const yes = 1;  // an earlier run's connections may still be dying
+    int const yes = 1;  // connections of an earlier run may still be closing
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -33,16 +33,17 @@ bool is_port_free(std::uint16_t port) {
            errno != EADDRINUSE;
 }
 
-/// False where there is no torch at all: then torch itself will say so.
-bool ask_torch(Environment const& environment) {
+/// False without torch: the error message of torch follows later.
+bool query_torch(Environment const& environment) {
     SystemProcessRunner runner;
-    auto const answer = runner.run({{"python3", "-c", std::string(launchers::torch_question)}, environment});
+    auto const answer =
+        runner.run({{"python3", "-c", std::string(launchers::torch_version_script)}, environment});
     return answer && answer->exit_code == 0 && launchers::needs_redirects(answer->out);
 }
 
 Status read_trial(fs::path const& info, LaunchContext& context) {
     auto const path = info / info_files::trial;
-    if (!path_exists(path)) return Ok{};  // a script of the user's own
+    if (!path_exists(path)) return Ok{};  // a user's own script
     DET_TRY_ASSIGN(auto const text, read_file(path));
     DET_TRY_ASSIGN(auto trial, parse_trial_info(text));
     context.config = std::move(trial.config);
@@ -50,29 +51,29 @@ Status read_trial(fs::path const& info, LaunchContext& context) {
     return Ok{};
 }
 
-/// Nodes that take part in a launch without starting anything know its end by a file. Launches are numbered,
-/// for an entrypoint may make several.
-class Waiting {
+/// Nodes that take part in a launch without starting processes learn of its end by a file. Launches are
+/// numbered, because an entrypoint may make several.
+class LaunchEnd {
 public:
-    static Result<Waiting> begin(fs::path const& run_dir) {
+    static Result<LaunchEnd> begin(fs::path const& run_dir) {
         for (int number = 1;; ++number) {
             DET_TRY_ASSIGN(bool const mine, make_directory(run_dir / fmt::format("launch-{}", number)));
-            if (mine) return Waiting(run_dir, fmt::format("launch-{}.ended", number));
+            if (mine) return LaunchEnd(run_dir, fmt::format("launch-{}.ended", number));
         }
     }
 
     Status until_ended() const {
         UniqueFd const watch(::inotify_init1(IN_CLOEXEC));
-        if (!watch || ::inotify_add_watch(watch.get(), run_dir_.c_str(), IN_CREATE) < 0) {
+        if (!watch || ::inotify_add_watch(machine.get(), run_dir_.c_str(), IN_CREATE) < 0) {
             return os_error(fmt::format("watch '{}'", run_dir_.string()), errno);
         }
         alignas(inotify_event) char events[4096];
-        while (!path_exists(run_dir_ / file_)) (void)!::read(watch.get(), events, sizeof events);
+        while (!path_exists(run_dir_ / file_)) (void)!::read(machine.get(), events, sizeof events);
         return Ok{};
     }
 
-    Status tell(std::vector<std::string> const& nodes, Environment const& environment,
-                fs::path const& wrap_rank) const {
+    Status announce(std::vector<std::string> const& nodes, Environment const& environment,
+                    fs::path const& wrap_rank) const {
         if (nodes.empty()) return Ok{};
         auto const line = fmt::format(": >\"${}/{}\"", variables::run_dir, file_);
         auto const step = launchers::plan_step_on(nodes, line, environment, wrap_rank);
@@ -82,20 +83,20 @@ public:
     }
 
 private:
-    Waiting(fs::path run_dir, std::string file) : run_dir_(std::move(run_dir)), file_(std::move(file)) {}
+    LaunchEnd(fs::path run_dir, std::string file) : run_dir_(std::move(run_dir)), file_(std::move(file)) {}
 
     fs::path run_dir_;
     std::string file_;
 };
 
-/// For the supervisor. Slurm tells it the highest exit code of all nodes: that of those which were killed for
-/// this one.
+/// For the supervisor: Slurm gives it the highest exit code of all nodes, which is that of the nodes killed
+/// after this failure.
 void record_failure(int exit_code, Environment const& environment) {
     auto const run = environment.find_non_empty(variables::run_path);
     if (run) (void)write_new_file(RunLayout(*run).first_failure(), fmt::format("{}\n", exit_code));
 }
 
-/// A folder with our `ssh`.
+/// Creates a directory with our `ssh`.
 Status make_remote_shell(fs::path const& folder, fs::path const& program) {
     DET_TRY(make_directory(folder));
     auto const link = folder / "ssh";
@@ -105,8 +106,8 @@ Status make_remote_shell(fs::path const& folder, fs::path const& program) {
 
 }  // namespace
 
-Result<LaunchContext> read_launch_context(Environment environment, OwnPrograms const& programs,
-                                          bool asks_torch) {
+Result<LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
+                                          bool queries_torch) {
     auto const run_dir = environment.find_non_empty(variables::run_dir);
     if (!run_dir) {
         return Error{codes::not_in_slurm, "DET_RUN_DIR is not set: this is no run of an experiment",
@@ -118,7 +119,7 @@ Result<LaunchContext> read_launch_context(Environment environment, OwnPrograms c
     DET_TRY_ASSIGN(auto const text, read_file(info / info_files::rendezvous));
     DET_TRY_ASSIGN(context.rendezvous, parse_rendezvous_info(text));
     DET_TRY(read_trial(info, context));
-    context.torch_needs_redirects = asks_torch && ask_torch(environment);
+    context.torch_needs_redirects = queries_torch && query_torch(environment);
     context.environment = std::move(environment);
     context.wrap_rank = programs.wrap_rank;
     context.det_launch = programs.det_launch;
@@ -126,10 +127,10 @@ Result<LaunchContext> read_launch_context(Environment environment, OwnPrograms c
 }
 
 Result<int> execute_plan(launchers::LaunchPlan const& plan, LaunchContext const& context,
-                         OwnPrograms const& programs, std::function<void(std::string const&)> const& say) {
-    DET_TRY_ASSIGN(auto const waiting, Waiting::begin(context.run_dir));
+                         ProgramPaths const& programs, std::function<void(std::string const&)> const& log) {
+    DET_TRY_ASSIGN(auto const launch_end, LaunchEnd::begin(context.run_dir));
     if (plan.waits_for_chief) {
-        DET_TRY(waiting.until_ended());
+        DET_TRY(launch_end.until_ended());
         return 0;
     }
     if (plan.port && !is_port_free(*plan.port)) {
@@ -139,15 +140,15 @@ Result<int> execute_plan(launchers::LaunchPlan const& plan, LaunchContext const&
     }
     for (auto const& file : plan.files) DET_TRY(write_file(file.path, file.text));
     if (plan.remote_shell) DET_TRY(make_remote_shell(*plan.remote_shell, programs.remote_shell));
-    launchers::WatchOptions options;
-    options.say = say;
-    options.on_failure = [&](launchers::Verdict const& verdict) {
-        record_failure(verdict.exit_code, context.environment);
+    launchers::MonitorOptions options;
+    options.log = log;
+    options.on_failure = [&](launchers::LaunchOutcome const& outcome) {
+        record_failure(outcome.exit_code, context.environment);
     };
     DET_TRY_ASSIGN(int const exit_code,
-                   launchers::watch_launch(plan, context.run_dir, SystemClock(), options));
-    auto const told = waiting.tell(plan.waiting_nodes, context.environment, programs.wrap_rank);
-    if (!told && exit_code == 0) return told.error();  // else Slurm ends them
+                   launchers::monitor_launch(plan, context.run_dir, SystemClock(), options));
+    auto const announced = launch_end.announce(plan.waiting_nodes, context.environment, programs.wrap_rank);
+    if (!announced && exit_code == 0) return announced.error();  // otherwise Slurm ends them
     return exit_code;
 }
 

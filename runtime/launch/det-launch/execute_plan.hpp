@@ -6,17 +6,18 @@
 
 namespace det::launch {
 
-struct OwnPrograms {
+struct ProgramPaths {
     std::filesystem::path det_launch, wrap_rank, remote_shell;
 };
 
-/// What a launcher has to know, read from DET_RUN_DIR. Asks Python for its torch where that matters.
-Result<launchers::LaunchContext> read_launch_context(Environment environment, OwnPrograms const& programs,
-                                                     bool asks_torch);
+/// Reads what a launcher needs to know from DET_RUN_DIR. queries_torch: runs Python to find the version of
+/// torch.
+Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
+                                                     bool queries_torch);
 
-/// Writes the plan's files, checks its port, starts its processes and holds the launcher contract. Returns
+/// Writes the plan's files, checks its port, starts its processes and enforces the launcher contract. Returns
 /// the exit code.
 Result<int> execute_plan(launchers::LaunchPlan const& plan, launchers::LaunchContext const& context,
-                         OwnPrograms const& programs, std::function<void(std::string const&)> const& say);
+                         ProgramPaths const& programs, std::function<void(std::string const&)> const& log);
 
 }  // namespace det::launch

@@ -51,7 +51,7 @@ Result<int> trial(Arguments const& arguments) {
     auto const environment = Environment::of_this_process();
     DET_TRY_ASSIGN(auto const assignment,
                    supervisor::load_assignment(options["--experiment"], *index, environment));
-    // Slurm's TERM may go to every process of the job: to scontrol too, in the middle of a requeue.
+    // Slurm's SIGTERM may reach every process of the job: scontrol too, in the middle of a requeue.
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
@@ -74,20 +74,20 @@ Result<int> unpack_context(Arguments const& arguments) {
     return 0;
 }
 
-OwnPrograms own_programs() {
+ProgramPaths program_paths() {
     return {sibling_program("det-launch"), sibling_program("det-wrap-rank"), sibling_program("det-rsh")};
 }
 
-void say(std::string const& line) { std::cerr << "det-launch: " << escape_control(line) << std::endl; }
+void log(std::string const& line) { std::cerr << "det-launch: " << escape_control(line) << std::endl; }
 
 using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::LaunchContext);
 
 Result<int> run_launcher(Planner planner, Arguments const& arguments) {
-    bool const asks_torch = planner == launchers::plan_torch_distributed;
+    bool const queries_torch = planner == launchers::plan_torch_distributed;
     DET_TRY_ASSIGN(auto const context,
-                   read_launch_context(Environment::of_this_process(), own_programs(), asks_torch));
+                   read_launch_context(Environment::of_this_process(), program_paths(), queries_torch));
     DET_TRY_ASSIGN(auto const plan, planner(arguments, context));
-    return execute_plan(plan, context, own_programs(), say);
+    return execute_plan(plan, context, program_paths(), log);
 }
 
 /// A rank below a launcher.
@@ -116,7 +116,7 @@ constexpr Subcommand subcommands[] = {
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"contain", "CMD...: run it in the experiment's container", contain},
-    {"worker", "CMD...: a rank below a launcher, which is told how it ends", worker},
+    {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };
 
 int print_usage(std::ostream& out) {

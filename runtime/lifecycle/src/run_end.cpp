@@ -14,197 +14,201 @@ std::string describe_exit(RunFacts const& facts) {
     if (!facts.silent_host.empty())
         return fmt::format("was ended: nothing was heard of node {} for too long", facts.silent_host);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
-    constexpr int signals_end = 128 + 64;  // beyond are srun's own codes
+    constexpr int signals_end = 128 + 64;  // higher codes are srun's own
     return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
                                                        : fmt::format("ended with exit code {}", exit_code);
 }
 
-// Each reads one kind of fact and gives a verdict, or nothing where it does not apply.
+// Each function handles one kind of fact and returns an outcome, or nothing if it does not apply.
 
-std::optional<RunVerdict> if_superseded(RunFacts const& facts) {
+std::optional<RunOutcome> if_superseded(RunFacts const& facts) {
     if (facts.higher_run_exists) {
-        return RunVerdict{Cause::superseded, Follow::left_to_slurm, "a newer run of this trial exists"};
+        return RunOutcome{Cause::superseded, NextAction::left_to_slurm, "a newer run of this trial exists"};
     }
-    // A requeue that Slurm made itself has counted the restart already while this run still ends.
+    // When Slurm itself requeues the job, it has counted the restart already while this run still ends.
     bool const requeued_under_us = facts.job && facts.job->state == JobState::completing &&
                                    facts.job->restarts == facts.incarnation.restart_count + 1;
-    if (facts.job && !requeued_under_us && !is_mine(facts.incarnation, *facts.job)) {
-        return RunVerdict{
-            Cause::superseded, Follow::left_to_slurm,
+    if (facts.job && !requeued_under_us && !is_same_incarnation(facts.incarnation, *facts.job)) {
+        return RunOutcome{
+            Cause::superseded, NextAction::left_to_slurm,
             fmt::format("the job runs again on '{}': this incarnation was cut off", facts.job->batch_host)};
     }
     return std::nullopt;
 }
 
-std::optional<RunVerdict> if_unwanted(RunFacts const& facts) {
+std::optional<RunOutcome> if_unwanted(RunFacts const& facts) {
     if (facts.desired == Desired::kill) {
-        return RunVerdict{Cause::canceled, Follow::stop, "the user killed it"};
+        return RunOutcome{Cause::canceled, NextAction::stop, "the user killed it"};
     }
     if (facts.desired == Desired::cancel) {
-        return RunVerdict{Cause::canceled, Follow::stop,
+        return RunOutcome{Cause::canceled, NextAction::stop,
                           facts.was_killed ? "the user asked for its end; it did not stop in time"
                                            : "the user asked for its end"};
     }
     return std::nullopt;
 }
 
-std::optional<RunVerdict> if_job_ends(RunFacts const& facts) {
+std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (!facts.job || facts.job->state != JobState::completing) return std::nullopt;
     JobStatus const& job = *facts.job;
     if (job.reason == "TimeLimit") {
-        return RunVerdict{Cause::time_limit, Follow::stop, "Slurm's time limit came"};
+        return RunOutcome{Cause::time_limit, NextAction::stop, "Slurm's time limit came"};
     }
     if (!job.end_time) {
-        return RunVerdict{Cause::preempted, Follow::left_to_slurm,
+        return RunOutcome{Cause::preempted, NextAction::left_to_slurm,
                           "Slurm wanted the nodes and has requeued the job"};
     }
     if (job.preempt_time) {
-        return RunVerdict{Cause::preempted, Follow::requeue, "Slurm wanted the nodes"};
+        return RunOutcome{Cause::preempted, NextAction::requeue, "Slurm wanted the nodes"};
     }
-    // It also completes while its own batch script does: only a notice says that somebody ended it.
+    // A job is also COMPLETING while its batch script ends by itself: only a notice shows that it was ended.
     if (facts.notice_received) {
-        return RunVerdict{Cause::canceled, Follow::stop, "the job was cancelled in Slurm"};
+        return RunOutcome{Cause::canceled, NextAction::stop, "the job was cancelled in Slurm"};
     }
     return std::nullopt;
 }
 
-/// Exit 0 without a word about saving is the end of the training, whoever wanted what.
+/// Exit code 0 without an acknowledgement is the end of the training, whatever was requested.
 bool has_finished(RunFacts const& facts) {
     return facts.step_exit_code == 0 && !facts.preemption_acknowledged && !facts.was_killed;
 }
 
-std::optional<RunVerdict> if_paused(RunFacts const& facts) {
+std::optional<RunOutcome> if_paused(RunFacts const& facts) {
     if (facts.desired != Desired::pause || has_finished(facts)) return std::nullopt;
     if (facts.preemption_acknowledged)
-        return RunVerdict{Cause::paused, Follow::requeue_held,
+        return RunOutcome{Cause::paused, NextAction::requeue_held,
                           "the user paused it; the trainer saved its work"};
     if (facts.was_killed)
-        return RunVerdict{Cause::paused, Follow::requeue_held, "the user paused it; it did not stop in time"};
-    return RunVerdict{
-        Cause::paused, Follow::requeue_held,
+        return RunOutcome{Cause::paused, NextAction::requeue_held,
+                          "the user paused it; it did not stop in time"};
+    return RunOutcome{
+        Cause::paused, NextAction::requeue_held,
         fmt::format("the user paused it; the trainer {} without having saved", describe_exit(facts))};
 }
 
-std::string why_asked(RunFacts const& facts) {
+std::string describe_stop_reason(RunFacts const& facts) {
     bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
     if (in_grace) return "Slurm wanted the nodes";
-    switch (facts.asked) {
-        case Asked::time_limit:
+    switch (facts.stop_reason) {
+        case StopReason::time_limit:
             return "Slurm's time limit was near";
-        case Asked::neighbour:
+        case StopReason::other_trial:
             return "the job went back to the queue for another trial in it";
-        case Asked::user:
-        case Asked::nothing:
+        case StopReason::user:
+        case StopReason::none:
             break;
     }
     return "the trainer was asked to stop";
 }
 
-std::optional<RunVerdict> if_preempted(RunFacts const& facts) {
+std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
     bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
     if (facts.preemption_acknowledged) {
-        // The user had wanted a pause, and then did not: the nodes are still ours.
-        auto const follow =
-            facts.asked == Asked::user && !in_grace ? Follow::restart_in_place : Follow::requeue;
-        return RunVerdict{
-            facts.asked == Asked::time_limit && !in_grace ? Cause::time_limit : Cause::preempted, follow,
-            why_asked(facts) + "; the trainer saved its work"};
+        // The user has asked for a pause and withdrawn it: the nodes are still allocated.
+        auto const next_action = facts.stop_reason == StopReason::user && !in_grace
+                                     ? NextAction::restart_in_place
+                                     : NextAction::requeue;
+        return RunOutcome{
+            facts.stop_reason == StopReason::time_limit && !in_grace ? Cause::time_limit : Cause::preempted,
+            next_action, describe_stop_reason(facts) + "; the trainer saved its work"};
     }
-    // Without a word of having saved it may have ended by itself: then its exit code tells.
-    if ((in_grace || facts.asked == Asked::neighbour) && facts.step_exit_code != 0) {
-        return RunVerdict{
-            Cause::preempted, Follow::requeue,
-            fmt::format("{}; the trainer {} without having saved", why_asked(facts), describe_exit(facts))};
+    // Without an acknowledgement it may have ended by itself: then its exit code decides.
+    if ((in_grace || facts.stop_reason == StopReason::other_trial) && facts.step_exit_code != 0) {
+        return RunOutcome{Cause::preempted, NextAction::requeue,
+                          fmt::format("{}; the trainer {} without having saved", describe_stop_reason(facts),
+                                      describe_exit(facts))};
     }
     return std::nullopt;
 }
 
-std::optional<RunVerdict> if_interrupted(RunFacts const& facts) {
+std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
     if (!facts.slurm_answered && facts.notice_received) {
-        return RunVerdict{Cause::interrupted, Follow::left_to_slurm,
+        return RunOutcome{Cause::interrupted, NextAction::left_to_slurm,
                           "the job was told to end and slurmctld did not say why"};
     }
     return std::nullopt;
 }
 
-constexpr std::uint32_t failures_without_progress_max = 2;  // and one more ends it
+constexpr std::uint32_t failures_without_progress_max = 2;  // the next one is final
 
 std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
 
-// Each time Slurm takes its time: to get a node back that does not answer, or to start the job again.
+// Slurm takes its time for each: until a node answers again, or until the job starts again.
 constexpr std::uint32_t slurm_failures_max = 30;
 
-/// Where the next run must not have some of the nodes.
-RunVerdict without_bad_nodes(RunFacts const& facts, std::string const& what) {
+/// The outcome if the next run must not use some of the nodes.
+RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const& bad = facts.bad_nodes;
     auto const cause = bad.is_failure_of_trial ? Cause::failed : Cause::node_failed;
     auto const because = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
     if (bad.is_enough_here)
-        return {cause, Follow::restart_in_place, because + "; goes on with others", bad.hosts};
+        return {cause, NextAction::restart_in_place, because + "; goes on with others", bad.hosts};
     if (bad.is_enough_elsewhere)
-        return {cause, Follow::requeue, because + "; queued again without", bad.hosts};
+        return {cause, NextAction::requeue, because + "; queued again without", bad.hosts};
     if (bad.may_come_back && facts.slurm_failures_in_a_row < slurm_failures_max)
-        return {cause, Follow::requeue, because + "; queued again", {}};
-    return {cause, Follow::stop, because + "; without there are not enough nodes", bad.hosts};
+        return {cause, NextAction::requeue, because + "; queued again", {}};
+    return {cause, NextAction::stop, because + "; without there are not enough nodes", bad.hosts};
 }
 
-/// Slurm gave the nodes and then no step on them, though it had before: another allocation may be better.
-std::optional<RunVerdict> if_refused(RunFacts const& facts) {
+/// Slurm allocated nodes but refused the step, although an earlier run had started: another allocation may
+/// work.
+std::optional<RunOutcome> if_refused(RunFacts const& facts) {
     if (facts.refused_by_srun.empty() || !facts.has_begun_before) return std::nullopt;
     auto const what = "the trainer " + describe_exit(facts);
     if (facts.slurm_failures_in_a_row < slurm_failures_max)
-        return RunVerdict{Cause::not_launched, Follow::requeue, what + "; queued again"};
-    return RunVerdict{Cause::not_launched, Follow::stop,
+        return RunOutcome{Cause::not_launched, NextAction::requeue, what + "; queued again"};
+    return RunOutcome{Cause::not_launched, NextAction::stop,
                       fmt::format("{}; it was queued again {} times in a row", what, slurm_failures_max)};
 }
 
-RunVerdict by_exit_code(RunFacts const& facts) {
+RunOutcome by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty())
-        return {Cause::finished, Follow::stop, "the trainer finished"};
+        return {Cause::finished, NextAction::stop, "the trainer finished"};
     auto const what = describe_exit(facts);
     bool const by_node = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (by_node) return without_bad_nodes(facts, what);
     if (auto refused = if_refused(facts)) return *std::move(refused);
     if (!facts.cancels_retries.empty()) {
-        return {Cause::failed, Follow::stop,
+        return {Cause::failed, NextAction::stop,
                 fmt::format("the trainer {}; the log policy '{}' allows no restart", what,
                             facts.cancels_retries)};
     }
     if (facts.restarts >= facts.restarts_max) {
-        return {Cause::failed, Follow::stop,
+        return {Cause::failed, NextAction::stop,
                 facts.restarts_max == 0
                     ? fmt::format("the trainer {}", what)
                     : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
     }
     if (!facts.has_progressed && facts.failures_without_progress >= failures_without_progress_max) {
-        return {Cause::failed, Follow::stop,
+        return {Cause::failed, NextAction::stop,
                 fmt::format("the trainer {}, {} times in a row without having saved anything new: no restart",
                             what, facts.failures_without_progress + 1)};
     }
     auto const again = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
     if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, again);
-    // What is left of a lost step keeps its share of the node until the job ends.
+    // The remains of a lost step keep their share of the node until the job ends.
     bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
-    return {Cause::failed, is_blocked ? Follow::requeue : Follow::restart_in_place, "the trainer " + again};
+    return {Cause::failed, is_blocked ? NextAction::requeue : NextAction::restart_in_place,
+            "the trainer " + again};
 }
 
 }  // namespace
 
-std::string_view to_string(Asked asked) {
+std::string_view to_string(StopReason stop_reason) {
     constexpr std::array<std::string_view, 4> names{"nothing", "user", "time-limit", "neighbour"};
-    return names.at(static_cast<std::size_t>(asked));
+    return names.at(static_cast<std::size_t>(stop_reason));
 }
 
-bool is_mine(Incarnation const& incarnation, slurm::JobStatus const& job) {
+bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const& job) {
     return job.restarts == incarnation.restart_count && job.batch_host == incarnation.batch_host;
 }
 
-RunVerdict judge_run_end(RunFacts const& facts) {
+RunOutcome classify_run_end(RunFacts const& facts) {
     for (auto const read :
          {if_superseded, if_unwanted, if_job_ends, if_paused, if_preempted, if_interrupted}) {
-        if (auto verdict = read(facts)) return *std::move(verdict);
+        if (auto outcome = read(facts)) return *std::move(outcome);
     }
     return by_exit_code(facts);
 }

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 11> names{
     "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED", "STOPPING_KILLED",
     "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
 
-/// Its last run has not come to an end that says what follows.
+/// Its last run has no recorded end, or was interrupted.
 bool is_open(TrialFacts const& facts) {
     if (facts.runs.empty()) return false;
     auto const& last = facts.runs.back().ended;
@@ -38,13 +38,13 @@ State state_after(RunEnded const& end) {
     }
 }
 
-/// A trial that has not ended by its journals, when the queue can't say anything.
+/// The state from the journals alone, for a trial that has not ended, if the queue is unknown.
 State state_without_slurm(TrialFacts const& facts) {
     bool const begun = !facts.runs.empty() && facts.runs.back().started && !facts.runs.back().ended;
     return begun ? State::running : State::queued;
 }
 
-/// Nobody has claimed it (any more), in an experiment whose trials share nodes.
+/// The state of a trial that no task has claimed, in an experiment whose trials share nodes.
 State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
     if (job.state == JobState::canceled) return State::canceled;
     if (facts.desired == Desired::pause) return State::paused;
@@ -63,7 +63,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
         case JobState::suspended:
             return in_run && facts.runs.back().started ? State::running : State::starting;
         case JobState::completing:
-            return in_run ? State::running : State::queued;  // it was given back
+            return in_run ? State::running : State::queued;  // it has been requeued
         case JobState::canceled:
             return State::canceled;
         case JobState::timed_out:
@@ -87,12 +87,13 @@ State state_of_trial(TrialFacts const& all_facts) {
     auto facts = all_facts;
     facts.runs = facts.runs.subspan(std::min(facts.first_run, facts.runs.size()));
     bool const unwanted = is_unwanted(facts.desired);
-    if (!facts.runs.empty() && facts.runs.back().ended && facts.runs.back().ended->follow == Follow::stop) {
+    if (!facts.runs.empty() && facts.runs.back().ended &&
+        facts.runs.back().ended->next_action == NextAction::stop) {
         return state_after(*facts.runs.back().ended);
     }
     if (!facts.slurm_answered) return unwanted ? stopping_by(facts.desired) : state_without_slurm(facts);
     if (!facts.job) {
-        // Slurm has forgotten the job (or never had it): what the journals say last is the end.
+        // Slurm has forgotten the job (or never had it): the journals decide.
         if (unwanted || !is_open(facts)) return State::canceled;
         return State::interrupted;
     }

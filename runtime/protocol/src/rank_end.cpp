@@ -42,7 +42,7 @@ std::string render_rank_end(RankEnd const& end) {
                         {"host", end.host},
                         {"exit_code", end.exit_code},
                         {"signal", end.signal},
-                        {"last_words", end.last_words}}) +
+                        {"last_words", end.last_output}}) +
            "\n";
 }
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::string_view, 10> cause_names{
     "finished",   "preempted",   "paused",     "canceled",     "failed",
     "time-limit", "node-failed", "superseded", "not-launched", "interrupted"};
-constexpr std::array<std::string_view, 5> follow_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
+constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
                                                        "requeue-held"};
 
 template <class E, std::size_t N>
@@ -55,14 +55,14 @@ Record started_from_json(Json const& json) {
 
 Json ended_to_json(Record const& record) {
     auto const& r = std::get<RunEnded>(record);
-    return {{"time", format_utc(r.time)}, {"cause", to_string(r.cause)}, {"follow", to_string(r.follow)},
+    return {{"time", format_utc(r.time)}, {"cause", to_string(r.cause)}, {"follow", to_string(r.next_action)},
             {"exit_code", r.exit_code},   {"message", r.message},        {"bad_hosts", r.bad_hosts}};
 }
 
 Record ended_from_json(Json const& json) {
     return RunEnded{time_from(json),
                     find_named<Cause>(cause_names, json.at("cause")),
-                    find_named<Follow>(follow_names, json.at("follow")),
+                    find_named<NextAction>(next_action_names, json.at("follow")),
                     json.at("exit_code"),
                     json.at("message"),
                     json.value("bad_hosts", "")};
@@ -151,7 +151,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
 }  // namespace
 
 std::string_view to_string(Cause cause) { return cause_names.at(static_cast<std::size_t>(cause)); }
-std::string_view to_string(Follow follow) { return follow_names.at(static_cast<std::size_t>(follow)); }
+std::string_view to_string(NextAction next_action) { return next_action_names.at(static_cast<std::size_t>(next_action)); }
 
 EncodedRecord encode_record(Record const& record) {
     auto const& codec = codecs.at(record.index());

@@ -9,55 +9,55 @@
 namespace det::retention {
 namespace {
 
-constexpr std::int64_t guard_counts_us = std::int64_t{3600} * 1'000'000;
+constexpr std::int64_t lock_lifetime_us = std::int64_t{3600} * 1'000'000;
 
-/// A file that says that somebody is at it, since when.
-class Guard {
+/// A lock file with the time at which it was made; it expires after an hour.
+class GcLock {
 public:
-    static Result<Guard> take(std::filesystem::path const& path, UtcTime now) {
+    static Result<GcLock> take(std::filesystem::path const& path, UtcTime now) {
         for (int attempt = 0; attempt < 2; ++attempt) {
             DET_TRY_ASSIGN(bool const mine, write_new_file(path, format_utc(now) + "\n"));
-            if (mine) return Guard(path);
+            if (mine) return GcLock(path);
             auto const text = read_file(path);
             auto const since = text ? parse_utc(trim(*text)) : std::nullopt;
-            if (since && now.microseconds - since->microseconds < guard_counts_us) {
+            if (since && now.microseconds - since->microseconds < lock_lifetime_us) {
                 return Error{codes::wrong_state,
-                             fmt::format("somebody else removes checkpoints since {}", format_utc(*since)),
-                             fmt::format("if nobody does, remove '{}'", path.string())};
+                             fmt::format("another process removes checkpoints since {}", format_utc(*since)),
+                             fmt::format("if none does, remove '{}'", path.string())};
             }
-            ::unlink(path.c_str());  // who took it has died
+            ::unlink(path.c_str());  // its owner has died
         }
-        return Error{codes::wrong_state, "somebody else has just begun to remove checkpoints"};
+        return Error{codes::wrong_state, "another process has just begun to remove checkpoints"};
     }
-    Guard(Guard&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-    Guard& operator=(Guard&&) = delete;
-    ~Guard() {
+    GcLock(GcLock&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    GcLock& operator=(GcLock&&) = delete;
+    ~GcLock() {
         if (!path_.empty()) ::unlink(path_.c_str());
     }
 
 private:
-    explicit Guard(std::filesystem::path path) : path_(std::move(path)) {}
+    explicit GcLock(std::filesystem::path path) : path_(std::move(path)) {}
     std::filesystem::path path_;
 };
 
-/// Trials that may still run and would lose the last thing that they could go on from.
-Status keep_lifelines(std::span<KnownCheckpoint const> checkpoints, checkpoint::Store const& store,
-                      GcOptions const& options, std::set<std::string>& kept) {
-    std::set<std::uint32_t> alive;
+/// Keeps the newest valid checkpoint of trials that may still run.
+Status keep_latest_valid(std::span<KnownCheckpoint const> checkpoints, checkpoint::Store const& store,
+                         GcOptions const& options, std::set<std::string>& kept) {
+    std::set<std::uint32_t> unfinished;
     for (auto const& checkpoint : checkpoints) {
-        if (!options.is_over(checkpoint.trial)) alive.insert(checkpoint.trial);
+        if (!options.is_over(checkpoint.trial)) unfinished.insert(checkpoint.trial);
     }
-    for (auto const trial : alive) {
-        DET_TRY_ASSIGN(auto const lifeline, find_lifeline(checkpoints, trial, store));
-        if (lifeline) kept.insert(*lifeline);
+    for (auto const trial : unfinished) {
+        DET_TRY_ASSIGN(auto const latest, find_latest_valid(checkpoints, trial, store));
+        if (latest) kept.insert(*latest);
     }
     return Ok{};
 }
 
 }  // namespace
 
-Result<std::optional<std::string>> find_lifeline(std::span<KnownCheckpoint const> checkpoints,
-                                                 std::uint32_t trial, checkpoint::Store const& store) {
+Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint const> checkpoints,
+                                                     std::uint32_t trial, checkpoint::Store const& store) {
     std::vector<KnownCheckpoint const*> newest_first;
     for (auto const& checkpoint : checkpoints) {
         if (checkpoint.trial == trial) newest_first.push_back(&checkpoint);
@@ -75,19 +75,19 @@ Result<std::optional<std::string>> find_lifeline(std::span<KnownCheckpoint const
 
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options) {
-    DET_TRY_ASSIGN(auto const guard, Guard::take(experiment.path() / "gc.lock", options.now));
+    DET_TRY_ASSIGN(auto const lock, GcLock::take(experiment.path() / "gc.lock", options.now));
     DET_TRY_ASSIGN(auto const spec, load_spec(experiment));
-    DET_TRY_ASSIGN(auto const checkpoints, take_inventory(experiment, spec, store));
+    DET_TRY_ASSIGN(auto const checkpoints, list_stored_checkpoints(experiment, spec, store));
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
     DET_TRY_ASSIGN(auto const warm_starts, list_warm_starts(root));
     kept.insert(warm_starts.begin(), warm_starts.end());
-    DET_TRY(keep_lifelines(checkpoints, store, options, kept));
+    DET_TRY(keep_latest_valid(checkpoints, store, options, kept));
 
-    DET_TRY_ASSIGN(auto const remains, find_remains(experiment, store, options.is_over));
+    DET_TRY_ASSIGN(auto const uncommitted, find_uncommitted(experiment, store, options.is_over));
 
     GcReport report;
     auto const remove = [&](std::string const& uuid) {
-        auto removed = options.act == Act::remove ? store.remove(uuid) : Status(Ok{});
+        auto removed = options.mode == GcMode::remove ? store.remove(uuid) : Status(Ok{});
         if (!removed) report.failures.push_back(removed.error());
         return removed.has_value();
     };
@@ -98,8 +98,8 @@ Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const&
             report.removed.push_back(checkpoint);
         }
     }
-    for (auto const& each : remains) {
-        if (remove(each.uuid)) report.remains.push_back(each);
+    for (auto const& each : uncommitted) {
+        if (remove(each.uuid)) report.uncommitted.push_back(each);
     }
     return report;
 }

@@ -6,16 +6,16 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
-#include "patience.hpp"
+#include "read_with_retries.hpp"
 #include "squeue_rows.hpp"
 
 namespace det::slurm {
 namespace {
 
-// Slurm retries an absent slurmctld or slurm.conf for a minute by itself: nobody waits that long at a prompt.
+// Slurm itself retries a missing slurmctld or slurm.conf for a minute, which is too long at a prompt.
 constexpr std::chrono::seconds call_timeout{20};
 
-/// The words of a command that failed.
+/// The message of a command that failed.
 std::string_view words_of(ProcessOutput const& output) {
     return trim(output.err.empty() ? output.out : output.err);
 }
@@ -24,7 +24,7 @@ Error failure_of(std::string_view program, ProcessOutput const& output) {
     return failure(program, words_of(output));
 }
 
-/// The Error for a command that did not run to its end.
+/// The Error for a command that could not be run to its end.
 Error in_slurms_terms(std::string_view program, Error const& error) {
     if (error.code == codes::no_such_file) {
         return Error{codes::slurm_unreachable, fmt::format("'{}' is not installed here", program),
@@ -33,7 +33,7 @@ Error in_slurms_terms(std::string_view program, Error const& error) {
     return error.code == codes::timed_out ? unreachable(program, error.message) : error;
 }
 
-/// sbatch that is not answered in time may have been heard all the same.
+/// A sbatch that timed out may have submitted the job all the same.
 Error in_doubt(Error error) {
     auto const& notes = error.notes;
     bool const was_sent = std::any_of(notes.begin(), notes.end(), [](std::string const& note) {
@@ -50,20 +50,20 @@ Environment environment_for_reading(Environment environment) {
     for (auto const* prefix : {"SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_"})
         environment.unset_with_prefix(prefix);
     environment.set("SLURM_TIME_FORMAT", "%s");
-    environment.set("SLURM_BITSTR_LEN", "0");  // else squeue knows only the first of many tasks of an array
+    environment.set("SLURM_BITSTR_LEN", "0");  // otherwise squeue truncates the list of tasks of an array
     return environment;
 }
 
-/// slurmctld is restarting, or too busy for now: it was soon clear that there is no answer.
+/// slurmctld is restarting or too busy for a moment: the failure came soon.
 bool is_brief_silence(std::vector<Result<ProcessOutput>> const& outputs) {
     return std::any_of(outputs.begin(), outputs.end(), [](auto const& output) {
         return output && output->exit_code != 0 && says_unreachable(words_of(*output));
     });
 }
 
-/// Between the bytes that people choose. Nobody can have put it into a job's name: it is made anew for each
-/// reading, and goes to squeue by its environment, which others can't see. No digit first: those would be a
-/// width.
+/// A separator for fields that users choose. It is random, made for each reading, and passed to squeue in its
+/// environment, which other users can't see, so that it can't be part of a job's name. It does not begin with
+/// a digit, which would be a width.
 std::string make_separator() {
     auto const uuid = make_uuid();
     return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));
@@ -93,7 +93,7 @@ Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
 
 std::vector<Result<ProcessOutput>> CommandClient::read_all(std::vector<std::vector<std::string>> const& argvs,
                                                            Environment const& environment) {
-    return read_patiently(
+    return read_with_retries(
         clock_, [&] { return call_all(argvs, environment); }, is_brief_silence);
 }
 
@@ -206,7 +206,7 @@ Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
         argv.push_back("--jobs=" + join(jobs, ","));
     }
     DET_TRY_ASSIGN(auto const output, read_all({std::move(argv)}, environment).front());
-    // squeue fails when the only job that it is asked about is one that slurmctld has forgotten.
+    // squeue fails if the only job in the filter is one that slurmctld has forgotten.
     if (output.exit_code != 0 && output.err.find("Invalid job id specified") != std::string::npos) {
         return std::vector<JobStatus>{};
     }

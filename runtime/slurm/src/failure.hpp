@@ -5,12 +5,12 @@
 
 namespace det::slurm {
 
-/// Whether Slurm says in these words that slurmctld did not answer, rather than that it refused.
+/// Whether Slurm's message means that slurmctld did not answer, rather than that it refused.
 bool says_unreachable(std::string_view text);
 
-/// `who` may be a command of Slurm's or a library.
+/// `who` is a command of Slurm or a library.
 Error unreachable(std::string_view who, std::string_view said);
-/// slurm_unreachable or slurm_refused, by what was said.
+/// slurm_unreachable or slurm_refused, depending on the message.
 Error failure(std::string_view who, std::string_view said);
 
 }  // namespace det::slurm

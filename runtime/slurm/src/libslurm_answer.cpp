@@ -1,4 +1,4 @@
-// Both ends are the same program, so numbers travel as they lie in memory.
+// Writer and reader are the same program, so numbers are stored in native representation.
 #include "libslurm_answer.hpp"
 
 #include <det/protocol/host_list.hpp>
@@ -22,7 +22,7 @@ std::optional<UtcTime> known_time(std::int64_t seconds) {
     return UtcTime{seconds * 1'000'000};
 }
 
-/// Takes numbers and texts off the front; once there are too few bytes it is done for.
+/// Reads numbers and texts from the front; fails for good when bytes are missing.
 class AnswerReader {
 public:
     explicit AnswerReader(std::string_view bytes) : rest_(bytes) {}
@@ -76,7 +76,7 @@ JobStatus take_job(AnswerReader& in) {
 
 constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
 
-/// As scontrol prints it: "2-00:00:00".
+/// In the format of scontrol: "2-00:00:00".
 std::string time_limit_text(std::uint32_t minutes) {
     if (minutes == unlimited) return "UNLIMITED";
     auto const hours = minutes / 60;
@@ -101,10 +101,10 @@ Partition take_partition(AnswerReader& in) {
     return partition;
 }
 
-/// sinfo prints "(null)" for what is not there.
+/// sinfo prints "(null)" for an empty value.
 std::string null_text(std::string_view text) { return std::string(text.empty() ? "(null)" : text); }
 
-/// A node, and what its group in a partition is called by.
+/// A node and the attributes that identify its group in a partition.
 struct NodeRow {
     Node node;
     std::string main_state;
@@ -139,7 +139,7 @@ void add_to_group(Partition& partition, NodeRow const& row) {
     }
 }
 
-/// "n0,n1" becomes "n[0-1]": once, when all are there.
+/// "n0,n1" becomes "n[0-1]", once for each complete group.
 void compress_names(LibslurmAnswer& answer) {
     for (auto& partition : answer.partitions) {
         for (auto& group : partition.nodes) {

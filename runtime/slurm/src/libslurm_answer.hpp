@@ -12,7 +12,7 @@
 
 namespace det::slurm {
 
-/// What a reading through libslurm brought.
+/// The result of a reading through libslurm.
 struct LibslurmAnswer {
     std::vector<JobStatus> jobs;
     std::vector<Partition> partitions;
@@ -20,22 +20,22 @@ struct LibslurmAnswer {
     std::string text;
 };
 
-/// How a reading ended that brought no answer.
+/// Why a reading has no result.
 enum class LibslurmTrouble {
-    not_loaded,  // nothing was asked
-    refused,     // by slurmctld, or it was not to be reached
+    not_loaded,  // the module could not be used
+    refused,     // slurmctld refused, or could not be reached
 };
 
-/// Makes bytes of what the module hands out, and gives them to `write` in large pieces.
+/// Serializes the records that the module passes on, and gives them to `write` in large pieces.
 class AnswerWriter {
 public:
     explicit AnswerWriter(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
     AnswerWriter(AnswerWriter const&) = delete;
     AnswerWriter& operator=(AnswerWriter const&) = delete;
 
-    /// Valid as long as this is.
+    /// Valid for the lifetime of this object.
     det_libslurm_sink sink();
-    /// One of these comes last.
+    /// The last call is one of these.
     void finish();
     void fail(LibslurmTrouble trouble, std::string_view why);
 
@@ -55,7 +55,7 @@ struct LibslurmFailure {
     std::string why;
 };
 
-/// Nothing where the bytes end too early: whoever wrote them ended in the middle of it.
+/// Empty if the bytes are incomplete: the writer ended early.
 std::optional<Result<LibslurmAnswer, LibslurmFailure>> parse_libslurm_answer(std::string_view bytes);
 
 }  // namespace det::slurm

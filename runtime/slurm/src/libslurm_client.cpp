@@ -1,11 +1,11 @@
 #include <det/slurm/libslurm_client.hpp>
 
 #include "libslurm_process.hpp"
-#include "patience.hpp"
+#include "read_with_retries.hpp"
 
 namespace det::slurm {
 
-/// Asks libslurm, as long as that is of use.
+/// Reads through libslurm until that turns out not to work here.
 class LibslurmClient::Reader {
 public:
     Reader(Environment environment, Clock& clock, LibslurmOptions options)
@@ -13,10 +13,10 @@ public:
           clock_(clock),
           otherwise_(options.otherwise) {}
 
-    /// Nothing where commands are to be asked, this time and always.
+    /// Empty if commands must be used from now on.
     std::optional<Result<LibslurmAnswer>> ask(det_libslurm_reading reading, QueueFilter const& filter = {}) {
         if (!is_of_use_) return std::nullopt;
-        auto answer = read_patiently(
+        auto answer = read_with_retries(
             clock_, [&] { return ask_libslurm(call_, reading, filter); },
             [](auto const& got) { return !got && got.error().code == codes::slurm_unreachable; });
         is_of_use_ = answer || answer.error().code != codes::slurm_backend ||

@@ -34,7 +34,8 @@ struct Pipe {
 Result<Pipe> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_size_bytes);  // fewer turns; smaller is slower, not wrong
+    // Fewer system calls; a smaller pipe is slower, not wrong
+    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_size_bytes);
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -50,9 +51,9 @@ det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter cons
     return request;
 }
 
-/// What is wrong with the module, or the module.
+/// The module, or why it can't be used.
 Result<det_libslurm_module const*, std::string> load_module(std::filesystem::path const& path) {
-    // Global: Slurm's plugins look for libslurm's symbols, and are not linked to it.
+    // RTLD_GLOBAL, because Slurm's plugins use libslurm's symbols without linking it.
     void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
     if (library == nullptr) return std::string(::dlerror());
     auto const entry = reinterpret_cast<det_libslurm_entry>(::dlsym(library, DET_LIBSLURM_ENTRY));
@@ -74,7 +75,7 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
     out.finish();
 }
 
-/// What libslurm prints goes to `said`. Ends the process, without our parent's destructors and buffers.
+/// libslurm's output goes to `said`. Ends the process without the parent's destructors and buffers.
 [[noreturn]] void be_the_child(LibslurmCall const& call, det_libslurm_request const& request, pid_t parent,
                                UniqueFd const& to_parent, UniqueFd const& said) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -83,7 +84,7 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
     ::dup2(said.get(), STDOUT_FILENO);
     ::dup2(said.get(), STDERR_FILENO);
     auto environment = call.environment;
-    environment.set("SLURM_BITSTR_LEN", "0");  // else it knows only the first of many tasks of an array
+    environment.set("SLURM_BITSTR_LEN", "0");  // otherwise it truncates the list of tasks of an array
     CStrings const variables(environment.to_list());
     environ = const_cast<char**>(variables.data());
     AnswerWriter writer([&](std::string_view bytes) {
@@ -95,7 +96,7 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
 
 // ---- In the parent.
 
-/// Killed and reaped at the latest when this goes.
+/// The child process; the destructor kills and reaps it.
 class Child {
 public:
     explicit Child(pid_t pid) : pid_(pid) {}
@@ -111,7 +112,7 @@ private:
     pid_t pid_;
 };
 
-/// Takes what there is; closes the end where no more will come.
+/// Reads what is available; closes the descriptor at its end.
 void take_some(UniqueFd& from, std::string& into) {
     auto const size = into.size();
     into.resize(size + pipe_size_bytes);
@@ -167,7 +168,7 @@ Result<LibslurmAnswer> understand(Heard const& heard) {
     return failure(who, failed.why);
 }
 
-/// libslurm looks for an absent file for a minute.
+/// libslurm waits a minute for a missing configuration file.
 Status check_configuration(Environment const& environment) {
     auto const file = environment.find_non_empty("SLURM_CONF");
     if (!file || path_exists(*file)) return Ok{};

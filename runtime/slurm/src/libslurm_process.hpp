@@ -8,15 +8,15 @@
 
 namespace det::slurm {
 
-/// A reading by a module, which may be of no use here.
+/// A reading by a module, which may be unusable here.
 struct LibslurmCall {
     std::filesystem::path module;
     Environment environment;
     std::chrono::milliseconds timeout;
 };
 
-/// Asks in a child process, for libslurm blocks for minutes, prints to stderr, and ends the process where it
-/// does not like its configuration. slurm_backend: the module is of no use here; others are Slurm's.
+/// Reads in a child process, because libslurm blocks for minutes, prints to stderr, and exits if it rejects
+/// its configuration. slurm_backend: the module is unusable here; other errors are those of Slurm.
 Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_reading reading,
                                     QueueFilter const& filter = {});
 

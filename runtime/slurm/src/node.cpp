@@ -17,14 +17,14 @@ void read_cpus(Node& node, std::string_view text) {
     node.cpus = parse_integer<int>(counts[3]).value_or(0);
 }
 
-/// One column of sinfo: its name there, its width, and where it goes.
-struct Column {
+/// A column of sinfo: its name, its width, and the member that it fills.
+struct SinfoColumn {
     std::string_view name;
     std::size_t width;
     void (*read)(Node&, std::string_view);
 };
 
-constexpr Column columns[] = {
+constexpr SinfoColumn sinfo_columns[] = {
     {"NodeHost", 128, [](Node& node, std::string_view t) { node.name = t; }},
     {"PartitionName", 128, [](Node& node, std::string_view t) { node.partition = t; }},
     {"StateComplete", 64, [](Node& node, std::string_view t) { node.state = t; }},
@@ -33,7 +33,7 @@ constexpr Column columns[] = {
     {"GresUsed", 256, [](Node& node, std::string_view t) { node.gres_used = t; }},
 };
 
-/// "idle+cloud", "mixed*" are several words about one node.
+/// "idle+cloud" and "mixed*" have several words.
 bool has_word(std::string_view state, std::string_view word) {
     auto const is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
     auto rest = to_lower(state);
@@ -60,20 +60,20 @@ bool Node::is_free() const { return !is_out() && cpus_used == 0 && has_word(stat
 
 std::string node_format() {
     std::string format;
-    for (auto const& column : columns)
+    for (auto const& column : sinfo_columns)
         format += fmt::format("{}{}:{}", format.empty() ? "" : ",", column.name, column.width);
     return format;
 }
 
 Result<std::vector<Node>> parse_nodes(std::string_view sinfo_output) {
-    std::array<std::size_t, std::size(columns)> widths;
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = columns[i].width;
+    std::array<std::size_t, std::size(sinfo_columns)> widths;
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = sinfo_columns[i].width;
     auto const rows = parse_fixed_columns(sinfo_output, widths);
-    if (!rows) return Error{codes::slurm_output, "sinfo did not print the columns that were asked for"};
+    if (!rows) return Error{codes::slurm_output, "sinfo did not print the sinfo_columns that were asked for"};
     std::vector<Node> nodes;
     for (auto const& row : *rows) {
         auto& node = nodes.emplace_back();
-        for (std::size_t i = 0; i < row.size(); ++i) columns[i].read(node, row[i]);
+        for (std::size_t i = 0; i < row.size(); ++i) sinfo_columns[i].read(node, row[i]);
     }
     return nodes;
 }

@@ -10,7 +10,7 @@ namespace det::slurm {
 namespace {
 
 constexpr std::string_view sinfo_format = "%R|%D|%c|%T|%f|%N|%G";
-constexpr std::size_t sinfo_columns = 7;
+constexpr std::size_t sinfo_column_count = 7;
 
 std::map<std::string_view, std::string_view> parse_pairs(std::string_view line) {
     std::map<std::string_view, std::string_view> pairs;
@@ -33,7 +33,7 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     partition.is_up = value_of(pairs, "State") == "UP";
     partition.preempt_mode = value_of(pairs, "PreemptMode");
     partition.grace_time = std::chrono::seconds(parse_integer<int>(value_of(pairs, "GraceTime")).value_or(0));
-    partition.nodes_max = parse_integer<int>(value_of(pairs, "MaxNodes"));  // not of "UNLIMITED"
+    partition.nodes_max = parse_integer<int>(value_of(pairs, "MaxNodes"));  // empty for "UNLIMITED"
     partition.time_max = value_of(pairs, "MaxTime");
     partition.oversubscribe = value_of(pairs, "OverSubscribe");
     for (auto const* key : {"DefMemPerNode", "DefMemPerCPU", "DefMemPerGPU"}) {
@@ -65,13 +65,13 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
     }
     for (auto const line : split_lines(sinfo_output)) {
         auto const fields = split(line, '|');
-        if (fields.size() < sinfo_columns) {
+        if (fields.size() < sinfo_column_count) {
             return Error{codes::slurm_output, fmt::format("sinfo printed '{}'", line)};
         }
         auto const found = std::find_if(partitions.begin(), partitions.end(),
                                         [&](auto const& partition) { return partition.name == fields[0]; });
-        if (found == partitions.end()) continue;  // it went away between the two calls
-        // "8+": at least; mixed nodes in one group. The smaller number is what each of them has.
+        if (found == partitions.end()) continue;  // it was removed between the two calls
+        // "8+" means at least 8, for a group of different nodes: each of them has that many.
         auto const cpus = fields[2].substr(0, fields[2].find('+'));
         found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0),
                                 parse_integer<int>(cpus).value_or(0), std::string(fields[3]),

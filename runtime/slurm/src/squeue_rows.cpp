@@ -18,19 +18,19 @@ T number_or_zero(std::string_view text) {
     return parse_integer<T>(text).value_or(T{});
 }
 
-/// squeue has several words for nothing.
-std::string_view something(std::string_view text) {
+/// squeue prints several words for an empty value.
+std::string_view value_or_empty(std::string_view text) {
     return text == "(null)" || text == "N/A" || text == "n/a" ? std::string_view{} : text;
 }
 
-/// One column of squeue: its name there, and where it goes.
-struct Column {
+/// A column of squeue: its name, and the member that it fills.
+struct SqueueColumn {
     std::string_view name;
     void (*read)(JobStatus&, std::string_view);
 };
 
-/// What Slurm makes itself, or an administrator: never with a bar in it.
-constexpr Column plain_columns[] = {
+/// Values of Slurm itself or of an administrator, which contain no bar.
+constexpr SqueueColumn plain_columns[] = {
     {"JobArrayID", [](JobStatus& job, std::string_view t) { job.ref = parse_job_ref(t).value_or(JobRef{}); }},
     {"State",
      [](JobStatus& job, std::string_view t) {
@@ -48,17 +48,17 @@ constexpr Column plain_columns[] = {
     {"Nice", [](JobStatus& job, std::string_view t) { job.nice = number_or_zero<std::int64_t>(t); }},
     {"PriorityLong",
      [](JobStatus& job, std::string_view t) { job.priority = number_or_zero<std::int64_t>(t); }},
-    {"BatchHost", [](JobStatus& job, std::string_view t) { job.batch_host = something(t); }},
+    {"BatchHost", [](JobStatus& job, std::string_view t) { job.batch_host = value_or_empty(t); }},
     {"UserName", [](JobStatus& job, std::string_view t) { job.user = t; }},
-    {"Account", [](JobStatus& job, std::string_view t) { job.account = something(t); }},
-    {"QOS", [](JobStatus& job, std::string_view t) { job.qos = something(t); }},
-    {"NodeList", [](JobStatus& job, std::string_view t) { job.node_list = something(t); }},
+    {"Account", [](JobStatus& job, std::string_view t) { job.account = value_or_empty(t); }},
+    {"QOS", [](JobStatus& job, std::string_view t) { job.qos = value_or_empty(t); }},
+    {"NodeList", [](JobStatus& job, std::string_view t) { job.node_list = value_or_empty(t); }},
     {"Partition", [](JobStatus& job, std::string_view t) { job.partition = t; }},
 };
 
-/// What users, and plugins of the site, write.
-constexpr Column free_columns[] = {
-    {"tres-per-node", [](JobStatus& job, std::string_view t) { job.tres_per_node = something(t); }},
+/// Values that users and site plugins choose.
+constexpr SqueueColumn free_columns[] = {
+    {"tres-per-node", [](JobStatus& job, std::string_view t) { job.tres_per_node = value_or_empty(t); }},
     {"Reason", [](JobStatus& job, std::string_view t) { job.reason = t; }},
     {"Comment", [](JobStatus& job, std::string_view t) { job.comment = t == "(null)" ? "" : t; }},
     {"Name", [](JobStatus& job, std::string_view t) { job.name = t; }},
@@ -66,7 +66,7 @@ constexpr Column free_columns[] = {
 
 constexpr char bar[] = "|";
 
-/// Takes what lies before `end` off the front of `text`, `end` too.
+/// Removes and returns the text before `end`, and removes `end`.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view end) {
     auto const at = text.find(end);
     if (at == std::string_view::npos) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<std::string_view> take_until(std::string_view& text, std::string_v
     return taken;
 }
 
-/// Takes a row off the front; false where there is none.
+/// Parses and removes the first row; false if there is none.
 bool take_row(std::string_view& text, std::string_view separator, JobStatus& job) {
     auto plain = take_until(text, separator);
     if (!plain) return false;
@@ -98,7 +98,7 @@ bool take_row(std::string_view& text, std::string_view separator, JobStatus& job
 }  // namespace
 
 std::string squeue_format(std::string_view separator) {
-    // Width 0 is as long as it is.
+    // Width 0: the field is not padded or truncated.
     std::string format;
     for (auto const& column : plain_columns)
         format += fmt::format("{}{}:0{}", format.empty() ? "" : ",", column.name, bar);

@@ -3,10 +3,10 @@
 
 namespace det::slurm {
 
-/// For squeue --Format: `separator` ends each field that somebody chose freely, so that whatever such a field
-/// holds, it forges no row. It must be something that nobody could know beforehand.
+/// The argument of squeue --Format. `separator` ends each field whose text users choose, so that no text of a
+/// field can forge a row. It must be unpredictable.
 std::string squeue_format(std::string_view separator);
-/// What squeue printed with that format and SLURM_TIME_FORMAT=%s.
+/// Parses the output of squeue with that format and SLURM_TIME_FORMAT=%s.
 Result<std::vector<JobStatus>> parse_squeue(std::string_view output, std::string_view separator);
 
 }  // namespace det::slurm

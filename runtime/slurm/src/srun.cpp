@@ -14,10 +14,10 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         fmt::format("--ntasks={}", request.shape.nodes * tasks_per_node),
         fmt::format("--ntasks-per-node={}", tasks_per_node),
         fmt::format("--cpus-per-task={}", std::max(1, request.cpus_per_node / tasks_per_node)),
-        // A launcher binds its own ranks; a rank of ours gets its share of the cores.
+        // A launcher binds its own ranks; a rank started by srun gets its share of the cores.
         request.launch == Launch::rank ? "--cpu-bind=cores" : "--cpu-bind=none",
         fmt::format("--mpi={}", to_string(request.mpi)),
-        // One rank that ends early is not a reason to kill those that still write.
+        // A rank that ends early does not kill those that still write.
         "--wait=0",
         "--kill-on-bad-exit=1",
         "--export=ALL",
@@ -25,8 +25,8 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     if (!request.name.empty()) argv.push_back("--job-name=" + request.name);
     if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
     if (!request.share) {
-        // A step whose daemon died stays in Slurm's books until the job ends, and would keep its nodes from
-        // this one.
+        // Slurm counts a step whose slurmstepd died until the job ends, and would not give its nodes to this
+        // step.
         argv.push_back("--overlap");
     } else {
         argv.push_back("--exact");
@@ -35,7 +35,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     }
     if (request.shape.slot_type != SlotType::cpu) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
-        // Ranks of a node see all its GPUs: peer to peer copies need that.
+        // Ranks of a node see all its GPUs, which peer-to-peer copies need.
         argv.push_back("--gpu-bind=none");
     }
     argv.insert(argv.end(), request.options.begin(), request.options.end());
@@ -50,7 +50,7 @@ std::vector<std::string> render_srun(CommandOnNodes const& request) {
                                   fmt::format("--nodelist={}", compress_host_list(request.nodes)),
                                   fmt::format("--cpus-per-task={}", request.cpus), "--mpi=none",
                                   "--export=ALL",
-                                  // One INT ends it: what else should end a step of a single command?
+                                  // One INT ends the step.
                                   "--quit-on-interrupt"};
     if (!request.directory.empty()) argv.push_back("--chdir=" + request.directory);
     if (!request.has_input) argv.push_back("--input=none");

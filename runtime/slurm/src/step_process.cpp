@@ -39,7 +39,7 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
         ::sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::prctl(PR_SET_PDEATHSIG, SIGINT);
-        if (::getppid() != parent) ::_exit(1);  // it has ended meanwhile
+        if (::getppid() != parent) ::_exit(1);  // the parent has ended meanwhile
         ::execvpe(arguments.data()[0], arguments.data(), variables.data());
         int const failed = errno;
         (void)!::write(told.get(), &failed, sizeof failed);
@@ -47,7 +47,7 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
     }
     DET_TRY_ASSIGN(auto step, watch(pid));
     told.reset();
-    int failed = 0;  // nothing to read: it was replaced
+    int failed = 0;  // stays 0 if exec succeeded
     if (::read(reason.get(), &failed, sizeof failed) == sizeof failed) {
         return os_error(fmt::format("start '{}'", argv.at(0)), failed);
     }

@@ -2,7 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>

@@ -56,7 +56,7 @@ private:
         for (auto const& trial : view.trials) {
             auto const& runs = trial.record.runs;
             bool const was_paused =
-                !runs.empty() && runs.back().ended && runs.back().ended->follow == Follow::requeue_held;
+                !runs.empty() && runs.back().ended && runs.back().ended->next_action == NextAction::requeue_held;
             if (was_paused && trial.job && trial.job->state == slurm::JobState::pending)
                 tasks.insert(trial.job->ref);
         }

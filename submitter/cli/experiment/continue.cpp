@@ -1,5 +1,5 @@
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,7 +19,8 @@ std::vector<std::uint32_t> find_new_beginnings(Continuation const& continuation,
     auto const& record = continuation.experiment.view.record;
     auto const store = checkpoint::storage::open_store(*record.spec, environment);
     if (!store) return {};
-    auto const checkpoints = retention::take_inventory(continuation.experiment.layout, *record.spec, **store);
+    auto const checkpoints =
+        retention::list_stored_checkpoints(continuation.experiment.layout, *record.spec, **store);
     if (!checkpoints) return {};
     std::vector<std::uint32_t> anew;
     for (auto const trial : continuation.trials) {

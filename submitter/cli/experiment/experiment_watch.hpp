@@ -22,7 +22,7 @@ private:
     tracker::history::JournalHistory history_;
     ExperimentId id_;
     Session& session_;
-    tracker::history::QueueSight queue_;
+    tracker::history::QueueSnapshot queue_;
     std::chrono::steady_clock::time_point asked_;
 };
 

@@ -79,7 +79,7 @@ std::string ends_text(tracker::history::TrialView const& trial) {
 std::string failure_text(RunId run, RankEnd const& failure) {
     constexpr std::size_t lines_max = 20;
     auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));
-    auto const lines = split_lines(failure.last_words);
+    auto const lines = split_lines(failure.last_output);
     for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
         text += fmt::format("    {}\n", harmless(lines[i]));
     auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";

@@ -46,7 +46,7 @@ Json to_json(tracker::history::TrialView const& trial) {
         if (run.ended) {
             json["ended"] = format_utc(run.ended->time);
             json["cause"] = to_string(run.ended->cause);
-            json["follow"] = to_string(run.ended->follow);
+            json["follow"] = to_string(run.ended->next_action);
             json["exit_code"] = run.ended->exit_code;
             json["message"] = run.ended->message;
         }
@@ -78,7 +78,7 @@ Result<std::vector<tracker::history::Interruption>> load_interruptions(
     return tracker::history::interruptions_of(runs, reports);
 }
 
-tracker::history::QueueSight look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+tracker::history::QueueSnapshot look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
                                            Session& session) {
     slurm::QueueFilter filter{{}, {}, true};
     for (auto const& record : records) {

@@ -11,7 +11,7 @@ namespace det::cli {
 
 /// What Slurm says of these experiments' jobs. Where it does not answer that is a warning, and the journals
 /// speak alone.
-tracker::history::QueueSight look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+tracker::history::QueueSnapshot look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
                                            Session& session);
 
 /// Fields of an experiment that list, describe and wait show alike.

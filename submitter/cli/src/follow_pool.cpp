@@ -1,7 +1,7 @@
 #include "follow_pool.hpp"
 
 #include <det/foundation/files.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 
 #include <algorithm>
 

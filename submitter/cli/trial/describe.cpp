@@ -77,7 +77,7 @@ private:
                 {"host", failure->host},
                 {"exit_code", failure->exit_code},
                 {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
-                {"last_words", failure->last_words}};
+                {"last_words", failure->last_output}};
     }
 
     std::string id_;

@@ -1,5 +1,5 @@
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
 
@@ -41,10 +41,10 @@ private:
         DET_TRY_ASSIGN(auto const record,
                        tracker::history::JournalHistory(root).load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial,
-                       require_trial(view_experiment(record, tracker::history::QueueSight{}), id));
+                       require_trial(view_experiment(record, tracker::history::QueueSnapshot{}), id));
         auto const& spec = *record.spec;  // there: it has the trial
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
-        DET_TRY_ASSIGN(auto known, retention::take_inventory(layout, spec, *store));
+        DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
         return download_and_answer(*store, uuid, output_.value_or("checkpoints/" + uuid), session);

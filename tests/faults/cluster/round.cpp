@@ -120,7 +120,7 @@ Result<bool> Round::is_reached(Plan const& plan) {
 Result<bool> Round::has_ended() {
     DET_TRY_ASSIGN(auto const runs, training_.runs());
     if (runs.size() <= continued_runs_ || !runs.back().ended) return false;
-    if (runs.back().ended->follow != Follow::stop) return false;
+    if (runs.back().ended->next_action != NextAction::stop) return false;
     DET_TRY_ASSIGN(auto const state, training_.state());
     if (state == "CANCELED") {
         DET_TRY(training_.command("continue"));

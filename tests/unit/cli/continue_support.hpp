@@ -43,7 +43,7 @@ struct ContinueFixture : CreateFixture {
                         "hyperparameters: {units: {type: categorical, vals: [8, -16, 24]}, seed: 7}\n"));
         BOOST_REQUIRE(create() == 0);
         run_trial(0, finish(5));
-        run_trial(1, run_end(6, Cause::failed, Follow::stop, 9, "a rank ended with exit code 9"));
+        run_trial(1, run_end(6, Cause::failed, NextAction::stop, 9, "a rank ended with exit code 9"));
         run_trial(2, finish(7));
     }
 

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(trials_that_share_nodes_are_claimed_anew) {
     for (std::uint32_t trial = 0; trial < 4; ++trial) {
         must(make_directories(experiment(1).trial(trial).path()));
         must(write_file(experiment(1).trial(trial).claimed(), "4711_0\n"));
-        run_trial(trial, trial == 2 ? run_end(6, Cause::failed, Follow::stop, 9, "") : finish(5));
+        run_trial(trial, trial == 2 ? run_end(6, Cause::failed, NextAction::stop, 9, "") : finish(5));
     }
     BOOST_TEST(run("experiment continue 1") == 0, err);
     BOOST_TEST(slurm.submissions.back().options.back().starts_with("--array=0"));

@@ -50,11 +50,11 @@ journal::JournalWriter start_run(ExperimentLayout const& experiment, std::uint32
     return life;
 }
 
-RunEnded run_end(int at, Cause cause, Follow follow, int exit_code, std::string message) {
-    return {minute(at), cause, follow, exit_code, std::move(message)};
+RunEnded run_end(int at, Cause cause, NextAction next_action, int exit_code, std::string message) {
+    return {minute(at), cause, next_action, exit_code, std::move(message)};
 }
 
-RunEnded finish(int at) { return run_end(at, Cause::finished, Follow::stop, 0, "the trainer finished"); }
+RunEnded finish(int at) { return run_end(at, Cause::finished, NextAction::stop, 0, "the trainer finished"); }
 
 journal::JournalWriter report(ExperimentLayout const& experiment, std::uint32_t number) {
     return must(journal::JournalWriter::create(experiment.trial(0).run(number).journal()));
@@ -73,7 +73,7 @@ slurm::JobStatus job_of(std::uint32_t id, slurm::JobState state, std::string tex
 void write_examples(RootLayout const& root) {
     auto const completed = create_example(root, 1);
     auto life = start_run(completed, 0, 1);
-    must(life.append(run_end(5, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes")));
+    must(life.append(run_end(5, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes")));
     must(life.append(QueuedAgain{minute(5)}));
     auto first = report(completed, 0);
     must(first.append(MetricsReported{minute(2), "training", 50, Json{{"loss", 0.5}}}));
@@ -94,7 +94,7 @@ void write_examples(RootLayout const& root) {
     start_run(create_example(root, 2, "still running"), 0, 30);
     auto const failed = create_example(root, 3, "red\x1b[31m");
     must(start_run(failed, 0, 40)
-             .append(run_end(41, Cause::failed, Follow::stop, 9, "a rank ended with exit code 9")));
+             .append(run_end(41, Cause::failed, NextAction::stop, 9, "a rank ended with exit code 9")));
     must(make_directories(ExperimentLayout(root, {10}).path()));
 }
 

@@ -15,7 +15,7 @@ ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::s
 
 /// Run `number` begins in the given minute; the writer is that of its life.
 journal::JournalWriter start_run(ExperimentLayout const& experiment, std::uint32_t number, int at);
-RunEnded run_end(int at, Cause cause, Follow follow, int exit_code, std::string message);
+RunEnded run_end(int at, Cause cause, NextAction next_action, int exit_code, std::string message);
 RunEnded finish(int at);
 
 /// The writer of what the run's chief reports.

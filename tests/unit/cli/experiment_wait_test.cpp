@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
     for (auto const& row :
          {Row{Cause::failed, "ERROR"}, Row{Cause::canceled, "CANCELED"}, Row{Cause::time_limit, "ERROR"}}) {
         auto const layout = create_example(root, ++id);
-        must(start_run(layout, 0, 1).append(run_end(2, row.cause, Follow::stop, 9, "over")));
+        must(start_run(layout, 0, 1).append(run_end(2, row.cause, NextAction::stop, 9, "over")));
         BOOST_TEST(run("experiment wait " + std::to_string(id)) == to_int(ExitCode::could_not));
         BOOST_TEST(contains(err, "ended as " + row.state + " [experiment-failed]"), err);
         BOOST_TEST(contains(err, "see 'det-submit experiment describe " + std::to_string(id) + "'"), err);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_given_back_is_not_the_end) {
-    end(run_end(2, Cause::preempted, Follow::requeue, 0, "Slurm wanted the nodes"));
+    end(run_end(2, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes"));
     BOOST_TEST(run("experiment wait 1 --timeout 30") == to_int(ExitCode::timed_out));
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_slurm_that_goes_away_does_not_end_the_waiting) {
 }
 
 BOOST_AUTO_TEST_CASE(json_is_the_experiment_as_it_ended) {
-    end(run_end(2, Cause::failed, Follow::stop, 9, "over"));
+    end(run_end(2, Cause::failed, NextAction::stop, 9, "over"));
     BOOST_TEST(run("experiment wait 1 --json") == to_int(ExitCode::could_not));
     BOOST_TEST(Json::parse(out)["state"] == "ERROR");
 }

@@ -2,7 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/rank_end.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(of_a_run_that_failed_the_rank_that_failed_first_is_shown) {
     RankEnd const second{minute(3), 5, "n1", 139, 11, ""};
     must(write_file(RunLayout::ends_beside(run_directory.node_log(1)), render_rank_end(second)));
     must(write_file(RunLayout::ends_beside(run_directory.node_log(0)), render_rank_end(first) + "{torn"));
-    must(life.append(run_end(4, Cause::failed, Follow::stop, 1, "a rank failed")));
+    must(life.append(run_end(4, Cause::failed, NextAction::stop, 1, "a rank failed")));
 
     BOOST_TEST(run("trial describe 20") == 0);
     BOOST_TEST(contains(out, "\nRun 0: rank 3 on n0 failed first: exit code 1\n    line 11\n"), out);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_somebody_stopped_has_no_failing_rank) {
     auto life = start_run(experiment, 0, 1);
     RankEnd const end{minute(2), 3, "n0", 1, 0, ""};
     must(write_file(RunLayout::ends_beside(experiment.trial(0).run(0).node_log(0)), render_rank_end(end)));
-    must(life.append(run_end(4, Cause::canceled, Follow::stop, 1, "the user canceled it")));
+    must(life.append(run_end(4, Cause::canceled, NextAction::stop, 1, "the user canceled it")));
     BOOST_TEST(run("trial describe 20") == 0);
     BOOST_TEST(!contains(out, "failed first"), out);
 }

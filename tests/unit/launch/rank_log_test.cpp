@@ -1,6 +1,6 @@
 // What is kept of a rank's lines, and what happens where they can't be kept.
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/bar_states.hpp>
+#include <det/launch/wrap_rank/progress_bars.hpp>
 #include <det/launch/wrap_rank/rank_log.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -17,7 +17,7 @@ namespace {
 /// What a log keeps of a stream that arrives at once, or in steps of so many microseconds.
 std::vector<std::string> kept(std::vector<std::string> const& pieces, std::int64_t step_us = 0) {
     LineSplitter splitter;
-    BarStates bar;
+    ProgressBars bar;
     UtcTime now{0};
     std::vector<std::string> lines;
     auto const keep = [&](std::string_view line) { lines.emplace_back(line); };
@@ -126,25 +126,25 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_once) {
     }
     BOOST_REQUIRE(complaints.size() == 1u);
     BOOST_TEST(complaints[0].ends_with("No space left on device"));
-    BOOST_TEST(log.last_words() == "a\na\na\n");
+    BOOST_TEST(log.last_output() == "a\na\na\n");
 }
 
 BOOST_AUTO_TEST_CASE(last_words_are_bounded_whole_lines_without_label) {
     auto log = open(directory / "log");
-    BOOST_TEST(log.last_words() == "");
+    BOOST_TEST(log.last_output() == "");
     for (int i = 0; i < 5000; ++i) log.append(line(std::to_string(i)));
-    auto const words = log.last_words();
-    BOOST_TEST(words.size() < RankLog::last_words_size_max);
-    BOOST_TEST(words.ends_with("\n4998\n4999\n"));
+    auto const text = log.last_output();
+    BOOST_TEST(text.size() < RankLog::last_output_size_max);
+    BOOST_TEST(text.ends_with("\n4998\n4999\n"));
     auto const longest = std::string(8191, 'x');
     log.append(line(longest));
-    BOOST_TEST(log.last_words().ends_with(longest + "\n"));
+    BOOST_TEST(log.last_output().ends_with(longest + "\n"));
     log.append(line(longest) + line(longest) + line(longest));
-    BOOST_TEST(log.last_words() == longest + "\n");
+    BOOST_TEST(log.last_output() == longest + "\n");
     std::string many;
     for (int i = 0; i < 5000; ++i) many += line(std::to_string(i));
     log.append(many);
-    BOOST_TEST(log.last_words() == words);
+    BOOST_TEST(log.last_output() == text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

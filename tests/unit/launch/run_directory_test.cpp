@@ -50,7 +50,7 @@ std::vector<InterfaceAddress> const two_fabrics{{"lo", "127.0.0.1"},  {"eth0", "
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(place_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(run_directory_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of_a_run) {
     auto environment = script();

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_log_can_forbid_the_restart) {
     auto a = assignment();
     a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::cancel_retries}};
     BOOST_TEST(supervise(a) == 1);
-    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+    BOOST_TEST(to_string(end_of(0).next_action) == "stop");
     BOOST_TEST(end_of(0).message.find("'CUDA OOM'") != std::string::npos, end_of(0).message);
 }
 
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_a_line_of_the_log_speaks_of_is_exchanged_for_a_
     a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(end_of(0).bad_hosts == "n1");
-    BOOST_TEST(to_string(end_of(0).follow) == "restart-in-place");
+    BOOST_TEST(to_string(end_of(0).next_action) == "restart-in-place");
     BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
 }
 
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_node_on_which_srun_can_start_nothing_is_no_failure_of_the
     for (std::uint32_t run = 0; run < 5; ++run) {
         BOOST_TEST(supervise() == 0);
         BOOST_TEST(to_string(end_of(run).cause) == "node-failed");
-        BOOST_TEST(to_string(end_of(run).follow) == "requeue");
+        BOOST_TEST(to_string(end_of(run).next_action) == "requeue");
         BOOST_TEST(end_of(run).message.find("could start nothing on: node n1") != std::string::npos,
                    end_of(run).message);
         BOOST_TEST(end_of(run).bad_hosts == "");
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(to_string(end_of(0).cause) == "failed");
     for (std::uint32_t run = 1; run < 6; ++run) {
         BOOST_TEST(to_string(end_of(run).cause) == "not-launched");
-        BOOST_TEST(to_string(end_of(run).follow) == "requeue");
+        BOOST_TEST(to_string(end_of(run).next_action) == "requeue");
         BOOST_TEST(end_of(run).message ==
                    "the trainer was not started: Unable to create step for job 123: no GPUs; queued again");
         BOOST_TEST(!path_exists(run_path(static_cast<int>(run) + 1)));
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_no
     a.spec.excluded_nodes = "n7";
     a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
     BOOST_TEST(supervise(a) == 0);
-    BOOST_TEST(to_string(end_of(0).follow) == "requeue");
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
     BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n7,n1") == 1);
     // Where too few are left there is nothing to wait for.
     must(remove_tree(run_path(0)));

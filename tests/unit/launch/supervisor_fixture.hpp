@@ -23,7 +23,7 @@ struct SupervisorFixture {
     ExperimentLayout experiment{RootLayout(root.path()), {7}};
     FakeSlurm slurm;
     FakeClock clock;
-    std::vector<std::string> said;
+    std::vector<std::string> log_lines;
     std::string path_before = std::getenv("PATH");
 
     SupervisorFixture() {
@@ -85,7 +85,7 @@ struct SupervisorFixture {
         return must(
             supervise_trials(what, {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
                                     [this](std::string const& line) {
-                                        said.push_back(line);
+                                        log_lines.push_back(line);
                                         BOOST_TEST_MESSAGE(line);
                                     },
                                     output()}));
@@ -95,7 +95,7 @@ struct SupervisorFixture {
         return last_of<RunEnded>(life.records).value();
     }
     /// Slurm has taken the job back after that run.
-    bool was_queued_after(std::uint32_t run) const {
+    bool was_requeued_after(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
         return last_of<QueuedAgain>(life.records).has_value();
     }

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(failures_from_before_a_continuation_are_forgotten_and_check
         must(make_directories(run.path()));
         auto life = must(journal::JournalWriter::create(run.life()));
         must(life.append(RunStarted{}));
-        must(life.append(RunEnded{{}, Cause::failed, Follow::stop, 1, "", "n1"}));
+        must(life.append(RunEnded{{}, Cause::failed, NextAction::stop, 1, "", "n1"}));
         if (number > 0) continue;
         auto chief = must(journal::JournalWriter::create(run.journal()));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));

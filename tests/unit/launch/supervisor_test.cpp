@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
     step_is("exit 0");
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
-    BOOST_TEST(!was_queued_after(0));
+    BOOST_TEST(!was_requeued_after(0));
     auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
     auto const& started = std::get<RunStarted>(life.records.at(0));
     BOOST_TEST(started.job == "123_0");
@@ -25,9 +25,9 @@ BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
 BOOST_AUTO_TEST_CASE(a_step_that_fails_is_run_again_in_place_until_its_restarts_are_used_up) {
     step_is("exit 3");
     BOOST_TEST(supervise() == 1);
-    BOOST_TEST(to_string(end_of(0).follow) == "restart-in-place");
-    BOOST_TEST(to_string(end_of(1).follow) == "restart-in-place");
-    BOOST_TEST(to_string(end_of(2).follow) == "stop");
+    BOOST_TEST(to_string(end_of(0).next_action) == "restart-in-place");
+    BOOST_TEST(to_string(end_of(1).next_action) == "restart-in-place");
+    BOOST_TEST(to_string(end_of(2).next_action) == "stop");
     BOOST_TEST(end_of(2).exit_code == 3);
     BOOST_TEST(!path_exists(run_path(3)));
 }
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
     slurm.job->preempt_time = UtcTime{1};
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "preempted");
-    BOOST_TEST(was_queued_after(0));
+    BOOST_TEST(was_requeued_after(0));
     BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0", "nodes",
                                                         "requeue-incomplete 123_0", "start 123_0"}),
                boost::test_tools::per_element());
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
     slurm.job->preempt_time = UtcTime{1};
     slurm.refuses_requeue = true;
     BOOST_TEST(supervise() == 1);
-    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+    BOOST_TEST(to_string(end_of(0).next_action) == "stop");
     BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
 }
 
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(where_slurm_refuses_to_requeue_a_job_another_takes_its_plac
     a.spec.owner = "me";
     a.spec.sbatch_options = {"--partition=compute", "--comment=det:7"};
     BOOST_TEST(supervise(a) == 0);
-    BOOST_TEST(to_string(end_of(0).follow) == "requeue");
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
     BOOST_TEST(end_of(0).message.ends_with("; Slurm does not queue it again: job 4711 takes its place"),
                end_of(0).message);
     BOOST_REQUIRE(slurm.submissions.size() == 1u);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_meanwhile_has_no_successor) {
     };
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(slurm.submissions.empty());
-    BOOST_TEST(to_string(end_of(0).follow) == "stop");
+    BOOST_TEST(to_string(end_of(0).next_action) == "stop");
 }
 
 BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_silent_to_the_end_leaves_an_interrupted_run) {
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_silent_to_the_end_leaves_an_interrupted
     };
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).cause) == "interrupted");
-    BOOST_TEST(to_string(end_of(0).follow) == "left-to-slurm");
+    BOOST_TEST(to_string(end_of(0).next_action) == "left-to-slurm");
     BOOST_TEST(end_of(0).message.ends_with("; slurmctld does not answer"), end_of(0).message);
 }
 
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_the_ranks_and_holds_the_job_once_they_have_sav
         while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done)");
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "paused");
-    BOOST_TEST(to_string(end_of(0).follow) == "requeue-held");
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue-held");
     BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
 }
 
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_stop_in_time_is_killed_and_held_all_the_same) 
     auto a = assignment();
     a.spec.preemption_timeout_s = 0;
     BOOST_TEST(supervise(a) == 0);
-    BOOST_TEST(to_string(end_of(0).follow) == "requeue-held");
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue-held");
     BOOST_TEST(end_of(0).message.find("did not stop in time") != std::string::npos, end_of(0).message);
 }
 

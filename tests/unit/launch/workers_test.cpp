@@ -1,9 +1,9 @@
 // The launcher contract, with real processes.
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/launch/launchers/launch_outcome.hpp>
 #include <det/launch/launchers/messages.hpp>
-#include <det/launch/launchers/verdict.hpp>
-#include <det/launch/launchers/watch_launch.hpp>
+#include <det/launch/launchers/monitor_launch.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -36,11 +36,11 @@ struct Launched {
             plan.processes.back().environment.set("W", std::string(det_launch) + " worker");
             plan.processes.back().environment.set("D", directory.path());
         }
-        WatchOptions options;
+        MonitorOptions options;
         options.grace = grace;
-        options.patience = 200ms;
-        options.say = [this](std::string const& line) { said.push_back(line); };
-        return must(watch_launch(plan, directory.path(), SystemClock(), options));
+        options.kill_timeout = 200ms;
+        options.log = [this](std::string const& line) { said.push_back(line); };
+        return must(monitor_launch(plan, directory.path(), SystemClock(), options));
     }
     std::string file(std::string const& name) const {
         return read_file(std::filesystem::path(directory.path()) / name).value_or("(none)");
@@ -128,8 +128,9 @@ BOOST_FIXTURE_TEST_CASE(the_path_of_the_socket_may_be_longer_than_an_address, La
 }
 
 BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written_and_nothing_else_is) {
-    for (Message const& message : {Message(Hello{Hello::Kind::worker, "rank 3"}),
-                                   Message(Hello{Hello::Kind::remote, "n1"}), Message(Goodbye{137})}) {
+    for (Message const& message :
+         {Message(WorkerHello{WorkerHello::Kind::worker, "rank 3"}),
+          Message(WorkerHello{WorkerHello::Kind::remote, "n1"}), Message(WorkerExit{137})}) {
         BOOST_TEST((parse_message(render_message(message)) == message));
     }
     for (auto const* text : {"", "exit", "exit x", "exit -1", "exit 256", "workers"}) {
@@ -140,27 +141,27 @@ BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written_and_nothing_else_is)
 BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_code_only) {
     LaunchFacts facts;
     facts.remote_failure = 4;  // a probe, tried again by the launcher
-    BOOST_TEST(judge_launch(facts).exit_code == 0);
+    BOOST_TEST(launch_outcome(facts).exit_code == 0);
     facts.launcher_exit = 1;
     facts.unfinished = 2;  // that it left behind
-    BOOST_TEST(judge_launch(facts).exit_code == 4);
+    BOOST_TEST(launch_outcome(facts).exit_code == 4);
     facts.unfinished = 0;
     facts.launcher_exit = 0;  // as pdsh says where its commands were killed
-    facts.is_share_remote = true;
-    BOOST_TEST(judge_launch(facts).exit_code == 4);
+    facts.remote_failure_counts = true;
+    BOOST_TEST(launch_outcome(facts).exit_code == 4);
     facts.first_failure = 6;
-    BOOST_TEST(judge_launch(facts).exit_code == 6);
+    BOOST_TEST(launch_outcome(facts).exit_code == 6);
 }
 
 BOOST_AUTO_TEST_CASE(workers_that_a_launcher_has_ended_are_not_why_it_failed) {
     LaunchFacts facts;
-    facts.was_ordered_to_end = true;
+    facts.was_terminated = true;
     facts.launcher_exit = 3;
-    BOOST_TEST(judge_launch(facts).exit_code == 3);
+    BOOST_TEST(launch_outcome(facts).exit_code == 3);
     facts.launcher_exit = 0;
-    BOOST_TEST(judge_launch(facts).exit_code == 143);
+    BOOST_TEST(launch_outcome(facts).exit_code == 143);
     facts.first_failure = 6;
-    BOOST_TEST(judge_launch(facts).exit_code == 6);
+    BOOST_TEST(launch_outcome(facts).exit_code == 6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

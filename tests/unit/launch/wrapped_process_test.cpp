@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_fails_leaves_word_of_its_end) {
     BOOST_TEST(ends[0].rank.value() == 3u);
     BOOST_TEST(ends[0].host == "n1");
     BOOST_TEST(ends[0].exit_code == 5);
-    BOOST_TEST(ends[0].last_words == "trying\nno luck\n");
+    BOOST_TEST(ends[0].last_output == "trying\nno luck\n");
     BOOST_TEST(ends[1].signal == SIGSEGV);
     BOOST_TEST(first_to_fail(ends).value().rank.value() == 3u);
 }

@@ -26,60 +26,60 @@ struct Row {
     char const* what;
     void (*change)(RunFacts&);
     Cause cause;
-    Follow follow;
+    NextAction next_action;
 };
 
 constexpr Row table[] = {
-    {"exit 0 is finished", [](RunFacts&) {}, Cause::finished, Follow::stop},
+    {"exit 0 is finished", [](RunFacts&) {}, Cause::finished, NextAction::stop},
     {"a failure is restarted in place", [](RunFacts& f) { f.step_exit_code = 1; }, Cause::failed,
-     Follow::restart_in_place},
+     NextAction::restart_in_place},
     {"the last restart is used up",
      [](RunFacts& f) {
          f.step_exit_code = 137;
          f.restarts = 2;
      },
-     Cause::failed, Follow::stop},
+     Cause::failed, NextAction::stop},
     {"a preemption in grace, acknowledged",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
          f.preemption_acknowledged = true;
      },
-     Cause::preempted, Follow::requeue},
+     Cause::preempted, NextAction::requeue},
     {"acknowledged is never a failure, whatever the exit code",
      [](RunFacts& f) {
          f.preemption_acknowledged = true;
          f.step_exit_code = 1;
      },
-     Cause::preempted, Follow::requeue},
+     Cause::preempted, NextAction::requeue},
     {"in grace a trainer that breaks off is requeued",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
          f.step_exit_code = 143;
      },
-     Cause::preempted, Follow::requeue},
+     Cause::preempted, NextAction::requeue},
     {"in grace a trainer that finishes without an acknowledgement has finished",
-     [](RunFacts& f) { f.job->preempt_time = noon; }, Cause::finished, Follow::stop},
+     [](RunFacts& f) { f.job->preempt_time = noon; }, Cause::finished, NextAction::stop},
     {"scancel",
      [](RunFacts& f) {
          f.job->state = JobState::completing;
          f.notice_received = true;
          f.step_exit_code = 143;
      },
-     Cause::canceled, Follow::stop},
+     Cause::canceled, NextAction::stop},
     {"scancel with a trainer that saved and said so is still a cancel: nothing is resurrected",
      [](RunFacts& f) {
          f.job->state = JobState::completing;
          f.notice_received = true;
          f.preemption_acknowledged = true;
      },
-     Cause::canceled, Follow::stop},
+     Cause::canceled, NextAction::stop},
     {"time limit",
      [](RunFacts& f) {
          f.job->state = JobState::completing;
          f.job->reason = "TimeLimit";
          f.notice_received = true;
      },
-     Cause::time_limit, Follow::stop},
+     Cause::time_limit, NextAction::stop},
     {"grace 0 with REQUEUE: Slurm has requeued already",
      [](RunFacts& f) {
          f.job->state = JobState::completing;
@@ -88,62 +88,62 @@ constexpr Row table[] = {
          f.notice_received = true;
          f.step_exit_code = 143;
      },
-     Cause::preempted, Follow::left_to_slurm},
+     Cause::preempted, NextAction::left_to_slurm},
     {"grace 0 with CANCEL: preempted, requeued by us",
      [](RunFacts& f) {
          f.job->state = JobState::completing;
          f.job->preempt_time = noon;
          f.notice_received = true;
      },
-     Cause::preempted, Follow::requeue},
+     Cause::preempted, NextAction::requeue},
     {"the user cancelled",
      [](RunFacts& f) {
          f.desired = Desired::cancel;
          f.preemption_acknowledged = true;
      },
-     Cause::canceled, Follow::stop},
+     Cause::canceled, NextAction::stop},
     {"paused, and the trainer saved its work",
      [](RunFacts& f) {
          f.desired = Desired::pause;
          f.preemption_acknowledged = true;
      },
-     Cause::paused, Follow::requeue_held},
+     Cause::paused, NextAction::requeue_held},
     {"paused, and killed since it took too long",
      [](RunFacts& f) {
          f.desired = Desired::pause;
          f.was_killed = true;
          f.step_exit_code = 137;
      },
-     Cause::paused, Follow::requeue_held},
+     Cause::paused, NextAction::requeue_held},
     {"paused at the moment when it had finished", [](RunFacts& f) { f.desired = Desired::pause; },
-     Cause::finished, Follow::stop},
+     Cause::finished, NextAction::stop},
     {"paused, and wanted again before it had stopped",
      [](RunFacts& f) {
-         f.asked = Asked::user;
+         f.stop_reason = StopReason::user;
          f.preemption_acknowledged = true;
      },
-     Cause::preempted, Follow::restart_in_place},
+     Cause::preempted, NextAction::restart_in_place},
     {"saved before the time limit",
      [](RunFacts& f) {
-         f.asked = Asked::time_limit;
+         f.stop_reason = StopReason::time_limit;
          f.preemption_acknowledged = true;
      },
-     Cause::time_limit, Follow::requeue},
-    {"asked before the time limit, and finished", [](RunFacts& f) { f.asked = Asked::time_limit; },
-     Cause::finished, Follow::stop},
+     Cause::time_limit, NextAction::requeue},
+    {"asked before the time limit, and finished", [](RunFacts& f) { f.stop_reason = StopReason::time_limit; },
+     Cause::finished, NextAction::stop},
     {"stopped for a neighbour's sake without having saved",
      [](RunFacts& f) {
-         f.asked = Asked::neighbour;
+         f.stop_reason = StopReason::other_trial;
          f.step_exit_code = 143;
      },
-     Cause::preempted, Follow::requeue},
-    {"killed", [](RunFacts& f) { f.desired = Desired::kill; }, Cause::canceled, Follow::stop},
+     Cause::preempted, NextAction::requeue},
+    {"killed", [](RunFacts& f) { f.desired = Desired::kill; }, Cause::canceled, NextAction::stop},
     {"a log policy allows no restart",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.cancels_retries = "CUDA OOM";
      },
-     Cause::failed, Follow::stop},
+     Cause::failed, NextAction::stop},
     {"the third failure in a row that got no further",
      [](RunFacts& f) {
          f.step_exit_code = 1;
@@ -151,7 +151,7 @@ constexpr Row table[] = {
          f.restarts_max = 9;
          f.failures_without_progress = 2;
      },
-     Cause::failed, Follow::stop},
+     Cause::failed, NextAction::stop},
     {"the third failure, but this run got further",
      [](RunFacts& f) {
          f.step_exit_code = 1;
@@ -160,38 +160,38 @@ constexpr Row table[] = {
          f.failures_without_progress = 2;
          f.has_progressed = true;
      },
-     Cause::failed, Follow::restart_in_place},
+     Cause::failed, NextAction::restart_in_place},
     {"a node that was silent is a failure, whatever srun says",
      [](RunFacts& f) {
          f.was_killed = true;
          f.silent_host = "n1";
      },
-     Cause::failed, Follow::restart_in_place},
+     Cause::failed, NextAction::restart_in_place},
     {"a lost step that shares its node blocks a lane until the job ends",
      [](RunFacts& f) {
          f.silent_host = "n1";
          f.shares_node = true;
      },
-     Cause::failed, Follow::requeue},
+     Cause::failed, NextAction::requeue},
     {"a bad node, and one to spare",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.bad_nodes = {{"n1"}, "the log policy 'ECC' excludes", true, true, true};
      },
-     Cause::failed, Follow::restart_in_place},
+     Cause::failed, NextAction::restart_in_place},
     {"a bad node, and another one elsewhere",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.bad_nodes = {{"n1"}, "the log policy 'ECC' excludes", false, true, true};
      },
-     Cause::failed, Follow::requeue},
+     Cause::failed, NextAction::requeue},
     {"a node that Slurm has lost counts as no failure of the trial",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.restarts = 2;
          f.bad_nodes = {{"n1"}, "Slurm has lost", true, true, false};
      },
-     Cause::node_failed, Follow::restart_in_place},
+     Cause::node_failed, NextAction::restart_in_place},
     {"a node that may come back is waited for",
      [](RunFacts& f) {
          f.step_exit_code = 233;
@@ -199,14 +199,14 @@ constexpr Row table[] = {
          f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
          f.slurm_failures_in_a_row = 29;
      },
-     Cause::node_failed, Follow::requeue},
+     Cause::node_failed, NextAction::requeue},
     {"a node that may come back is not waited for without end",
      [](RunFacts& f) {
          f.step_exit_code = 233;
          f.bad_nodes = {{"n1"}, "nothing starts on", false, false, false, true};
          f.slurm_failures_in_a_row = 30;
      },
-     Cause::node_failed, Follow::stop},
+     Cause::node_failed, NextAction::stop},
     {"a step that Slurm refuses to a trial that has begun before is no failure of the trainer",
      [](RunFacts& f) {
          f.step_exit_code = 1;
@@ -216,7 +216,7 @@ constexpr Row table[] = {
          f.has_begun_before = true;
          f.slurm_failures_in_a_row = 29;
      },
-     Cause::not_launched, Follow::requeue},
+     Cause::not_launched, NextAction::requeue},
     {"a step that Slurm refuses is not asked for without end",
      [](RunFacts& f) {
          f.step_exit_code = 1;
@@ -224,32 +224,32 @@ constexpr Row table[] = {
          f.has_begun_before = true;
          f.slurm_failures_in_a_row = 30;
      },
-     Cause::not_launched, Follow::stop},
+     Cause::not_launched, NextAction::stop},
     {"a step that Slurm refuses to a trial that has never begun may be the user's mistake",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.refused_by_srun = "Unable to create step for job 7";
          f.failures_without_progress = 2;
      },
-     Cause::failed, Follow::stop},
+     Cause::failed, NextAction::stop},
     {"the job runs elsewhere: this incarnation was cut off",
      [](RunFacts& f) {
          f.job->batch_host = "n3";
          f.step_exit_code = 1;
      },
-     Cause::superseded, Follow::left_to_slurm},
+     Cause::superseded, NextAction::left_to_slurm},
     {"the job was restarted on the same node",
      [](RunFacts& f) {
          f.job->restarts = 1;
          f.preemption_acknowledged = true;
      },
-     Cause::superseded, Follow::left_to_slurm},
+     Cause::superseded, NextAction::left_to_slurm},
     {"a newer run exists",
      [](RunFacts& f) {
          f.higher_run_exists = true;
          f.desired = Desired::cancel;
      },
-     Cause::superseded, Follow::left_to_slurm},
+     Cause::superseded, NextAction::left_to_slurm},
     {"slurmctld is silent and the job was told to end",
      [](RunFacts& f) {
          f.job.reset();
@@ -257,13 +257,13 @@ constexpr Row table[] = {
          f.notice_received = true;
          f.step_exit_code = 143;
      },
-     Cause::interrupted, Follow::left_to_slurm},
+     Cause::interrupted, NextAction::left_to_slurm},
     {"slurmctld is silent and the trainer finished",
      [](RunFacts& f) {
          f.job.reset();
          f.slurm_answered = false;
      },
-     Cause::finished, Follow::stop},
+     Cause::finished, NextAction::stop},
 };
 
 }  // namespace
@@ -274,11 +274,12 @@ BOOST_AUTO_TEST_CASE(each_end_has_its_cause_and_its_consequence) {
     for (auto const& row : table) {
         auto facts = quiet_end();
         row.change(facts);
-        auto const verdict = judge_run_end(facts);
-        BOOST_TEST(to_string(verdict.cause) == to_string(row.cause), row.what << ": " << verdict.message);
-        BOOST_TEST(to_string(verdict.follow) == to_string(row.follow), row.what << ": " << verdict.message);
-        BOOST_TEST(!verdict.message.empty(), row.what);
-        BOOST_TEST(verdict.message.find('\n') == std::string::npos, row.what);
+        auto const outcome = classify_run_end(facts);
+        BOOST_TEST(to_string(outcome.cause) == to_string(row.cause), row.what << ": " << outcome.message);
+        BOOST_TEST(to_string(outcome.next_action) == to_string(row.next_action),
+                   row.what << ": " << outcome.message);
+        BOOST_TEST(!outcome.message.empty(), row.what);
+        BOOST_TEST(outcome.message.find('\n') == std::string::npos, row.what);
     }
 }
 
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(max_restarts_2_gives_three_runs) {
     for (auto facts = quiet_end();; ++facts.restarts) {
         facts.step_exit_code = 1;
         ++runs;
-        if (judge_run_end(facts).follow != Follow::restart_in_place) break;
+        if (classify_run_end(facts).next_action != NextAction::restart_in_place) break;
     }
     BOOST_TEST(runs == 3);
 }

@@ -9,7 +9,9 @@ using slurm::JobState;
 namespace {
 
 RunView running_run() { return {RunStarted{}, std::nullopt}; }
-RunView ended_run(Cause cause, Follow follow) { return {RunStarted{}, RunEnded{{}, cause, follow, 0, "x"}}; }
+RunView ended_run(Cause cause, NextAction next_action) {
+    return {RunStarted{}, RunEnded{{}, cause, next_action, 0, "x"}};
+}
 
 std::string_view state(std::vector<RunView> const& runs, std::optional<JobState> job,
                        Desired desired = Desired::run) {
@@ -33,13 +35,13 @@ BOOST_AUTO_TEST_CASE(a_trial_goes_from_the_queue_to_its_end) {
     BOOST_TEST(state({}, JobState::pending) == "QUEUED");
     BOOST_TEST(state({}, JobState::running) == "STARTING");
     BOOST_TEST(state({running_run()}, JobState::running) == "RUNNING");
-    BOOST_TEST(state({ended_run(Cause::finished, Follow::stop)}, JobState::completed) == "COMPLETED");
-    BOOST_TEST(state({ended_run(Cause::failed, Follow::stop)}, std::nullopt) == "ERROR");
-    BOOST_TEST(state({ended_run(Cause::canceled, Follow::stop)}, std::nullopt) == "CANCELED");
+    BOOST_TEST(state({ended_run(Cause::finished, NextAction::stop)}, JobState::completed) == "COMPLETED");
+    BOOST_TEST(state({ended_run(Cause::failed, NextAction::stop)}, std::nullopt) == "ERROR");
+    BOOST_TEST(state({ended_run(Cause::canceled, NextAction::stop)}, std::nullopt) == "CANCELED");
 }
 
 BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
-    auto const preempted = ended_run(Cause::preempted, Follow::requeue);
+    auto const preempted = ended_run(Cause::preempted, NextAction::requeue);
     BOOST_TEST(state({preempted}, JobState::completing) == "QUEUED");
     BOOST_TEST(state({preempted}, JobState::pending) == "QUEUED");
     BOOST_TEST(state({preempted}, JobState::running) == "STARTING");
@@ -48,19 +50,19 @@ BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
 }
 
 BOOST_AUTO_TEST_CASE(runs_from_before_a_continuation_are_history) {
-    std::vector<RunView> runs{ended_run(Cause::failed, Follow::stop)};
+    std::vector<RunView> runs{ended_run(Cause::failed, NextAction::stop)};
     TrialFacts facts{runs, Desired::run, true, slurm::JobStatus{}};
     facts.job->state = JobState::pending;
     BOOST_TEST((state_of_trial(facts) == State::error));
     facts.first_run = 1;
     BOOST_TEST((state_of_trial(facts) == State::queued));
-    runs.push_back(ended_run(Cause::finished, Follow::stop));
+    runs.push_back(ended_run(Cause::finished, NextAction::stop));
     facts.runs = runs;
     BOOST_TEST((state_of_trial(facts) == State::completed));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_told_from_the_journals) {
-    BOOST_TEST(state({ended_run(Cause::finished, Follow::stop)}, std::nullopt) == "COMPLETED");
+    BOOST_TEST(state({ended_run(Cause::finished, NextAction::stop)}, std::nullopt) == "COMPLETED");
     BOOST_TEST(state({running_run()}, std::nullopt) == "INTERRUPTED");
     BOOST_TEST(state({}, std::nullopt) == "CANCELED");
 }
@@ -71,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_supervisor_that_died_without_a_word_leaves_an_interrupted
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_nobody_could_be_asked_about_is_interrupted_unless_its_job_goes_on) {
-    auto const unclear = ended_run(Cause::interrupted, Follow::left_to_slurm);
+    auto const unclear = ended_run(Cause::interrupted, NextAction::left_to_slurm);
     BOOST_TEST(state({unclear}, JobState::failed) == "INTERRUPTED");
     BOOST_TEST(state({unclear}, std::nullopt) == "INTERRUPTED");
     BOOST_TEST(state({unclear}, JobState::pending) == "QUEUED");
@@ -82,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_nobody_could_be_asked_about_is_interrupted_unles
 BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) {
     BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
     BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_KILLED");
-    BOOST_TEST(state({ended_run(Cause::canceled, Follow::stop)}, JobState::completing, Desired::cancel) ==
+    BOOST_TEST(state({ended_run(Cause::canceled, NextAction::stop)}, JobState::completing, Desired::cancel) ==
                "CANCELED");
     BOOST_TEST(state({}, std::nullopt, Desired::cancel) == "CANCELED");
 }

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(rank_end_test)
 
 BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_was_said_last) {
     auto end = end_of(3, 42);
-    end.last_words = "a\nb\"\x1b[0m\n";
+    end.last_output = "a\nb\"\x1b[0m\n";
     auto const line = render_rank_end(end);
     BOOST_TEST(line.find('\n') == line.size() - 1);
     BOOST_TEST((parse_rank_ends(line) == std::vector{end}));
@@ -26,8 +26,8 @@ BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_was_said_last) {
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_replaced) {
     auto end = end_of(3, 42);
-    end.last_words = "\xff!";
-    BOOST_TEST(parse_rank_ends(render_rank_end(end)).at(0).last_words == "\xef\xbf\xbd!");
+    end.last_output = "\xff!";
+    BOOST_TEST(parse_rank_ends(render_rank_end(end)).at(0).last_output == "\xef\xbf\xbd!");
 }
 
 BOOST_AUTO_TEST_CASE(lines_that_nobody_understands_are_left_out) {

@@ -3,7 +3,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/journal/writer.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(one_that_nobody_lived_to_tell_of_is_listed) {
 
 BOOST_AUTO_TEST_CASE(what_would_be_removed_can_be_asked_first) {
     GcOptions options{{0, 0, 0}};
-    options.act = Act::only_say;
+    options.mode = GcMode::dry_run;
     BOOST_TEST(collect(options).removed.size() == 5u);
     check_there({true, true, true, true, true});
 }
@@ -168,25 +168,25 @@ BOOST_AUTO_TEST_CASE(what_a_killed_run_left_behind_is_removed_unless_it_may_stil
         must(write_file(must(store.begin(uuid)) / "w", "byt"));
 
     GcOptions options;
-    options.act = Act::only_say;
+    options.mode = GcMode::dry_run;
     options.is_over = [](std::uint32_t trial) { return trial != 2; };
     auto const uuids_of = [](GcReport const& report) {
         std::set<std::string> set;
-        for (auto const& each : report.remains) set.insert(each.uuid);
+        for (auto const& each : report.uncommitted) set.insert(each.uuid);
         return set;
     };
     auto const dry = collect(options);
     BOOST_TEST((uuids_of(dry) == std::set{half}));
-    BOOST_TEST(dry.remains[0].trial == 2u);
-    BOOST_TEST(dry.remains[0].run == 0u);
+    BOOST_TEST(dry.uncommitted[0].trial == 2u);
+    BOOST_TEST(dry.uncommitted[0].run == 0u);
     BOOST_TEST(path_exists(store.path_of(half)));
-    options.act = Act::remove;
+    options.mode = GcMode::remove;
     BOOST_TEST((uuids_of(collect(options)) == std::set{half}));
     BOOST_TEST(!path_exists(store.path_of(half)));
     BOOST_TEST(path_exists(store.path_of(writing)));
     options.is_over = [](std::uint32_t) { return true; };
     BOOST_TEST((uuids_of(collect(options)) == std::set{writing}));
-    BOOST_TEST(collect(options).remains.empty());
+    BOOST_TEST(collect(options).uncommitted.empty());
     BOOST_TEST(path_exists(store.path_of(strangers)));
     BOOST_TEST(store.find(unreported).has_value());
 }

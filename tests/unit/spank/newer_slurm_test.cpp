@@ -15,9 +15,9 @@ spank_err_t spank_prepend_task_argv(spank_t spank, int argc, char const* argv[])
 #include "fake_spank.hpp"
 
 #define spank spank_of_newer_slurm
+#include "plugin_options.cpp"
 #include "settings.cpp"
 #include "spank_host.cpp"
-#include "wishes.cpp"
 #undef spank
 
 namespace {
@@ -40,12 +40,12 @@ BOOST_AUTO_TEST_CASE(the_wrapper_is_put_in_front_by_slurms_own_call) {
     fake_spank() = {};
     fake_spank().argv = {"./train"};
     det::spank_of_newer_slurm::Host const host(nullptr);
-    det::must(host.put_in_front("/opt/det/bin/det-wrap-rank"));
+    det::must(host.prepend_command("/opt/det/bin/det-wrap-rank"));
     BOOST_TEST(det::join(prepended(), " ") == "/opt/det/bin/det-wrap-rank --spank");
     BOOST_TEST(fake_spank().environment.empty());
     BOOST_TEST(fake_spank().argv_pointers.empty());  // nobody looked at what must not be changed
     fake_spank().fails = true;
-    BOOST_TEST(!host.put_in_front("/opt/det/bin/det-wrap-rank").has_value());
+    BOOST_TEST(!host.prepend_command("/opt/det/bin/det-wrap-rank").has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -204,9 +204,9 @@ BOOST_AUTO_TEST_CASE(plugstack_arguments_are_checked) {
     BOOST_TEST((all.wrap == Wrap::off));
     BOOST_TEST(all.is_active_in("b"));
     BOOST_TEST(!all.is_active_in("c"));
-    for (auto const* wrong :
+    for (auto const* invalid_option :
          {"wrapper=relative", "wraper=/x", "wrap=on", "wrap", "partitions=a,,b", "=", ""}) {
-        BOOST_TEST(!parse_settings({wrong}).has_value(), wrong);
+        BOOST_TEST(!parse_settings({invalid_option}).has_value(), invalid_option);
     }
 }
 
@@ -217,8 +217,8 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked_alone_and_together) {
     BOOST_TEST(!check_option(Option::wrap, "node").has_value());
     BOOST_TEST(!check_option(Option::launch, "").has_value());
     BOOST_TEST(!check_option(Option::log, "dir/").has_value());
-    BOOST_TEST(!parse_wishes({std::nullopt, "off", "x.log", std::nullopt}).has_value());
-    BOOST_TEST(!parse_wishes({}).value_or(Wishes{true, {}, {}, {}}).act.has_value());
+    BOOST_TEST(!parse_options({std::nullopt, "off", "x.log", std::nullopt}).has_value());
+    BOOST_TEST(!parse_options({}).value_or(PluginOptions{true, {}, {}, {}}).enabled.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

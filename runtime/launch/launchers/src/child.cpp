@@ -50,7 +50,7 @@ void Child::signal(int number) {
     if (!status_) ::kill(pid_, number);
 }
 
-Result<TakenSignals> TakenSignals::take() {
+Result<ForwardedSignals> ForwardedSignals::take() {
     sigset_t taken, before;
     ::sigprocmask(SIG_SETMASK, nullptr, &before);
     ::sigemptyset(&taken);
@@ -60,14 +60,14 @@ Result<TakenSignals> TakenSignals::take() {
     ::sigprocmask(SIG_BLOCK, &taken, nullptr);
     UniqueFd fd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd) return os_error("watch for signals", errno);
-    return TakenSignals(std::move(fd), before);
+    return ForwardedSignals(std::move(fd), before);
 }
 
-TakenSignals::~TakenSignals() {
+ForwardedSignals::~ForwardedSignals() {
     if (fd_) ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-std::vector<int> TakenSignals::read() {
+std::vector<int> ForwardedSignals::read() {
     std::vector<int> numbers;
     signalfd_siginfo info{};
     while (::read(fd_.get(), &info, sizeof info) == sizeof info) {

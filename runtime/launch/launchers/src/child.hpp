@@ -12,18 +12,18 @@ namespace det::launch::launchers {
 
 enum class Group { own, ours };
 
-/// A process that is killed if nobody waited for it, with its group where that is its own.
+/// A child process. The destructor kills it, with its group if that is its own, unless it has ended.
 class Child {
 public:
-    /// mask: which signals are blocked in it.
+    /// \param mask the signals that are blocked in it.
     static Result<Child> start(std::vector<std::string> const& argv, Environment const& environment,
                                sigset_t const& mask, Group group);
     Child(Child&& other) noexcept;
     Child& operator=(Child&&) = delete;
     ~Child();
 
-    int pidfd() const { return pidfd_.get(); }  // readable once it has ended
-    std::optional<int> poll_status();           // as waitpid has it
+    int pidfd() const { return pidfd_.get(); }  // readable when it has ended
+    std::optional<int> poll_status();           // the status of waitpid(2)
     void signal(int number);
 
 private:
@@ -35,21 +35,21 @@ private:
     std::optional<int> status_;
 };
 
-/// Signals that are passed on: taken from the process as a descriptor, but for those that were blocked
-/// before, as Slurm's notice is below det-wrap-rank.
-class TakenSignals {
+/// The signals that are forwarded, as a descriptor; except those that were blocked before, as Slurm's notice
+/// is below det-wrap-rank.
+class ForwardedSignals {
 public:
-    static Result<TakenSignals> take();
-    TakenSignals(TakenSignals&&) noexcept = default;
-    TakenSignals& operator=(TakenSignals&&) = delete;
-    ~TakenSignals();  // they are as before
+    static Result<ForwardedSignals> take();
+    ForwardedSignals(ForwardedSignals&&) noexcept = default;
+    ForwardedSignals& operator=(ForwardedSignals&&) = delete;
+    ~ForwardedSignals();  // restores the mask
     int fd() const { return fd_.get(); }
     sigset_t const& mask_before() const { return before_; }
-    /// Each signal that has come.
+    /// The signals that have come.
     std::vector<int> read();
 
 private:
-    TakenSignals(UniqueFd fd, sigset_t before) : fd_(std::move(fd)), before_(before) {}
+    ForwardedSignals(UniqueFd fd, sigset_t before) : fd_(std::move(fd)), before_(before) {}
 
     UniqueFd fd_;
     sigset_t before_;

@@ -15,7 +15,7 @@ std::string host_slots(Nodes const& nodes) {
     return text;
 }
 
-/// The section `optimizations` of a configuration as horovodrun's options.
+/// The options of horovodrun for the section `optimizations` of a configuration.
 std::vector<std::string> fusion_options(Json const& config) {
     auto const section = config.value("optimizations", Json::object());
     auto const optimizations = section.is_object() ? section : Json::object();
@@ -26,7 +26,7 @@ std::vector<std::string> fusion_options(Json const& config) {
             "--cycle-time-ms", std::to_string(optimizations.value("tensor_fusion_cycle_time", 1))};
 }
 
-/// What data.__det_dtrain_args asks for.
+/// The options in data.__det_dtrain_args.
 std::vector<std::string> extra_options(Json const& config) {
     auto const data = config.value("data", Json::object());
     std::vector<std::string> options;
@@ -71,7 +71,7 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Launc
     auto& environment = context.environment;
     environment.set("USE_HOROVOD", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
-    // Else an Open MPI below horovodrun starts its daemons by Slurm, with the wrong number of them.
+    // Otherwise an Open MPI below horovodrun starts its daemons through Slurm, with the wrong number of them.
     environment.unset("SLURM_JOBID");
     plan.processes.push_back({std::move(argv), std::move(environment)});
     return plan;

@@ -34,24 +34,24 @@ UniqueFd packet_socket() { return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SO
 }  // namespace
 
 std::string render_message(Message const& message) {
-    if (auto const* hello = std::get_if<Hello>(&message)) {
-        auto const word = hello->kind == Hello::Kind::worker ? worker_word : remote_word;
+    if (auto const* hello = std::get_if<WorkerHello>(&message)) {
+        auto const word = hello->kind == WorkerHello::Kind::worker ? worker_word : remote_word;
         return std::string(word) + hello->name.substr(0, message_size_max - word.size());
     }
-    return fmt::format("{}{}", exit_word, std::get<Goodbye>(message).exit_code);
+    return fmt::format("{}{}", exit_word, std::get<WorkerExit>(message).exit_code);
 }
 
 std::optional<Message> parse_message(std::string_view text) {
     if (text.starts_with(worker_word)) {
-        return Hello{Hello::Kind::worker, std::string(text.substr(worker_word.size()))};
+        return WorkerHello{WorkerHello::Kind::worker, std::string(text.substr(worker_word.size()))};
     }
     if (text.starts_with(remote_word)) {
-        return Hello{Hello::Kind::remote, std::string(text.substr(remote_word.size()))};
+        return WorkerHello{WorkerHello::Kind::remote, std::string(text.substr(remote_word.size()))};
     }
     if (!text.starts_with(exit_word)) return std::nullopt;
     auto const code = parse_integer<int>(text.substr(exit_word.size()));
     if (!code || *code < 0 || *code > 255) return std::nullopt;
-    return Goodbye{*code};
+    return WorkerExit{*code};
 }
 
 Result<UniqueFd> listen_at(fs::path const& path) {

@@ -9,8 +9,8 @@ struct LauncherArguments {
     std::vector<std::string> command;    // of each rank
 };
 
-/// Splits `[OVERRIDE... --] COMMAND`. Overrides are present if the first argument is an option; they end at the
-/// first "--".
+/// Splits `[OVERRIDE... --] COMMAND`. Overrides are present if the first argument is an option; they end at
+/// the first "--".
 Result<LauncherArguments> split_arguments(std::string_view launcher,
                                           std::vector<std::string> const& arguments);
 
@@ -37,9 +37,9 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 /// The plan of a node whose ranks are started from the chief's node.
 LaunchPlan wait_for_chief();
 
-/// The port at which the ranks meet: C10D_PORT, which the user may set; else MASTER_PORT, which was free on the
-/// chief's node when the run began; else Determined's number plus the first slot, which differs between trials
-/// on one node.
+/// The port at which the ranks meet: C10D_PORT, which the user may set; else MASTER_PORT, which was free on
+/// the chief's node when the run began; else Determined's number plus the first slot, which differs between
+/// trials on one node.
 Result<std::uint16_t> rendezvous_port(Environment const& environment);
 
 /// Puts the folder with our `ssh` in front of PATH.

@@ -9,7 +9,7 @@
 namespace det::launch::launchers {
 namespace {
 
-// ssh(1): letters of options with a value, and of those without.
+// ssh(1): letters of options with a value, and without.
 constexpr std::string_view with_value = "BbcDEeFIiJLlmOopPQRSWw";
 constexpr std::string_view without_value = "12346AaCfGgKkMNnqsTtVvXxYy";
 
@@ -17,7 +17,7 @@ Error usage(std::string message) {
     return {codes::usage, std::move(message), "det-rsh [SSH_OPTION...] [USER@]HOST CMD..."};
 }
 
-/// One word of options: "-n", "-qx", "-p22", "-p" "22". Moves `word` behind its value.
+/// Parses one argument with options: "-n", "-qx", "-p22", "-p" "22". Advances `word` past its value.
 template <class Iterator>
 Status take_options(Iterator& word, Iterator end, RemoteCommand& call) {
     std::string_view letters = *word;
@@ -41,7 +41,7 @@ bool is_this_node(std::string_view host) {
     return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-/// The name that Slurm knows a node of this job by.
+/// The name of a node of this job in Slurm.
 Result<std::string> node_named(std::string_view host, Environment const& environment) {
     if (is_this_node(host)) {
         if (auto own = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(own);
@@ -64,7 +64,7 @@ int number_in(Environment const& environment, std::string_view name, int otherwi
     return text ? parse_integer<int>(*text).value_or(otherwise) : otherwise;
 }
 
-/// All CPUs of this step's share of a node, but not more than the smallest node of the job has.
+/// All CPUs of this step's share of a node, at most those of the smallest node of the job.
 int cpus_of_a_node(Environment const& environment) {
     auto const counts = expand_counts(environment.find("SLURM_JOB_CPUS_PER_NODE").value_or(""));
     int const smallest = counts && !counts->empty() ? *std::ranges::min_element(*counts) : 1;
@@ -115,7 +115,8 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
     step.has_input = false;
     if (environment.find_non_empty(variables::run_key)) {
         step.command = {wrap_rank, "--node"};
-        step.directory.push_back('/');  // the wrapper goes to the run's own, which it may have to make first
+        // The wrapper changes to the run's directory, which it may have to create first
+        step.directory.push_back('/');
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
     return step;

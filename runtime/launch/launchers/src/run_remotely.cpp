@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto time_to_end = 3s;  // for a command that was asked to
+constexpr auto time_to_end = 3s;  // for a command that got the signal
 
 UniqueFd watch_signals() {
     sigset_t set;
@@ -31,16 +31,16 @@ UniqueFd watch_signals() {
     return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// Slurm sends its notice as root, or, where it runs as a user, from a process with its own name.
+/// Slurm sends its notice as root, or from a process named slurmstepd if it runs as a user.
 bool is_from_slurm(signalfd_siginfo const& info) {
     if (info.ssi_uid == 0 && ::getuid() != 0) return true;
     auto const name = read_file(fmt::format("/proc/{}/comm", info.ssi_pid), 64);
     return name && trim(*name) == "slurmstepd";
 }
 
-class Remote {
+class RemoteStep {
 public:
-    Remote(slurm::StepProcess step, Clock const& clock, bool in_run)
+    RemoteStep(slurm::StepProcess step, Clock const& clock, bool in_run)
         : step_(std::move(step)), clock_(clock), in_run_(in_run) {}
 
     void on_signal(signalfd_siginfo const& info) {
@@ -51,14 +51,14 @@ public:
         } else if (in_run_ && number == SIGTERM && is_from_slurm(info)) {
             return;
         } else if (in_run_ || deadline_) {
-            end();  // TERM would be the notice there
+            end();  // TERM would be the preemption notice there
         } else {
             step_.signal(number == SIGINT ? SIGTERM : number);
             deadline_ = clock_.steady_now() + time_to_end;
         }
     }
 
-    /// Now, whatever it does.
+    /// Ends the command with KILL.
     void end() {
         step_.signal(SIGINT);
         deadline_.reset();
@@ -88,12 +88,12 @@ Result<int> run_remotely(slurm::CommandOnNodes const& request, Environment const
     auto const path = environment.find_non_empty(launchers::socket_variable);
     auto const watch = path ? launchers::connect_to(*path) : std::nullopt;
     if (watch)
-        launchers::send_message(*watch,
-                                launchers::Hello{launchers::Hello::Kind::remote, join(request.nodes, ",")});
+        launchers::send_message(
+            *watch, launchers::WorkerHello{launchers::WorkerHello::Kind::remote, join(request.nodes, ",")});
     auto const signals = watch_signals();
     DET_TRY_ASSIGN(auto step, slurm::StepProcess::start_tied(slurm::render_srun(request),
                                                              without_step_variables(environment)));
-    Remote remote(std::move(step), clock, environment.find_non_empty(variables::run_key).has_value());
+    RemoteStep remote(std::move(step), clock, environment.find_non_empty(variables::run_key).has_value());
     pollfd polled[] = {{remote.step().pidfd(), POLLIN, 0},
                        {signals.get(), POLLIN, 0},
                        {parent.get(), POLLIN, 0},
@@ -111,7 +111,7 @@ Result<int> run_remotely(slurm::CommandOnNodes const& request, Environment const
         }
         if (remote.is_late()) remote.end();
         if (auto const exit_code = remote.step().poll_exit()) {
-            if (watch) launchers::send_message(*watch, launchers::Goodbye{*exit_code});
+            if (watch) launchers::send_message(*watch, launchers::WorkerExit{*exit_code});
             return *exit_code;
         }
     }

@@ -7,9 +7,8 @@
 namespace det::launch::launchers {
 namespace {
 
-/// torchrun substitutes ${local_rank} in arguments, and makes one dollar of two: nobody else's "$$" may come
-/// to harm.
-std::string shield(std::string_view word) {
+/// torchrun substitutes ${local_rank} in arguments and turns "$$" into "$": other dollars are doubled.
+std::string escape_dollars(std::string_view word) {
     std::string text;
     for (std::size_t i = 0; i < word.size(); ++i) {
         bool const is_dollar = word[i] == '$' && !word.substr(i).starts_with("${local_rank}");
@@ -53,7 +52,7 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     auto const rank = worker_command(context, "RANK", parts.command);
     argv.push_back(rank.front());
-    for (auto word = rank.begin() + 1; word != rank.end(); ++word) argv.push_back(shield(*word));
+    for (auto word = rank.begin() + 1; word != rank.end(); ++word) argv.push_back(escape_dollars(*word));
 
     auto& environment = context.environment;
     environment.set("USE_TORCH_DISTRIBUTED", "True");

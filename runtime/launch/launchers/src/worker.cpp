@@ -14,7 +14,7 @@
 namespace det::launch::launchers {
 namespace {
 
-/// By the names that launchers give it.
+/// From the variables that launchers set.
 std::string rank_name(Environment const& environment) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMI_RANK", "RANK"}) {
         if (auto const rank = environment.find_non_empty(name)) return "rank " + *rank;
@@ -22,25 +22,25 @@ std::string rank_name(Environment const& environment) {
     return fmt::format("process {}", ::getpid());
 }
 
-UniqueFd greet(Environment const& environment) {
+UniqueFd register_worker(Environment const& environment) {
     auto const path = environment.find_non_empty(socket_variable);
     auto socket = path ? connect_to(*path) : std::nullopt;
     if (!socket) return {};
-    send_message(*socket, Hello{Hello::Kind::worker, rank_name(environment)});
+    send_message(*socket, WorkerHello{WorkerHello::Kind::worker, rank_name(environment)});
     return std::move(*socket);
 }
 
 }  // namespace
 
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment) {
-    ::setpgid(0, 0);  // whoever ends us ends our command with us
+    ::setpgid(0, 0);  // a signal to our group reaches the command too
     auto const parent = open_pidfd(::getppid());
-    auto const watch = greet(environment);
-    DET_TRY_ASSIGN(auto signals, TakenSignals::take());
+    auto const watch = register_worker(environment);
+    DET_TRY_ASSIGN(auto signals, ForwardedSignals::take());
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},
                        {signals.fd(), POLLIN, 0},
-                       {parent.get(), POLLIN, 0},  // of no parent that we can watch: -1, never ready
+                       {parent.get(), POLLIN, 0},  // -1, never ready, if the parent can't be watched
                        {watch.get(), POLLIN, 0}};
     for (;;) {
         if (::poll(polled, std::size(polled), -1) < 0 && errno != EINTR) return os_error("wait", errno);
@@ -49,7 +49,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
         if (auto const status = child.poll_status()) {
             WorkerEnd const end{exit_code_of_wait_status(*status),
                                 WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
-            if (watch) send_message(watch, Goodbye{end.exit_code});
+            if (watch) send_message(watch, WorkerExit{end.exit_code});
             return end;
         }
     }

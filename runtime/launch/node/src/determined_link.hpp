@@ -5,13 +5,13 @@ namespace det::launch::node {
 
 inline constexpr char determined_directory[] = "/run/determined";
 
-/// Where `place` is a directory of this user's alone, `place`/info leads to the run's info: code that expects
-/// Determined's paths finds them. A link to another run that still lives stays. Never fails: it is an
-/// addition.
+/// If `directory` exists and only this user can write to it, creates the link `directory`/info to the run's
+/// info directory, so that code with Determined's paths finds it. A link to another run that still exists
+/// stays. Never fails.
 void link_determined_info(std::filesystem::path const& run_dir,
-                          std::filesystem::path const& place = determined_directory);
-/// Takes the link away again, if it is this run's.
+                          std::filesystem::path const& directory = determined_directory);
+/// Removes the link if it points to this run.
 void unlink_determined_info(std::filesystem::path const& run_dir,
-                            std::filesystem::path const& place = determined_directory);
+                            std::filesystem::path const& directory = determined_directory);
 
 }  // namespace det::launch::node

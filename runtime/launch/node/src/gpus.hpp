@@ -6,8 +6,8 @@
 
 namespace det::launch::node {
 
-/// The UUIDs of NVIDIA GPUs as their driver tells them, by number; `wanted` ("0,2", as SLURM_STEP_GPUS has
-/// it) picks some, anything else all. No program is started for it. Empty where there is no such driver.
+/// The UUIDs of NVIDIA GPUs, read from the driver's files without starting a program. `wanted` ("0,2", as in
+/// SLURM_STEP_GPUS) selects minor numbers; anything else selects all. Empty without the driver.
 std::vector<std::string> list_gpu_uuids(std::string_view wanted,
                                         std::filesystem::path const& driver = "/proc/driver/nvidia/gpus");
 

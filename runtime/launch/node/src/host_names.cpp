@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds lookup_timeout{10};
 
-/// Words between blanks, up to a comment.
+/// Words separated by blanks, up to a comment.
 std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
     line = line.substr(0, line.find('#'));

@@ -32,7 +32,7 @@ ClusterInfo describe_cluster(Environment const& environment) {
     return cluster;
 }
 
-/// Where nothing is said of the other nodes' slots, they have as many as this one.
+/// If the slot counts of the other nodes are unknown, they are assumed to equal this node's.
 std::string slot_counts(Environment const& environment, std::size_t own, std::size_t nodes) {
     if (auto counts = environment.find_non_empty(variables::slot_counts)) return *std::move(counts);
     return compress_counts(std::vector<int>(nodes, static_cast<int>(own)));

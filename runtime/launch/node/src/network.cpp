@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint16_t any_port = 9;  // "discard": nothing is sent
 
-/// An IPv4 or IPv6 address, as sockets take it.
+/// An IPv4 or IPv6 address in the form that sockets take.
 union SocketAddress {
     sockaddr any;
     sockaddr_in four;
@@ -73,8 +73,7 @@ std::vector<InterfaceAddress> list_addresses() {
     return addresses;
 }
 
-/// The addresses between which packets to that host would travel, of the first kind (IPv4, IPv6) that has a
-/// way.
+/// The source and destination address of packets to that host, for its first address that has a route.
 std::optional<Route> find_route(std::vector<std::string> const& addresses) {
     for (auto const& text : addresses) {
         auto const to = SocketAddress::parse(text);
@@ -117,12 +116,12 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
 }
 
 NodeNetwork detect_network(std::vector<std::string> const& hosts, int node, Environment const& environment) {
-    if (hosts.size() < 2) return {};  // no peers to be reached
+    if (hosts.size() < 2) return {};  // there are no peers
     auto const configured = environment.find(variables::inter_node_network_interface).value_or("");
     auto const route = find_route(look_up_host(node == 0 ? hosts[1] : hosts[0], environment));
     auto network =
         choose_network(list_addresses(), configured, route ? route->from : "", route ? route->to : "");
-    // A host's own name often means 127.0.1.1 to itself.
+    // On many hosts their own name resolves to 127.0.1.1.
     if (node == 0) network.chief_address = network.address;
     return network;
 }

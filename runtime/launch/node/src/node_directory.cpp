@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char ready_name[] = "ready";
 
-/// A directory below a world-writable one that nobody else could have put there.
+/// A directory below a world-writable one; fails if it belongs to another user.
 Result<fs::path> own_directory(fs::path const& base) {
     auto const path = base / fmt::format("det-{}", ::getuid());
     DET_TRY(make_directory(path, 0700));
@@ -26,7 +26,7 @@ Result<fs::path> own_directory(fs::path const& base) {
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 077) != 0) {
         return Error{codes::unsafe_owner,
                      fmt::format("'{}' is not a directory that only this user can enter", path.string()),
-                     "remove it, or name another place in DET_LOCAL_DIR"};
+                     "remove it, or name another directory in DET_LOCAL_DIR"};
     }
     return path;
 }
@@ -42,7 +42,7 @@ Result<UniqueFd> open_lock(fs::path const& path) {
 
 enum class IfHeld { wait, give_up };
 
-/// Nothing where somebody else is at the gate and we don't wait for him.
+/// Locks the file. Empty if another process holds the lock and `if_held` is give_up.
 Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_held) {
     for (;;) {
         DET_TRY_ASSIGN(auto file, open_lock(gate));
@@ -51,7 +51,7 @@ Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_hel
             if (errno == EWOULDBLOCK) return std::optional<UniqueFd>();
             if (errno != EINTR) return os_error(fmt::format("lock '{}'", gate.string()), errno);
         }
-        // Whoever left last may have removed the file between our opening and locking it.
+        // The last process may have removed the file between open() and flock().
         struct stat held {
         }, there{};
         bool const same = ::fstat(file.get(), &held) == 0 && ::stat(gate.c_str(), &there) == 0 &&
@@ -60,10 +60,11 @@ Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_hel
     }
 }
 
-/// With the gate passed: nobody else is inside.
+/// Requires the lock. Whether no other process uses the directory.
 bool is_unused(UniqueFd const& users) { return ::flock(users.get(), LOCK_EX | LOCK_NB) == 0; }
 
-/// With the gate passed: removes everything if nobody is inside. Never fails; what can't be removed stays.
+/// Requires the lock. Removes everything if no process uses the directory. Never fails; what can't be removed
+/// stays.
 void remove_if_unused(fs::path const& path, UniqueFd const& users,
                       NodeDirectory::Leave const& on_leave = {}) {
     if (!is_unused(users)) return;
@@ -74,7 +75,7 @@ void remove_if_unused(fs::path const& path, UniqueFd const& users,
     ::unlink(lock_path(path).c_str());
 }
 
-/// What runs that were killed have left: nobody holds their locks any more.
+/// Removes directories of runs that were killed: no process holds their locks any more.
 void remove_left_behind(fs::path const& directory, fs::path const& except) {
     auto const names = list_directory(directory);
     if (!names) return;
@@ -115,7 +116,7 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
     auto const path = parent / key;
     DET_TRY_ASSIGN(auto const gate, acquire_lock(lock_path(path), IfHeld::wait));
     DET_TRY_ASSIGN(auto users, open_lock(users_path(path)));
-    // Where nobody is inside, what is there was left by processes that were killed.
+    // If no process uses the directory, its content was left by processes that were killed.
     bool const first = is_unused(users);
     ::flock(users.get(), LOCK_SH);
     if (first || !path_exists(path / ready_name)) {

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 using std::string_view;
 using Arguments = std::vector<std::string>;
 
-// What ranks and their libraries read, and what tells them their place. A '*' stands for any ending.
+// Variables that ranks and their libraries read. A '*' matches any suffix.
 constexpr string_view passed_variables[] = {"DET_*",
                                             "SLURM_*",
                                             "RANK",
@@ -36,14 +36,14 @@ constexpr string_view passed_variables[] = {"DET_*",
                                             "HIP_VISIBLE_DEVICES",
                                             "USE_*"};
 
-/// Ours in front of the image's PATH, and the run's code as the place to be.
+/// Puts our programs in front of the image's PATH and changes to the run's code.
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH; cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }
 
-/// All that is bound, ours first.
+/// All mounts, ours first.
 std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
     std::vector<ContainerMount> mounts{{call.run_dir, run_dir_inside}};
     auto const inside = fs::path(run_dir_inside);
@@ -61,7 +61,7 @@ bool matches(string_view name, string_view pattern) {
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-/// Names of the variables that go along, those that are there.
+/// Names of the variables that are set and are passed into the container.
 Arguments names_to_pass(ContainerCall const& call) {
     Arguments names;
     for (auto const& line : call.environment.to_list()) {
@@ -83,7 +83,7 @@ Arguments command_inside(ContainerCall const& call) {
 ContainerProcess render_podman(ContainerCall const& call) {
     auto const& container = call.container;
     Arguments argv{"podman", "run", "--rm", "--network=host", "--security-opt=label=disable"};
-    // Ranks in containers of their own share memory too, unless the user wants so much of it for each.
+    // Ranks in separate containers share memory too, unless the user sets a size for each.
     argv.push_back(container.shm_size_bytes > 0 ? fmt::format("--shm-size={}b", container.shm_size_bytes)
                                                 : "--volume=/dev/shm:/dev/shm:rw,rprivate");
     if (container.pulls_always) argv.push_back("--pull=always");
@@ -126,7 +126,7 @@ ContainerProcess render_apptainer(ContainerCall const& call) {
     argv.push_back(container.image);
     add(argv, command_inside(call));
 
-    // The host's variables go along by themselves; an image's own would win over the user's.
+    // Apptainer passes the host's variables by itself, but a variable of the image would override the user's.
     auto environment = call.environment;
     auto const prefix = is_singularity ? "SINGULARITYENV_" : "APPTAINERENV_";
     for (auto const& name : call.user_variables) {
@@ -169,7 +169,7 @@ ContainerProcess render_container(ContainerCall const& given) {
         case ContainerRuntime::none:
             break;
     }
-    return {call.command, given.environment};  // it is there already
+    return {call.command, given.environment};  // the command runs in the container already
 }
 
 std::vector<std::string> render_pyxis_options(ContainerCall const& call, fs::path const& local_directory) {

@@ -21,11 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes preparation_timeout{10};  // an archive of 95 MiB from a slow file system
-/// Variables that the first task of a node found out, "NAME=value" lines.
+/// Variables that the first task of a node has detected, as "NAME=value" lines.
 constexpr char found_out[] = "environment";
 
-/// Which node of the run this is. A step of a launcher may use only some of its nodes: there a step's own
-/// node numbers don't tell.
+/// The index of this node in the run. A launcher's step may use only some of the run's nodes, so the step's
+/// own node numbers can't be used there.
 int node_of_run(Environment const& environment, TaskIdentity const& task, std::string const& name) {
     auto const run_hosts = environment.find(variables::run_hosts).value_or(task.hosts);
     if (run_hosts == task.hosts) return task.cross_rank;
@@ -43,7 +43,7 @@ fs::path local_base(Environment const& environment) {
     return "/tmp";
 }
 
-/// Everything that the tasks of a node know before they know each other.
+/// Sets the variables that a task can derive without its peers.
 void set_task_environment(Environment& environment, TaskIdentity const& task, Launch launch,
                           std::string const& name) {
     VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
@@ -54,7 +54,7 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);
     if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));
-    // Of a trial beside others on the node, these are its own slots.
+    // If trials share the node, only the slots of this one.
     auto const slot_ids = environment.find_non_empty(variables::slot_ids).value_or("[0]");
     auto const slots = local_slots(lookup, static_cast<int>(std::ranges::count(slot_ids, ',')) + 1);
     environment.set(variables::slot_ids, render_slot_ids(slots));

@@ -20,59 +20,60 @@ Result<bool> is_wanted(TrialLayout const& trial) {
 
 }  // namespace
 
-Result<std::optional<std::uint32_t>> Claims::take_next() {
+Result<std::optional<std::uint32_t>> Claims::claim_next() {
     DET_TRY_ASSIGN(auto const of_all, journal::load_desired(assignment_.experiment.desired()));
     if (of_all != Desired::run) return std::optional<std::uint32_t>();
-    if (assignment_.spec.lanes == 1) return take_assigned();
-    if (std::exchange(has_claims_of_before_, false)) {
-        DET_TRY_ASSIGN(own_, find_own());
+    if (assignment_.spec.lanes == 1) return claim_assigned();
+    if (std::exchange(may_have_earlier_claims_, false)) {
+        DET_TRY_ASSIGN(earlier_, find_earlier_claims());
     }
-    while (!own_.empty()) {
-        auto const trial = own_.back();
-        own_.pop_back();
+    while (!earlier_.empty()) {
+        auto const trial = earlier_.back();
+        earlier_.pop_back();
         DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
         if (wanted) return std::optional(trial);
     }
-    return take_free();
+    return claim_free();
 }
 
-Result<std::optional<std::uint32_t>> Claims::take_assigned() {
+Result<std::optional<std::uint32_t>> Claims::claim_assigned() {
     DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(assignment_.first_trial)));
-    if (!wanted || !taken_.insert(assignment_.first_trial).second) return std::optional<std::uint32_t>();
+    if (!wanted || !unavailable_.insert(assignment_.first_trial).second)
+        return std::optional<std::uint32_t>();
     return std::optional(assignment_.first_trial);
 }
 
-Result<std::optional<std::uint32_t>> Claims::take_free() {
+Result<std::optional<std::uint32_t>> Claims::claim_free() {
     auto const count = assignment_.spec.trial_count;
     for (std::uint32_t i = 0; i < count; ++i) {
         auto const trial = (assignment_.first_trial + i) % count;
-        if (taken_.contains(trial)) continue;
+        if (unavailable_.contains(trial)) continue;
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
         if (!wanted) continue;
-        // Before the experiment was continued: others had claimed it then.
+        // It may have ended before the experiment was continued, claimed by another job.
         DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
         if (ended) {
-            taken_.insert(trial);
+            unavailable_.insert(trial);
             continue;
         }
         DET_TRY(make_directories(layout.path()));
         DET_TRY_ASSIGN(bool const mine,
                        write_new_file(layout.claimed(), slurm::to_string(assignment_.job) + "\n"));
-        taken_.insert(trial);
+        unavailable_.insert(trial);
         if (mine) return std::optional(trial);
     }
     return std::optional<std::uint32_t>();
 }
 
-/// The first of them last, as they are taken from the end.
-Result<std::vector<std::uint32_t>> Claims::find_own() {
+/// In descending order: they are taken from the end.
+Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
     std::vector<std::uint32_t> own;
     for (auto trial = assignment_.spec.trial_count; trial-- > 0;) {
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
         if (!claimant) continue;
-        taken_.insert(trial);
+        unavailable_.insert(trial);
         if (*claimant != assignment_.job) continue;
         DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
         if (!ended) own.push_back(trial);
@@ -80,15 +81,15 @@ Result<std::vector<std::uint32_t>> Claims::find_own() {
     return own;
 }
 
-Status Claims::give_back_all() {
+Status Claims::release_all() {
     if (assignment_.spec.lanes == 1) return Ok{};
-    DET_TRY_ASSIGN(auto const own, find_own());
-    for (auto const trial : own) DET_TRY(give_back(trial));
+    DET_TRY_ASSIGN(auto const own, find_earlier_claims());
+    for (auto const trial : own) DET_TRY(release(trial));
     return Ok{};
 }
 
-Status Claims::give_back(std::uint32_t trial) {
-    taken_.erase(trial);
+Status Claims::release(std::uint32_t trial) {
+    unavailable_.erase(trial);
     return remove_tree(assignment_.experiment.trial(trial).claimed());
 }
 

@@ -11,8 +11,7 @@
 #include <csignal>
 #include <fmt/format.h>
 
-#include "free_port.hpp"
-#include "srun_words.hpp"
+#include "step_support.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -23,38 +22,20 @@ bool contains(Hosts const& hosts, std::string const& host) {
     return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
 
-/// The job's nodes without those that the trial must not have any more; as many as it runs on.
+/// As many of the job's nodes as the run needs, without those that the trial must not use.
 Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
     if (assignment.spec.spare_nodes == 0) return assignment.hosts;
     DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
     auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
     auto good = hosts;
     std::erase_if(good, [&](auto const& host) { return contains(bad, host); });
-    // Slurm has given us too few good ones: it is tried with what there is.
+    // Too few good nodes: the run tries with the first ones of the job.
     auto& chosen = good.size() >= needed ? good : hosts;
     chosen.resize(std::min(chosen.size(), needed));
     return compress_host_list(chosen);
 }
 
-/// A run that was cut off with its node comes back with it for a moment, and what Slurm does there to end its
-/// steps (srun, and the PMIx plugin) it tells slurmctld by job and number of the step: steps of the new run
-/// must have other numbers.
-void use_up_steps(Surroundings const& around) {
-    constexpr int steps = 16;  // more than the old run and its launcher have had
-    slurm::StepRequest request;
-    request.command = {"true"};
-    auto const argv = slurm::render_srun(request);
-    auto environment = around.environment;
-    environment.unset(variables::spank);
-    std::vector<slurm::StepProcess> started;
-    for (int i = 0; i < steps; ++i) {
-        auto step = slurm::StepProcess::start(argv, environment);
-        if (step) started.push_back(*std::move(step));
-    }
-    for (auto& step : started) step.wait();
-}
-
-/// Slurm's words for a node that has gone from under a job: "down", "down*", "fail", "idle*".
+/// Slurm's states of a failed node: "down", "down*", "fail", "idle*".
 bool has_failed(slurm::Node const& node) {
     return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
 }
@@ -63,8 +44,8 @@ bool has_failed(slurm::Node const& node) {
 
 Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     RunPlan plan;
-    DET_TRY_ASSIGN(plan.id, RunRecord::take_next(assignment_, {assignment_.spec.id, trial}));
-    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, around_.environment));
+    DET_TRY_ASSIGN(plan.id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
     DET_TRY_ASSIGN(plan.resume,
                    find_resume_point(assignment_.experiment.trial(trial),
                                      {assignment_.spec.first_run_of(trial), plan.id.number}, *store));
@@ -78,13 +59,14 @@ Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
 Status Lane::begin(std::uint32_t trial) {
     DET_TRY_ASSIGN(auto plan, plan_run(trial));
     DET_TRY_ASSIGN(auto record,
-                   RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, around_.clock.now()));
-    around_.say(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
-                            plan.resume.steps_completed));
-    if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0) use_up_steps(around_);
-    auto const environment = make_run_environment(assignment_, plan, around_.environment);
-    auto const argv = slurm::render_srun(make_step_request(assignment_, plan, around_.wrap_rank));
-    RunWatch const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
+                   RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
+    context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
+                             plan.resume.steps_completed));
+    if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
+        skip_step_numbers(context_);
+    auto const environment = make_run_environment(assignment_, plan, context_.environment);
+    auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
+    RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
     Pulses pulses(record.layout(), assignment_.spec.shape.nodes);
     run_.emplace(Run{std::move(plan),
                      std::move(record),
@@ -93,9 +75,9 @@ Status Lane::begin(std::uint32_t trial) {
                      {},
                      {},
                      0,
-                     output_size_bytes(around_.output)});
+                     output_size_bytes(context_.output)});
     auto step = slurm::StepProcess::start(argv, environment);
-    if (!step) return record_verdict({Cause::not_launched, Follow::stop, step.error().message, {}});
+    if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
     return Ok{};
 }
@@ -117,64 +99,65 @@ std::optional<std::string> Lane::find_silent_host(bool on_time) {
 
 void Lane::ask_to_stop() {
     if (!run_->step) return;
-    auto const asked = run_->record.ask_to_stop(run_->watch.asked());
+    auto const asked = run_->record.ask_to_stop(run_->machine.stop_reason());
     if (!asked)
-        around_.say(fmt::format("run {} can't be asked to stop: {}", to_string(id()), asked.error().message));
-    around_.say(fmt::format("run {} is asked to stop ({})", to_string(id()),
-                            lifecycle::to_string(run_->watch.asked())));
-    run_->step->signal(SIGUSR2);  // srun hands it to every task of the step, and to no other's
+        context_.log(
+            fmt::format("run {} can't be asked to stop: {}", to_string(id()), asked.error().message));
+    context_.log(fmt::format("run {} is asked to stop ({})", to_string(id()),
+                             lifecycle::to_string(run_->machine.stop_reason())));
+    run_->step->signal(SIGUSR2);  // srun passes it to every task of this step only
 }
 
 void Lane::kill_step() {
-    around_.say(fmt::format("run {} is killed", to_string(id())));
-    if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step, on all nodes
+    context_.log(fmt::format("run {} is killed", to_string(id())));
+    if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step on all nodes
 }
 
 void Lane::abandon_step() {
-    around_.say(fmt::format("the step of run {} does not end: it is given up", to_string(id())));
+    context_.log(fmt::format("the step of run {} does not end: it is given up", to_string(id())));
     if (run_->step) run_->step->signal(SIGKILL);
     clear_step();
 }
 
-/// A step whose srun is gone would keep its share of the job from the next one.
+/// A step without srun would keep its share of the job from the next step.
 void Lane::clear_step() {
-    if (auto const cleared = around_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
-        around_.say(fmt::format("what is left of run {} may be in the way: {}", to_string(id()),
-                                cleared.error().message));
+    if (auto const cleared = context_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
+        context_.log(fmt::format("what is left of run {} may be in the way: {}", to_string(id()),
+                                 cleared.error().message));
 }
 
-Status Lane::judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
+Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts());
     facts.job = job;
     facts.slurm_answered = slurm_answered;
-    if (exit_code != 0 && run_->watch.asked() == lifecycle::Asked::nothing) {
+    if (exit_code != 0 && run_->machine.stop_reason() == lifecycle::StopReason::none) {
         DET_TRY(add_log_policies(facts));
         DET_TRY(add_failed_nodes(facts));
         if (facts.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes(facts));
-        facts.refused_by_srun = find_refusal();
+        facts.refused_by_srun = find_srun_refusal();
     }
-    auto verdict = lifecycle::judge_run_end(facts);
-    if (verdict.cause != Cause::superseded) return record_verdict(std::move(verdict));
-    // Another incarnation owns the trial now: not a word more in its directory.
-    around_.say(fmt::format("run {}: {}", to_string(id()), verdict.message));
-    run_->verdict = std::move(verdict);
+    auto outcome = lifecycle::classify_run_end(facts);
+    if (outcome.cause != Cause::superseded) return record_outcome(std::move(outcome));
+    // Another incarnation owns the trial now: this one writes nothing more into its directory.
+    context_.log(fmt::format("run {}: {}", to_string(id()), outcome.message));
+    run_->outcome = std::move(outcome);
     return Ok{};
 }
 
 Result<lifecycle::RunFacts> Lane::gather_facts() const {
-    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, around_.environment));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
     auto const& resume = run_->plan.resume;
     lifecycle::RunFacts facts;
     facts.incarnation = assignment_.incarnation;
     facts.step_exit_code = run_->exit_code;
-    facts.asked = run_->watch.asked();
-    facts.was_killed = run_->watch.was_killed();
-    facts.silent_host = run_->watch.silent_host();
+    facts.stop_reason = run_->machine.stop_reason();
+    facts.was_killed = run_->machine.was_killed();
+    facts.silent_host = run_->machine.silent_host();
     facts.shares_node = assignment_.spec.lanes > 1;
-    facts.notice_received = run_->watch.notice_received();
+    facts.notice_received = run_->machine.notice_received();
     facts.preemption_acknowledged = run_->record.was_acknowledged();
-    facts.higher_run_exists = run_->record.has_successor();
+    facts.higher_run_exists = run_->record.has_newer_run();
     facts.desired = desired();
     facts.restarts = resume.restarts;
     facts.restarts_max = assignment_.spec.max_restarts;
@@ -189,7 +172,7 @@ Status Lane::add_log_policies(lifecycle::RunFacts& facts) const {
     auto const& spec = assignment_.spec;
     auto const found = match_log_policies(spec.log_policies, run_->record.layout(), spec.shape.nodes);
     if (!found) {
-        around_.say(fmt::format("the log policies are passed over: {}", found.error().message));
+        context_.log(fmt::format("the log policies are passed over: {}", found.error().message));
         return Ok{};
     }
     facts.cancels_retries = found->cancels_retries;
@@ -198,13 +181,13 @@ Status Lane::add_log_policies(lifecycle::RunFacts& facts) const {
     for (auto const node : found->bad_nodes)
         facts.bad_nodes.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
     facts.bad_nodes.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_by);
-    return weigh_bad_nodes(facts.bad_nodes);
+    return count_good_nodes(facts.bad_nodes);
 }
 
-/// With nodes to spare the job outlives one that fails; without, Slurm requeues it.
+/// A job with spare nodes survives the failure of one. Without spare nodes Slurm requeues the job.
 Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     if (assignment_.spec.spare_nodes == 0) return Ok{};
-    auto const nodes = around_.slurm.nodes();
+    auto const nodes = context_.slurm.nodes();
     if (!nodes) return Ok{};
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
     lifecycle::BadNodes bad;
@@ -216,20 +199,20 @@ Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     bad.why = "Slurm has lost";
     bad.is_failure_of_trial = false;
     facts.bad_nodes = std::move(bad);
-    return weigh_bad_nodes(facts.bad_nodes);
+    return count_good_nodes(facts.bad_nodes);
 }
 
-/// srun's words where it ended without having started anything; otherwise none.
-std::string Lane::find_refusal() const {
+/// srun's error message if it ended without having started a task; otherwise empty.
+std::string Lane::find_srun_refusal() const {
     constexpr int refused = 1;
     if (run_->exit_code != refused || has_begun(run_->record.layout())) return "";
-    return find_srun_error(around_.output, run_->output_begin_bytes);
+    return find_srun_error(context_.output, run_->output_begin_bytes);
 }
 
-/// The network to a node may be gone for a moment, or its slurmd: no fault of the trainer's, who has not
-/// begun.
+/// The network to a node or its slurmd may be down for a moment. The trainer has not started there and is not
+/// at fault.
 Status Lane::add_unreached_nodes(lifecycle::RunFacts& facts) const {
-    // srun says by an error number of Slurm's own, more than any signal, that it could not start all tasks.
+    // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
     constexpr int signals_end = 128 + 64;
     if (run_->exit_code <= signals_end) return Ok{};
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
@@ -241,10 +224,10 @@ Status Lane::add_unreached_nodes(lifecycle::RunFacts& facts) const {
     bad.is_failure_of_trial = false;
     bad.may_come_back = true;
     facts.bad_nodes = std::move(bad);
-    return weigh_bad_nodes(facts.bad_nodes);
+    return count_good_nodes(facts.bad_nodes);
 }
 
-Status Lane::weigh_bad_nodes(lifecycle::BadNodes& bad) const {
+Status Lane::count_good_nodes(lifecycle::BadNodes& bad) const {
     auto all_bad = bad_hosts();
     all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
     auto const needed = assignment_.spec.shape.nodes;
@@ -252,7 +235,7 @@ Status Lane::weigh_bad_nodes(lifecycle::BadNodes& bad) const {
     auto const good_here =
         std::count_if(here.begin(), here.end(), [&](auto const& host) { return !contains(all_bad, host); });
     bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
-    auto const nodes = around_.slurm.nodes();
+    auto const nodes = context_.slurm.nodes();
     if (!nodes) return Ok{};
     auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
         return node.partition == assignment_.partition && !node.is_out() && !contains(all_bad, node.name);
@@ -264,22 +247,22 @@ Status Lane::weigh_bad_nodes(lifecycle::BadNodes& bad) const {
 
 std::vector<std::string> Lane::bad_hosts() const {
     auto hosts = run_->plan.resume.bad_hosts;
-    if (run_->verdict)
-        hosts.insert(hosts.end(), run_->verdict->bad_hosts.begin(), run_->verdict->bad_hosts.end());
+    if (run_->outcome)
+        hosts.insert(hosts.end(), run_->outcome->bad_hosts.begin(), run_->outcome->bad_hosts.end());
     return hosts;
 }
 
-Status Lane::change_verdict(lifecycle::RunVerdict verdict) { return record_verdict(std::move(verdict)); }
+Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_outcome(std::move(outcome)); }
 
-Status Lane::record_verdict(lifecycle::RunVerdict verdict) {
-    around_.say(fmt::format("run {} ended: {} ({}, {})", to_string(id()), verdict.message,
-                            to_string(verdict.cause), to_string(verdict.follow)));
-    auto const recorded = run_->record.end(around_.clock.now(), verdict, run_->exit_code);
-    run_->verdict = std::move(verdict);
+Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
+    context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
+                             to_string(outcome.cause), to_string(outcome.next_action)));
+    auto const recorded = run_->record.end(context_.clock.now(), outcome, run_->exit_code);
+    run_->outcome = std::move(outcome);
     return recorded;
 }
 
-void Lane::leave() {
+void Lane::wait_and_clear() {
     if (run_ && run_->step) run_->step->wait();
     run_.reset();
 }

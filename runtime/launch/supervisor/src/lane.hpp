@@ -2,7 +2,7 @@
 #include <det/launch/supervisor/pulses.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_record.hpp>
-#include <det/launch/supervisor/run_watch.hpp>
+#include <det/launch/supervisor/run_state_machine.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -10,45 +10,46 @@
 
 namespace det::launch::supervisor {
 
-/// A share of the job that runs one trial after another; the whole of it where trials don't share nodes. Idle
-/// between them.
+/// A share of the job that runs one trial after another; the whole job if its trials do not share nodes. Idle
+/// between trials.
 class Lane {
 public:
-    Lane(Assignment const& assignment, Surroundings const& around)
-        : assignment_(assignment), around_(around) {}
+    Lane(Assignment const& assignment, SupervisorContext const& context)
+        : assignment_(assignment), context_(context) {}
 
-    /// The next run of that trial. Where its step can't even be started the run has ended already: see
-    /// verdict().
+    /// Starts the next run of the trial. If its step can't be started the run has ended already: see
+    /// outcome().
     Status begin(std::uint32_t trial);
 
     bool is_idle() const { return !run_; }
-    /// The step goes on, and what it is to be remembered for has been written down.
-    bool is_judged() const { return run_ && run_->verdict; }
-    bool is_running() const { return run_ && !run_->verdict; }
+    /// The outcome of the run has been recorded; its step may still run.
+    bool has_outcome() const { return run_ && run_->outcome; }
+    bool is_running() const { return run_ && !run_->outcome; }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
-    RunWatch& watch() { return run_->watch; }
+    RunStateMachine& machine() { return run_->machine; }
     RunId id() const { return run_->record.id(); }
     Desired desired() const;
-    /// A node of the run that is not heard of any more. `on_time`: the last look was made when it should be.
+    /// A node of the run whose heartbeat is overdue. `on_time`: the previous check was made when it was due.
     std::optional<std::string> find_silent_host(bool on_time);
-    std::optional<lifecycle::RunVerdict> const& verdict() const { return run_->verdict; }
-    /// Nodes that no further run of the trial may have.
+    std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
+    /// Nodes that later runs of the trial must not use.
     std::vector<std::string> bad_hosts() const;
 
     void ask_to_stop();
     void kill_step();
-    /// Where srun does not see that a part of its step is gone: Slurm is told to end it, and srun is ended.
+    /// For a srun that does not notice that a part of its step is gone: asks Slurm to end the step, and kills
+    /// srun.
     void abandon_step();
-    /// Nothing while it goes on.
+    /// Exit code of the step; empty while it runs.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
-    /// Decides why the run ends and what follows, and writes it down, unless the trial is somebody else's by
-    /// now.
-    Status judge(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
-    /// What was to follow can't be done.
-    Status change_verdict(lifecycle::RunVerdict verdict);
-    Status note_queued_again() { return run_->record.queued_again(around_.clock.now()); }
-    /// Waits until the step is gone.
-    void leave();
+    /// Determines why the run ended and what follows, and records it, unless a newer incarnation owns the
+    /// trial.
+    Status finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
+    /// Replaces the recorded outcome, because its next action failed.
+    Status change_outcome(lifecycle::RunOutcome outcome);
+    Status record_requeued() { return run_->record.record_requeued(context_.clock.now()); }
+    /// Waits until the step has ended; the lane is idle then.
+    void wait_and_clear();
 
     void clear_step();
 
@@ -56,12 +57,12 @@ private:
     struct Run {
         RunPlan plan;
         RunRecord record;
-        RunWatch watch;
+        RunStateMachine machine;
         Pulses pulses;
         std::optional<slurm::StepProcess> step;
-        std::optional<lifecycle::RunVerdict> verdict;
+        std::optional<lifecycle::RunOutcome> outcome;
         int exit_code = 0;
-        std::uint64_t output_begin_bytes = 0;  // what srun says of this run stands behind it
+        std::uint64_t output_begin_bytes = 0;  // srun's messages about this run are behind this offset
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
@@ -69,12 +70,12 @@ private:
     Status add_log_policies(lifecycle::RunFacts& facts) const;
     Status add_failed_nodes(lifecycle::RunFacts& facts) const;
     Status add_unreached_nodes(lifecycle::RunFacts& facts) const;
-    std::string find_refusal() const;
-    Status weigh_bad_nodes(lifecycle::BadNodes& bad) const;
-    Status record_verdict(lifecycle::RunVerdict verdict);
+    std::string find_srun_refusal() const;
+    Status count_good_nodes(lifecycle::BadNodes& bad) const;
+    Status record_outcome(lifecycle::RunOutcome outcome);
 
     Assignment const& assignment_;
-    Surroundings const& around_;
+    SupervisorContext const& context_;
     std::optional<Run> run_;
 };
 

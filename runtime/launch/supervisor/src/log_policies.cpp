@@ -12,7 +12,8 @@ namespace det::launch::supervisor {
 namespace {
 
 constexpr std::size_t block_size_bytes = std::size_t{1} << 20;
-constexpr std::size_t line_limit_bytes = std::size_t{64} << 10;  // of a longer one the beginning counts
+// Only the beginning of a longer line is matched
+constexpr std::size_t line_limit_bytes = std::size_t{64} << 10;
 
 struct Policy {
     LogPolicySpec const* spec;
@@ -42,11 +43,11 @@ void match_line(std::string_view line, int node, std::vector<Policy>& open, Poli
             if (found.bad_nodes.empty()) found.bad_nodes_by = policy.spec->name;
             found.bad_nodes.push_back(node);
         }
-        return true;  // what it asks for on this node it has asked for
+        return true;  // one match per node is enough
     });
 }
 
-/// Calls take(line) for each line of a file; the last may lack its end.
+/// Calls take(line) for each line of a file; the last line may lack its newline.
 template <class Take>
 Status for_each_line(std::filesystem::path const& path, Take take) {
     UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char work_directory[] = "workdir";
 
-/// The run as its environment tells it.
+/// Typed access to the variables of the run.
 class RunVariables {
 public:
     explicit RunVariables(Environment const& environment) : environment_(environment) {}

@@ -7,8 +7,8 @@
 namespace det::launch::supervisor {
 namespace {
 
-constexpr int looks_until_silent = 4;
-constexpr int looks_until_all_gone = 2;  // a step ends at once when its last task does
+constexpr int checks_until_silent = 4;
+constexpr int checks_until_all_ended = 2;  // a step ends at once when its last task does
 
 /// Opened, since NFS asks the server then, and not for a stat.
 std::optional<std::int64_t> last_beat_ns(std::filesystem::path const& file) {
@@ -33,15 +33,15 @@ std::optional<int> Pulses::look() {
             seen.has_begun || beat || path_exists(log) || path_exists(RunLayout::ends_beside(log));
         seen = {beat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun};
         all_ended = all_ended && seen.has_begun && !beat;
-        if (seen.unchanged >= looks_until_silent && !silent) silent = static_cast<int>(node);
+        if (seen.unchanged >= checks_until_silent && !silent) silent = static_cast<int>(node);
     }
-    looks_without_any_ = all_ended ? looks_without_any_ + 1 : 0;
-    return looks_without_any_ >= looks_until_all_gone ? std::optional(0) : silent;
+    checks_without_any_ = all_ended ? checks_without_any_ + 1 : 0;
+    return checks_without_any_ >= checks_until_all_ended ? std::optional(0) : silent;
 }
 
 void Pulses::start_over() {
     for (auto& seen : seen_) seen.unchanged = 0;
-    looks_without_any_ = 0;
+    checks_without_any_ = 0;
 }
 
 }  // namespace det::launch::supervisor

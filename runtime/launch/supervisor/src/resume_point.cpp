@@ -11,7 +11,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// What matters of a run for those after it.
+/// The records of a run that later runs need.
 struct PastRun {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
@@ -43,9 +43,9 @@ bool is_gone(Error const& error) {
     return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
 }
 
-/// The last of its checkpoints that is really there. A store that does not answer is an error: the trial must
-/// not begin anew because of it.
-Result<bool> take_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
+/// Uses the newest checkpoint of the run that the store still has. A store that does not answer is an error,
+/// because the trial must not start from scratch then.
+Result<bool> use_newest_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : reversed(run.checkpoints)) {
         auto const found = store.find(committed.uuid);
         if (!found && !is_gone(found.error())) return found.error();
@@ -58,7 +58,7 @@ Result<bool> take_checkpoint(PastRun const& run, checkpoint::Store const& store,
     return false;
 }
 
-Status take_bad_hosts(PastRun const& run, ResumePoint& point) {
+Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
     if (!run.ended || run.ended->bad_hosts.empty()) return Ok{};
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(run.ended->bad_hosts));
     for (auto const& host : hosts) {
@@ -75,21 +75,21 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
-    bool has_checkpoint = false, has_progress = false, was_served = false;
+    bool has_checkpoint = false, has_progress = false, was_run_by_slurm = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         if (!has_checkpoint) {
-            DET_TRY_ASSIGN(has_checkpoint, take_checkpoint(run, store, point));
+            DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
         }
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
-        was_served = was_served || !run.was_failed_by_slurm();
-        if (!was_served) ++point.slurm_failures_in_a_row;
+        was_run_by_slurm = was_run_by_slurm || !run.was_failed_by_slurm();
+        if (!was_run_by_slurm) ++point.slurm_failures_in_a_row;
         point.has_begun_before = point.has_begun_before || has_begun(trial.run(number));
         has_progress = has_progress || run.has_progressed();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
-        DET_TRY(take_bad_hosts(run, point));
+        DET_TRY(add_bad_hosts(run, point));
     }
     return point;
 }
@@ -106,7 +106,7 @@ Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
     DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
         auto const* ended = std::get_if<RunEnded>(&record);
-        return ended != nullptr && ended->follow == Follow::stop;
+        return ended != nullptr && ended->next_action == NextAction::stop;
     });
 }
 

@@ -14,7 +14,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// Linux takes no variable of more than 128 KiB: what is too large is in DET_RUN_DIR/info/trial.json alone.
+/// Linux limits a variable to 128 KiB. Larger values are only in DET_RUN_DIR/info/trial.json.
 constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
 
 std::string all_slots(TrialShape const& shape) {
@@ -29,13 +29,14 @@ void set_json(Environment& environment, char const* name, Json const& json) {
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
-/// What startup-hook.sh exports the entrypoint gets; where it fails nothing is begun. Ranks of a node that
-/// each run it do so one after the other: what the first has installed the next finds.
+/// Runs startup-hook.sh in front of the entrypoint, which inherits its exports; the entrypoint does not start
+/// if the hook fails. Ranks of a node run the hook one after the other, so that a rank finds what the one
+/// before it installed.
 constexpr char startup_hook[] =
     "set -e; exec 9>\"$DET_RUN_DIR/startup-hook.lock\"; if command -v flock >/dev/null; then flock 9; fi; "
     ". ./startup-hook.sh 9>&-; set +e; exec 9>&-; exec \"$@\"";
 
-/// pyxis begins the container before anything of ours is run: srun is told.
+/// srun's options for pyxis, which starts the container before det-wrap-rank runs.
 std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
     node::ContainerCall call;
     call.container = *spec.container;
@@ -90,7 +91,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
-    // What a run of another trial may have left in the environment that the user submitted from.
+    // The user may have submitted from inside a run of another trial, which leaves these.
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
@@ -106,7 +107,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.set(variables::read_ahead, run.resume.checkpoint_path);
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
-    // srun reads these as wishes, and they were made for the batch step.
+    // srun takes these for its own options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
                              "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
         environment.unset(name);

@@ -23,7 +23,7 @@ bool any_report(RunLayout const& run, Predicate predicate) {
 
 }  // namespace
 
-Result<RunId> RunRecord::take_next(Assignment const& assignment, TrialId trial) {
+Result<RunId> RunRecord::create_next(Assignment const& assignment, TrialId trial) {
     auto const directory = assignment.experiment.trial(trial.index);
     DET_TRY(make_directories(directory.runs()));
     DET_TRY_ASSIGN(auto const runs, list_numbers(directory.runs()));
@@ -52,15 +52,15 @@ Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, Resu
     return RunRecord(run, directory, layout, std::move(life));
 }
 
-Status RunRecord::end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code) {
-    return life_.append(RunEnded{now, verdict.cause, verdict.follow, exit_code, verdict.message,
-                                 compress_host_list(verdict.bad_hosts)},
+Status RunRecord::end(UtcTime now, lifecycle::RunOutcome const& outcome, int exit_code) {
+    return life_.append(RunEnded{now, outcome.cause, outcome.next_action, exit_code, outcome.message,
+                                 compress_host_list(outcome.bad_hosts)},
                         Durability::power_loss);
 }
 
-Status RunRecord::queued_again(UtcTime now) { return life_.append(QueuedAgain{now}); }
+Status RunRecord::record_requeued(UtcTime now) { return life_.append(QueuedAgain{now}); }
 
-Status RunRecord::ask_to_stop(lifecycle::Asked why) {
+Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
     return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
 }
 
@@ -74,7 +74,7 @@ std::optional<int> RunRecord::first_failure() const {
     return text ? parse_integer<int>(trim(*text)) : std::nullopt;
 }
 
-bool RunRecord::has_successor() const {
+bool RunRecord::has_newer_run() const {
     auto const runs = list_numbers(trial_.runs());
     return runs && !runs->empty() && runs->back() > id_.number;
 }

@@ -1,60 +1,100 @@
+#include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <fmt/format.h>
 #include <list>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "conclude.hpp"
-#include "insist.hpp"
-#include "notices.hpp"
+#include "finish_job.hpp"
+#include "retry_until.hpp"
 
 namespace det::launch::supervisor {
 namespace {
 
 using namespace std::chrono_literals;
-using Time = RunWatch::Time;
+using Time = RunStateMachine::Time;
 
-constexpr auto patience_with_looks = 6s;  // another one comes
-// What is desired lies in files; whoever changes one pokes us, and a look now and then is for a poke that was
-// lost, and for nodes that are silent: so often within the time that they may be.
-constexpr int looks_until_silent = 4;
+constexpr auto query_timeout = 6s;  // the query is repeated later
+// The desired state is in files, and det-submit sends USR2 when it changes one. The periodic check covers
+// lost signals and overdue heartbeats: this many checks fit into the time after which a node counts as
+// silent.
+constexpr int checks_until_silent = 4;
 
-/// What Slurm says of the job, if it answers at all.
-struct JobSight {
+/// TERM (Slurm's notice) and USR2 (from det-submit: the desired state has changed) as a descriptor to poll.
+class SupervisorSignals {
+public:
+    /// Blocks both in this process and in the processes that it starts.
+    static Result<SupervisorSignals> open() {
+        sigset_t set;
+        ::sigemptyset(&set);
+        for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&set, number);
+        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+        UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!fd) return os_error("watch for signals", errno);
+        return SupervisorSignals(std::move(fd));
+    }
+
+    struct Received {
+        bool notice = false;  // TERM
+        bool wake = false;    // USR2
+    };
+
+    int fd() const { return fd_.get(); }
+    /// The signals that came since the last call.
+    Received read() {
+        Received received;
+        signalfd_siginfo info{};
+        while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+            (info.ssi_signo == SIGTERM ? received.notice : received.wake) = true;
+        }
+        return received;
+    }
+
+private:
+    explicit SupervisorSignals(UniqueFd fd) : fd_(std::move(fd)) {}
+
+    UniqueFd fd_;
+};
+
+/// The job as Slurm shows it, if slurmctld answers.
+struct JobSnapshot {
     bool answered = false;
     std::optional<slurm::JobStatus> job;
 };
 
-/// The job from its first run to what becomes of it: gives lanes their trials, hears signals, steps and
-/// clocks, and does what the lanes' watches say.
+/// The main loop of the supervisor: assigns trials to lanes, waits for signals, steps and timers, and carries
+/// out the actions of the lanes' state machines.
 class JobSupervisor {
 public:
-    JobSupervisor(Assignment const& assignment, Surroundings const& around, Notices notices)
-        : assignment_(assignment), around_(around), notices_(std::move(notices)), claims_(assignment) {
-        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, around);
+    JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SupervisorSignals notices)
+        : assignment_(assignment), context_(context), signals_(std::move(notices)), claims_(assignment) {
+        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, context);
     }
 
     Result<int> run() {
-        plan_next_look();
-        fill_lanes();
-        if (any_running()) look_at_job();
+        schedule_next_check();
+        assign_trials();
+        if (any_running()) query_job();
         while (any_running()) {
             wait();
-            hear();
+            handle_events();
             for (auto& lane : lanes_) {
                 if (!lane.is_running()) continue;
                 if (auto const exit_code = lane.poll_exit()) end_run(lane, *exit_code);
             }
-            fill_lanes();
+            assign_trials();
         }
-        if (!is_superseded_) settle_job();
-        for (auto& lane : lanes_) lane.leave();  // Slurm ends what still runs, and us
+        if (!is_superseded_) finish_this_job();
+        // Slurm ends the steps that still run, and this process
+        for (auto& lane : lanes_) lane.wait_and_clear();
         return exit_code_;
     }
 
@@ -63,11 +103,11 @@ private:
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) { return lane.is_running(); });
     }
 
-    void fill_lanes() {
+    void assign_trials() {
         for (auto& lane : lanes_) {
-            while (lane.is_idle() && !is_winding_up_) {
-                auto const trial = claims_.take_next();
-                if (!trial) return give_up(trial.error());
+            while (lane.is_idle() && !is_draining_) {
+                auto const trial = claims_.claim_next();
+                if (!trial) return stop_on_error(trial.error());
                 if (!*trial) return;
                 begin(lane, **trial);
             }
@@ -76,135 +116,138 @@ private:
 
     void begin(Lane& lane, std::uint32_t trial) {
         has_begun_ = true;
-        if (auto const begun = lane.begin(trial); !begun) return give_up(begun.error());
-        if (lane.is_judged()) settle(lane);  // its step could not be started
+        if (auto const begun = lane.begin(trial); !begun) return stop_on_error(begun.error());
+        if (lane.has_outcome()) apply_outcome(lane);  // the step could not be started
     }
 
-    /// Of trouble with our own files: nothing new is begun, what runs goes on.
-    void give_up(Error const& error) {
-        around_.say(fmt::format("error: {} [{}]", error.message, error.code.name));
-        is_winding_up_ = true;
+    /// After a failure to read or write our own files: no new run starts, running ones continue.
+    void stop_on_error(Error const& error) {
+        context_.log(fmt::format("error: {} [{}]", error.message, error.code.name));
+        is_draining_ = true;
         exit_code_ = to_int(error.code.exit);
     }
 
     void wait() {
-        std::vector<pollfd> polled{{notices_.fd(), POLLIN, 0}};
-        auto wake = next_look_at_;
+        std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
+        auto wake = next_check_at_;
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
-            wake = std::min(wake, lane.watch().wakes_at().value_or(wake));
+            wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
         }
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(wake - around_.clock.steady_now());
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(wake - context_.clock.steady_now());
         ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(0, left.count())));
     }
 
-    void hear() {
-        auto const heard = notices_.take();
-        auto const now = around_.clock.steady_now();
-        was_noticed_ = was_noticed_ || heard.notice;
-        if (heard.notice) for_running([](Lane& lane) { return lane.watch().on_notice(); });
-        bool const is_time = now >= next_look_at_;
-        if (is_time) look_for_silence(now);
-        if (heard.poke || is_time) {
-            plan_next_look();
-            for_running([&](Lane& lane) { return lane.watch().on_desired(lane.desired(), now); });
+    void handle_events() {
+        auto const received = signals_.read();
+        auto const now = context_.clock.steady_now();
+        notice_received_ = notice_received_ || received.notice;
+        if (received.notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
+        bool const is_time = now >= next_check_at_;
+        if (is_time) check_heartbeats(now);
+        if (received.wake || is_time) {
+            schedule_next_check();
+            for_running_lanes([&](Lane& lane) { return lane.machine().on_desired(lane.desired(), now); });
         }
-        for_running([&](Lane& lane) { return lane.watch().on_time(now); });
+        for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
     }
 
-    void look_for_silence(Time now) {
-        // Who was held up himself, by the file system that all share, must not wonder about others.
-        bool const on_time = now - next_look_at_ < look_every_ / 3;
-        for_running([&](Lane& lane) {
+    void check_heartbeats(Time now) {
+        // If this process was itself delayed, for example by the shared file system, the age of the
+        // heartbeats means nothing.
+        bool const on_time = now - next_check_at_ < check_interval_ / 3;
+        for_running_lanes([&](Lane& lane) {
             auto const host = lane.find_silent_host(on_time);
-            return host ? lane.watch().on_silence(*host, now) : Act::wait;
+            return host ? lane.machine().on_silence(*host, now) : RunAction::wait;
         });
     }
 
-    /// Asks each lane's watch, then does what they say: Slurm is asked once for all of them.
+    /// Calls `ask` for each running lane and performs the actions; Slurm is asked once for all lanes.
     template <class Ask>
-    void for_running(Ask ask) {
+    void for_running_lanes(Ask ask) {
         bool look = false;
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             auto const act = ask(lane);
-            if (act == Act::look_at_job) look = true;
+            if (act == RunAction::query_job) look = true;
             perform(lane, act);
         }
-        if (look) look_at_job();
+        if (look) query_job();
     }
 
-    void perform(Lane& lane, Act act) {
-        if (act == Act::ask_to_stop) lane.ask_to_stop();
-        if (act == Act::kill) lane.kill_step();
-        if (act == Act::abandon) lane.abandon_step();
-        if (act == Act::judge) end_run(lane, 128 + SIGTERM);
+    void perform(Lane& lane, RunAction act) {
+        if (act == RunAction::ask_to_stop) lane.ask_to_stop();
+        if (act == RunAction::kill) lane.kill_step();
+        if (act == RunAction::abandon) lane.abandon_step();
+        if (act == RunAction::finish_run) end_run(lane, 128 + SIGTERM);
     }
 
-    void look_at_job() {
-        auto const sight = see_job(patience_with_looks);
-        auto const now = around_.clock.steady_now();
-        auto const now_utc = around_.clock.now();
+    void query_job() {
+        auto const snapshot = query_slurm(query_timeout);
+        auto const now = context_.clock.steady_now();
+        auto const now_utc = context_.clock.now();
         for (auto& lane : lanes_) {
-            if (lane.is_running()) perform(lane, lane.watch().on_job(sight.job, now_utc, now));
+            if (lane.is_running()) perform(lane, lane.machine().on_job(snapshot.job, now_utc, now));
         }
     }
 
-    JobSight see_job(std::chrono::seconds patience) {
-        auto job = insist(around_, patience, [&] { return around_.slurm.find_job(assignment_.job); });
+    JobSnapshot query_slurm(std::chrono::seconds timeout) {
+        auto job = retry_until(context_, timeout, [&] { return context_.slurm.find_job(assignment_.job); });
         if (job) return {true, *std::move(job)};
-        around_.say(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
-                                job.error().message));
+        context_.log(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
+                                 job.error().message));
         return {false, std::nullopt};
     }
 
     void end_run(Lane& lane, int exit_code) {
-        auto const sight = see_job(patience());
-        if (auto const judged = lane.judge(exit_code, sight.job, sight.answered); !judged)
-            give_up(judged.error());
-        if (!lane.is_judged()) return lane.leave();  // nobody can say why it ended
-        was_completing_ = sight.job && sight.job->state == slurm::JobState::completing;
-        settle(lane);
+        auto const snapshot = query_slurm(timeout());
+        if (auto const judged = lane.finish_run(exit_code, snapshot.job, snapshot.answered); !judged)
+            stop_on_error(judged.error());
+        if (!lane.has_outcome()) return lane.wait_and_clear();  // the cause could not be determined
+        was_completing_ = snapshot.job && snapshot.job->state == slurm::JobState::completing;
+        apply_outcome(lane);
     }
 
-    /// What the verdict on a lane's run means for the lane and for the job.
-    void settle(Lane& lane) {
-        auto const& verdict = *lane.verdict();
+    /// Carries out the next action of a lane's run, for the lane and for the job.
+    void apply_outcome(Lane& lane) {
+        auto const& outcome = *lane.outcome();
         auto const trial = lane.id().trial.index;
-        switch (verdict.follow) {
-            case Follow::restart_in_place:
+        switch (outcome.next_action) {
+            case NextAction::restart_in_place:
                 lane.clear_step();
-                lane.leave();
-                if (!is_winding_up_) begin(lane, trial);
+                lane.wait_and_clear();
+                if (!is_draining_) begin(lane, trial);
                 return;
-            case Follow::stop:
-                if (verdict.cause == Cause::failed || verdict.cause == Cause::not_launched) exit_code_ = 1;
-                // Where its step goes on Slurm ends the job, and where none can be started the next can't
-                // either.
-                if (verdict.cause != Cause::not_launched && lane.poll_exit()) return lane.leave();
+            case NextAction::stop:
+                if (outcome.cause == Cause::failed || outcome.cause == Cause::not_launched) exit_code_ = 1;
+                // If the step still runs, Slurm ends the job; if no step can be started here, the next one
+                // can't either.
+                if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
-            case Follow::requeue_held:
-                if (assignment_.spec.lanes > 1 && desired_of_all() != Desired::pause) return set_aside(lane);
+            case NextAction::requeue_held:
+                if (assignment_.spec.lanes > 1 && desired_of_all() != Desired::pause)
+                    return release_trial(lane);
                 break;
-            case Follow::requeue:
-                for_neighbours(lane);
+            case NextAction::requeue:
+                stop_other_lanes(lane);
                 break;
-            case Follow::left_to_slurm:
-                if (verdict.cause == Cause::superseded) abandon();
+            case NextAction::left_to_slurm:
+                if (outcome.cause == Cause::superseded) abandon();
                 break;
         }
-        is_winding_up_ = true;
+        is_draining_ = true;
     }
 
-    /// One of several trials is paused: the others go on, and it waits for whoever is free once it is wanted.
-    void set_aside(Lane& lane) {
+    /// One of several trials is paused: the others continue, and any job takes the trial once it is wanted
+    /// again.
+    void release_trial(Lane& lane) {
         auto const trial = lane.id().trial.index;
-        lane.leave();
-        if (auto const given = claims_.give_back(trial); !given) give_up(given.error());
+        lane.wait_and_clear();
+        if (auto const given = claims_.release(trial); !given) stop_on_error(given.error());
     }
 
-    /// The job runs elsewhere: our ranks stop, and we touch nothing more.
+    /// The job runs elsewhere: our ranks are killed, and this process writes nothing more.
     void abandon() {
         is_superseded_ = true;
         for (auto& lane : lanes_) {
@@ -212,10 +255,10 @@ private:
         }
     }
 
-    void for_neighbours(Lane const& but) {
-        auto const now = around_.clock.steady_now();
+    void stop_other_lanes(Lane const& but) {
+        auto const now = context_.clock.steady_now();
         for (auto& lane : lanes_) {
-            if (&lane != &but && lane.is_running()) perform(lane, lane.watch().on_neighbour(now));
+            if (&lane != &but && lane.is_running()) perform(lane, lane.machine().on_other_trial(now));
         }
     }
 
@@ -223,43 +266,44 @@ private:
         return journal::load_desired(assignment_.experiment.desired()).value_or(Desired::run);
     }
 
-    void settle_job() {
-        int const failure = conclude(assignment_, around_, claims_, lanes_,
-                                     {has_begun_, was_noticed_, was_completing_, slurmstepd_, patience()});
+    void finish_this_job() {
+        int const failure =
+            finish_job(assignment_, context_, claims_, lanes_,
+                       {has_begun_, notice_received_, was_completing_, slurmstepd_, timeout()});
         if (failure != 0) exit_code_ = failure;
     }
 
-    /// Once Slurm ends the job there are KillWait seconds left to write down how it ends; 30 by default.
-    std::chrono::seconds patience() const { return was_noticed_ ? 20s : 120s; }
+    /// After SIGTERM there are KillWait seconds (30 by default) to record how the job ends.
+    std::chrono::seconds timeout() const { return notice_received_ ? 20s : 120s; }
 
-    void plan_next_look() {
-        // Not all supervisors of a large experiment at the same time.
+    void schedule_next_check() {
+        // Spread, so that the supervisors of a large experiment do not check at the same time.
         auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % 100;
-        next_look_at_ = around_.clock.steady_now() + look_every_ * (90 + spread / 5) / 100;
+        next_check_at_ = context_.clock.steady_now() + check_interval_ * (90 + spread / 5) / 100;
     }
 
     Assignment const& assignment_;
-    Surroundings const& around_;
-    std::chrono::milliseconds const look_every_ =
-        silence_limit([this](auto name) { return around_.environment.find(name); }) / looks_until_silent;
+    SupervisorContext const& context_;
+    std::chrono::milliseconds const check_interval_ =
+        silence_limit([this](auto name) { return context_.environment.find(name); }) / checks_until_silent;
     pid_t const slurmstepd_ = ::getppid();
-    Notices notices_;
+    SupervisorSignals signals_;
     Claims claims_;
     std::list<Lane> lanes_;
-    Time next_look_at_;
+    Time next_check_at_;
     bool has_begun_ = false;
-    bool is_winding_up_ = false;   // nothing new is begun in this job
-    bool is_superseded_ = false;   // the job runs elsewhere: it is not ours to touch
-    bool was_noticed_ = false;     // Slurm's TERM came
-    bool was_completing_ = false;  // Slurm was ending the job when we last looked
+    bool is_draining_ = false;      // no new run starts in this job
+    bool is_superseded_ = false;    // the job runs elsewhere: this process must not change it
+    bool notice_received_ = false;  // Slurm's SIGTERM came
+    bool was_completing_ = false;   // the job was COMPLETING at the last query
     int exit_code_ = 0;
 };
 
 }  // namespace
 
-Result<int> supervise_trials(Assignment const& assignment, Surroundings const& around) {
-    DET_TRY_ASSIGN(auto notices, Notices::open());
-    return JobSupervisor(assignment, around, std::move(notices)).run();
+Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context) {
+    DET_TRY_ASSIGN(auto notices, SupervisorSignals::open());
+    return JobSupervisor(assignment, context, std::move(notices)).run();
 }
 
 }  // namespace det::launch::supervisor

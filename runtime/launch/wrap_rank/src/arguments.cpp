@@ -13,19 +13,19 @@ constexpr std::string_view usage_hint =
 
 Error usage(std::string message) { return Error{codes::usage, std::move(message), std::string(usage_hint)}; }
 
-/// "007" is rank 7: what labels show is a number.
-std::optional<std::string> as_rank(std::string_view text) {
+/// "007" is rank 7.
+std::optional<std::string> parse_rank(std::string_view text) {
     auto const number = parse_integer<std::uint32_t>(text);
     if (!number) return std::nullopt;
     return std::to_string(*number);
 }
 
 Result<std::string> find_rank(std::string const& given, Environment const& environment) {
-    if (auto rank = as_rank(given)) return *std::move(rank);
+    if (auto rank = parse_rank(given)) return *std::move(rank);
     for (auto const name : split(given, ',')) {
         auto const value = environment.find(name);
         if (!value) continue;
-        if (auto rank = as_rank(*value)) return *std::move(rank);
+        if (auto rank = parse_rank(*value)) return *std::move(rank);
         return usage(fmt::format("{}='{}' is not a rank", name, *value));
     }
     return Error{
@@ -34,38 +34,40 @@ Result<std::string> find_rank(std::string const& given, Environment const& envir
         std::string(usage_hint)};
 }
 
-/// Put in front of a command by the plugin, which leaves it to us to find out for which rank.
-Result<Job> by_plugin(std::vector<std::string> command, Environment const& environment) {
-    Job job;
-    job.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
-    if (job.level == Launch::rank) {
-        DET_TRY_ASSIGN(job.rank, find_rank("SLURM_PROCID", environment));
+/// The SPANK plugin has prepended the wrapper to the command; the rank is in SLURM_PROCID.
+Result<WrapRequest> parse_plugin_call(std::vector<std::string> command, Environment const& environment) {
+    WrapRequest request;
+    request.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
+    if (request.level == Launch::rank) {
+        DET_TRY_ASSIGN(request.rank, find_rank("SLURM_PROCID", environment));
     }
-    job.command = std::move(command);
-    return job;
+    request.command = std::move(command);
+    return request;
 }
 
 }  // namespace
 
-Result<Job> parse_arguments(std::vector<std::string> const& arguments, Environment const& environment) {
+Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
+                                    Environment const& environment) {
     if (auto const program = environment.find_non_empty(variables::wrapped_command)) {
         std::vector<std::string> command{*program};
         command.insert(command.end(), arguments.begin(), arguments.end());
-        return by_plugin(std::move(command), environment);
+        return parse_plugin_call(std::move(command), environment);
     }
     if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
-    if (arguments[0] == "--spank") return by_plugin({arguments.begin() + 1, arguments.end()}, environment);
-    // "--" may stand before the command, as launchers' own wrappers have it.
+    if (arguments[0] == "--spank")
+        return parse_plugin_call({arguments.begin() + 1, arguments.end()}, environment);
+    // "--" may precede the command, as in launchers' own wrappers.
     auto const skipped = arguments[1] == "--" ? 2 : 1;
     if (arguments.size() == static_cast<std::size_t>(skipped)) return usage("det-wrap-rank needs a command");
-    Job job;
-    job.command.assign(arguments.begin() + skipped, arguments.end());
+    WrapRequest request;
+    request.command.assign(arguments.begin() + skipped, arguments.end());
     if (arguments[0] == "--node") {
-        job.level = Launch::node;
-        return job;
+        request.level = Launch::node;
+        return request;
     }
-    DET_TRY_ASSIGN(job.rank, find_rank(arguments[0], environment));
-    return job;
+    DET_TRY_ASSIGN(request.rank, find_rank(arguments[0], environment));
+    return request;
 }
 
 }  // namespace det::launch::wrap_rank

@@ -19,9 +19,9 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-void Child::become(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out, Pipe const& err,
-                   char* const* argv, char* const* variables) {
-    // A launcher that kills us with KILL means the rank.
+void Child::exec_command(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out,
+                         Pipe const& err, char* const* argv, char* const* variables) {
+    // A launcher that sends SIGKILL to the wrapper means to kill the rank.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(128 + SIGKILL);
     if (group == Group::own) ::setpgid(0, 0);
@@ -40,12 +40,13 @@ void Child::become(RelayedCommand const& command, Group group, pid_t parent, Pip
 Result<Child> Child::start(RelayedCommand const& command, Pipe const& out, Pipe const& err) {
     CStrings const argv(command.argv);
     CStrings const variables(command.environment.to_list());
-    // In the terminal's foreground it stays in our group, so that it may read the terminal too.
+    // In the terminal's foreground process group the child stays in our group, so that it may read from the
+    // terminal.
     auto const group = is_in_foreground() ? Group::ours : Group::own;
     pid_t const parent = ::getpid();
     pid_t const child = ::fork();
     if (child < 0) return os_error("fork", errno);
-    if (child == 0) become(command, group, parent, out, err, argv.data(), variables.data());
+    if (child == 0) exec_command(command, group, parent, out, err, argv.data(), variables.data());
     if (group == Group::own) ::setpgid(child, child);
     return Child(child, group);
 }

@@ -1,5 +1,4 @@
-// det-wrap-rank: puts "[rank=N] " before each line of a command, and gives a task of a run its place on the
-// node.
+// det-wrap-rank: puts "[rank=N] " before each line of a command, and enters DET_RUN_DIR for a task of a run.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
@@ -18,10 +17,10 @@ int fail(det::Error const& error) {
     return det::to_int(error.code.exit);
 }
 
-/// Ends as the command did: by the same signal too, so that Slurm reports it.
+/// Ends as the command did, by the same signal too, so that Slurm reports it.
 int end_as(det::launch::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
-        rlimit const no_core{0, 0};  // the command has left its own
+        rlimit const no_core{0, 0};  // the command has written its own core file
         ::setrlimit(RLIMIT_CORE, &no_core);
         det::end_by_signal(end.signal);
     }
@@ -40,10 +39,10 @@ int main(int argc, char** argv) try {
         std::cout << det::launch::wrap_rank::help_text;
         return 0;
     }
-    auto job = det::launch::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
-    if (!job) return fail(job.error());
+    auto request = det::launch::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
+    if (!request) return fail(request.error());
     det::SystemClock clock;
-    auto const end = det::launch::wrap_rank::run_wrapped(*std::move(job), std::move(environment),
+    auto const end = det::launch::wrap_rank::run_wrapped(*std::move(request), std::move(environment),
                                                          det::sibling_program("det-launch"), clock);
     return end ? end_as(*end) : fail(end.error());
 } catch (std::exception const& surprise) {

@@ -11,60 +11,60 @@
 namespace det::launch::wrap_rank {
 namespace {
 
-constexpr std::chrono::seconds look_every{1};
+constexpr std::chrono::seconds check_interval{1};
 constexpr std::size_t time_size = 27;
 
 std::string quoted(std::filesystem::path const& path) { return fmt::format("the log '{}'", path.string()); }
 
 }  // namespace
 
-RankLog::RankLog(std::filesystem::path path, std::string label, Clock const& clock, Complain complain)
-    : path_(std::move(path)), label_(std::move(label)), clock_(clock), complain_(std::move(complain)) {
+RankLog::RankLog(std::filesystem::path path, std::string label, Clock const& clock, ErrorHandler on_error)
+    : path_(std::move(path)), label_(std::move(label)), clock_(clock), on_error_(std::move(on_error)) {
     open();
 }
 
 void RankLog::append(std::string_view lines) {
     std::lock_guard const guard(mutex_);
-    remember(lines);
+    keep_last_output(lines);
     if (is_open()) write(lines);
     if (!file_) missing_lines_ += static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
-std::string RankLog::last_words() const {
+std::string RankLog::last_output() const {
     std::lock_guard const guard(mutex_);
-    std::string_view words(last_words_);
-    if (words.size() > last_words_size_max) {  // from the first line that begins within what is kept
-        words.remove_prefix(words.size() - last_words_size_max - 1);
-        words.remove_prefix(std::min(words.find('\n') + 1, words.size()));
+    std::string_view text(last_output_);
+    if (text.size() > last_output_size_max) {  // from the first line that begins within the limit
+        text.remove_prefix(text.size() - last_output_size_max - 1);
+        text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
     }
     std::string texts;
-    for (auto const line : split_lines(words))
+    for (auto const line : split_lines(text))
         texts.append(line.substr(std::min(line.size(), time_size + 1 + label_.size()))).push_back('\n');
     return texts;
 }
 
 void RankLog::finish() {
     std::lock_guard const guard(mutex_);
-    if (file_) check_that_it_is_there();
+    if (file_) check_still_linked();
 }
 
 bool RankLog::is_open() {
-    if (clock_.steady_now() - looked_at_ < look_every) return static_cast<bool>(file_);
-    if (file_) check_that_it_is_there();
+    if (clock_.steady_now() - checked_at_ < check_interval) return static_cast<bool>(file_);
+    if (file_) check_still_linked();
     if (!file_) open();
     return static_cast<bool>(file_);
 }
 
 void RankLog::open() {
-    looked_at_ = clock_.steady_now();
-    // O_NONBLOCK: a named pipe that nobody reads is an error, not a wait.
+    checked_at_ = clock_.steady_now();
+    // O_NONBLOCK: opening a named pipe without reader fails instead of blocking.
     file_ = UniqueFd(
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
     if (!file_) fail(os_error("open " + quoted(path_), errno));
 }
 
-void RankLog::check_that_it_is_there() {
-    looked_at_ = clock_.steady_now();
+void RankLog::check_still_linked() {
+    checked_at_ = clock_.steady_now();
     struct stat info {};
     if (::fstat(file_.get(), &info) != 0) {
         fail(os_error("look at " + quoted(path_), errno));
@@ -98,21 +98,21 @@ void RankLog::write(std::string_view lines) {
 
 void RankLog::fail(Error error) {
     file_.reset();
-    if (has_complained_) return;
-    has_complained_ = true;
+    if (has_reported_) return;
+    has_reported_ = true;
     error.hint =
         "the command goes on; what it prints is on its standard output only until the log can be written";
-    complain_(error);
+    on_error_(error);
 }
 
-void RankLog::remember(std::string_view lines) {
-    constexpr std::size_t kept = 2 * last_words_size_max;
+void RankLog::keep_last_output(std::string_view lines) {
+    constexpr std::size_t kept = 2 * last_output_size_max;
     if (lines.size() >= kept) {
-        last_words_ = lines.substr(lines.size() - kept);
+        last_output_ = lines.substr(lines.size() - kept);
         return;
     }
-    if (last_words_.size() + lines.size() > 2 * kept) last_words_.erase(0, last_words_.size() - kept);
-    last_words_ += lines;
+    if (last_output_.size() + lines.size() > 2 * kept) last_output_.erase(0, last_output_.size() - kept);
+    last_output_ += lines;
 }
 
 }  // namespace det::launch::wrap_rank

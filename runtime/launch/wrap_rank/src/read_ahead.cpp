@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t share_of_free_memory = 4;
 
-/// Where another number of ranks saved them, neighbours keep what neighbours had.
-bool is_of_task(std::uint64_t shard, std::uint64_t shards, TaskIdentity const& task) {
+/// With another number of ranks than the one that saved, neighbouring ranks load neighbouring shards.
+bool belongs_to_task(std::uint64_t shard, std::uint64_t shards, TaskIdentity const& task) {
     auto const rank = static_cast<std::uint64_t>(task.rank), size = static_cast<std::uint64_t>(task.size);
     return size >= shards ? rank * shards / size == shard : shard * size / shards == rank;
 }
@@ -69,7 +69,7 @@ void read_ahead(fs::path const& checkpoint, TaskIdentity const& task, std::stop_
         read_file_ahead(checkpoint / name, memory, stop);
 }
 
-/// None where there is no thread to be had.
+/// Returns no thread if none can be created.
 std::jthread start(fs::path checkpoint, TaskIdentity task) try {
     return start_thread("det-read-ahead", [checkpoint = std::move(checkpoint),
                                            task = std::move(task)](std::stop_token const& stop) {
@@ -95,7 +95,7 @@ std::vector<std::string> choose_to_read_ahead(std::vector<FileSize> files, TaskI
     int others = 0;
     for (auto& file : files) {
         if (auto const shard = rank_of_shard(file.name)) {
-            if (is_of_task(*shard, shards, task)) own.push_back(std::move(file));
+            if (belongs_to_task(*shard, shards, task)) own.push_back(std::move(file));
         } else if (others++ % task.local_size == task.local_rank) {
             shared.push_back(std::move(file));
         }

@@ -3,24 +3,50 @@
 #include <det/foundation/process.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
 
+#include <atomic>
 #include <malloc.h>
 #include <poll.h>
 #include <sstream>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
-#include "child_watch.hpp"
-#include "ending.hpp"
+#include "child_monitor.hpp"
+#include "output_stream.hpp"
 #include "signals.hpp"
-#include "stream.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
 
-/// Until nobody can write any more, or the ending's deadline is over. In the order in which things are said:
-/// one stream is read after the other.
-void pass_on(Stream& out, Stream& err, Ending const& ending, Clock const& clock) {
+/// Tells the forwarding thread that the command has ended. Other processes that it started may hold its
+/// output open: their output is read until the deadline.
+class EndEvent {
+public:
+    using TimePoint = std::chrono::steady_clock::time_point;
+
+    EndEvent() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+    void announce(TimePoint deadline) {
+        deadline_ns_.store(deadline.time_since_epoch().count(), std::memory_order_release);
+        std::uint64_t const one = 1;
+        (void)!::write(event_.get(), &one, sizeof one);
+    }
+    /// Becomes readable with announce(), and stays readable.
+    int fd() const { return event_.get(); }
+    std::optional<TimePoint> deadline() const {
+        auto const ns = deadline_ns_.load(std::memory_order_acquire);
+        return ns == 0 ? std::nullopt : std::optional(TimePoint(TimePoint::duration(ns)));
+    }
+
+private:
+    UniqueFd event_;
+    std::atomic<TimePoint::rep> deadline_ns_ = 0;
+};
+
+/// Forwards both streams until all writers have closed them, or until the deadline after the command's end.
+/// The streams are read alternately.
+void forward(OutputStream& out, OutputStream& err, EndEvent const& ending, Clock const& clock) {
     while (out.fd() >= 0 || err.fd() >= 0) {
         auto const deadline = ending.deadline();
         int timeout_ms = -1;
@@ -29,19 +55,19 @@ void pass_on(Stream& out, Stream& err, Ending const& ending, Clock const& clock)
             if (left.count() <= 0) break;
             timeout_ms = static_cast<int>(left.count());
         }
-        // A pollfd of -1 is passed over: the ending's, once it is known.
+        // poll(2) ignores a descriptor of -1: the end event is known by then.
         pollfd polled[] = {
             {out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {deadline ? -1 : ending.fd(), POLLIN, 0}};
         ::poll(polled, std::size(polled), timeout_ms);
-        if (polled[0].revents != 0) out.pass_on();
-        if (polled[1].revents != 0) err.pass_on();
+        if (polled[0].revents != 0) out.forward();
+        if (polled[1].revents != 0) err.forward();
     }
     out.finish();
     err.finish();
 }
 
-/// On our own standard error, labelled as the command's lines are.
-RankLog::Complain complain_as(std::string const& label) {
+/// Prints on our standard error with the label of the command's lines.
+RankLog::ErrorHandler labelled_error_printer(std::string const& label) {
     return [label](Error const& error) {
         std::ostringstream text;
         print(text, Diagnostic{Severity::warning, error}, {Colour::never, "det-wrap-rank"});
@@ -59,7 +85,7 @@ CommandEnd describe_end(int status, UtcTime time, RankLog const* log) {
     end.time = time;
     if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
     end.exit_code = exit_code_of_wait_status(status);
-    if (log != nullptr) end.last_words = log->last_words();
+    if (log != nullptr) end.last_output = log->last_output();
     return end;
 }
 
@@ -77,7 +103,7 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     ::mallopt(M_ARENA_MAX, 1);  // our threads allocate little: an arena for each costs more than it saves
     auto const& labels = command.labels;
     std::optional<RankLog> log;
-    if (labels.log) log.emplace(*labels.log, labels.prefix, clock, complain_as(labels.prefix));
+    if (labels.log) log.emplace(*labels.log, labels.prefix, clock, labelled_error_printer(labels.prefix));
     RankLog* const log_or_null = log ? &*log : nullptr;
 
     DET_TRY_ASSIGN(auto out, make_pipe());
@@ -85,15 +111,15 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     DET_TRY_ASSIGN(auto const child, Child::start(command, out, err));
     out.write_end.reset();
     err.write_end.reset();
-    Stream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
-    Stream standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
-    Ending ending;
-    // A thread of its own: a reader of ours that is stuck must not hold up a notice.
-    std::jthread passing([&] { pass_on(standard_output, standard_error, ending, clock); });
-    auto const status = ChildWatch(command, child, clock).until_the_end();
+    OutputStream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
+    OutputStream standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
+    EndEvent ending;
+    // A separate thread, so that a blocked reader of our output does not delay a notice.
+    std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });
+    auto const status = ChildMonitor(command, child, clock).wait_for_exit();
     auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
-    passing.join();
+    forwarding.join();
     if (!status) return status.error();
     if (log) log->finish();
     return describe_end(*status, ended_at, log_or_null);

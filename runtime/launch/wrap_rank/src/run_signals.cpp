@@ -42,7 +42,8 @@ bool RunSignals::take(int signal, Clock const& clock) {
     if (signal == SIGTERM) {
         page_.raise(clock, preemption::NoticePage::By::slurm);
     } else if (signal == SIGUSR2) {
-        // The supervisor's, if it has left word; else it was meant for others, and came to every process.
+        // The signal is for this run if the supervisor has created the file; otherwise it is for another run
+        // and reached every process.
         if (path_exists(asked_)) page_.raise(clock, preemption::NoticePage::By::supervisor);
     } else {
         return false;
@@ -50,7 +51,7 @@ bool RunSignals::take(int signal, Clock const& clock) {
     return !forwarded_.contains(signal);
 }
 
-void RunSignals::withhold(sigset_t& mask) const {
+void RunSignals::block_withheld(sigset_t& mask) const {
     for (int const number : {SIGTERM, SIGUSR2}) {
         if (!forwarded_.contains(number)) ::sigaddset(&mask, number);
     }

@@ -8,18 +8,18 @@
 
 namespace det::launch::wrap_rank {
 
-/// What signals mean to a task of a run: its ranks are told by the page in DET_RUN_DIR, and get no signal
-/// that would end them before they have saved their work.
+/// Handles signals to a task of a run: the ranks learn of a notice from the page in DET_RUN_DIR, and get no
+/// signal that would end them before they have saved their work.
 class RunSignals {
 public:
     /// From DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
     static Result<RunSignals> open(Environment const& environment);
 
-    /// False where the command is to have it too.
+    /// Returns false if the command must get the signal too.
     bool take(int signal, Clock const& clock);
-    /// The command's mask: without what it must not have, whoever sends it. Slurm may send a signal to every
+    /// Adds the signals that the command must not get to its mask, because Slurm may send a signal to every
     /// process of a step.
-    void withhold(sigset_t& mask) const;
+    void block_withheld(sigset_t& mask) const;
 
 private:
     RunSignals(preemption::NoticePage page, std::filesystem::path asked, std::set<int> forwarded)

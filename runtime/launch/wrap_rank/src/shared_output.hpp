@@ -5,22 +5,22 @@
 
 namespace det::launch::wrap_rank {
 
-/// Standard output or error, which may be a pipe that the wrappers of other ranks write to as well: a
-/// launcher gives all its ranks its own. One batch of whole lines at a time goes into such a pipe, however
-/// full it is.
+/// Standard output or error, which may be a pipe that other ranks' wrappers write to as well, because a
+/// launcher passes its own to all ranks. Batches of whole lines are written under a lock, so that lines of
+/// several ranks do not mix.
 class SharedOutput {
 public:
     explicit SharedOutput(int fd);
-    /// For a stream that is in a hurry: a pipe that can't hold a batch of lines makes writer and reader wait
-    /// for each other twice a batch.
-    void widen(int size_bytes);
-    /// Whoever reads may have gone: that is no error, the command goes on all the same.
+    /// Enlarges a pipe for a stream of high volume: if the pipe is smaller than a batch, writer and reader
+    /// wait for each other twice a batch.
+    void enlarge_pipe(int size_bytes);
+    /// A closed reader is no error: the command continues.
     void write(std::string_view lines) const;
 
 private:
     int fd_;
-    bool is_widened_ = false;
-    UniqueFd gate_;  // the same pipe, opened for us alone: what flock(2) tells apart
+    bool is_enlarged_ = false;
+    UniqueFd lock_;  // the same pipe, opened again: flock(2) locks belong to an open file description
 };
 
 }  // namespace det::launch::wrap_rank

@@ -10,13 +10,13 @@
 namespace det::launch::wrap_rank {
 namespace {
 
-struct ProcessLine {
+struct ProcessStat {
     std::string name;
     pid_t parent = 0;
 };
 
 /// /proc/PID/stat: "12 (a name) S 11 ...", where the name may hold anything.
-std::optional<ProcessLine> look_at(pid_t process) {
+std::optional<ProcessStat> read_process(pid_t process) {
     auto const text = read_file(fmt::format("/proc/{}/stat", process), 4096);
     if (!text) return std::nullopt;
     auto const open = text->find('('), close = text->rfind(')');
@@ -24,7 +24,7 @@ std::optional<ProcessLine> look_at(pid_t process) {
     auto const fields = split(std::string_view(*text).substr(close + 1), ' ');  // "", state, parent ...
     auto const parent = fields.size() > 2 ? parse_integer<pid_t>(fields[2]) : std::nullopt;
     if (!parent) return std::nullopt;
-    return ProcessLine{text->substr(open + 1, close - open - 1), *parent};
+    return ProcessStat{text->substr(open + 1, close - open - 1), *parent};
 }
 
 }  // namespace
@@ -38,11 +38,11 @@ sigset_t relayed_signals() {
     return set;
 }
 
-bool started_us(pid_t process) {
+bool is_ancestor(pid_t process) {
     constexpr int generations_max = 64;
     pid_t ancestor = ::getppid();
     for (int i = 0; i < generations_max && ancestor > 1; ++i) {
-        auto const line = look_at(ancestor);
+        auto const line = read_process(ancestor);
         if (!line || line->name == "slurmstepd") return false;
         if (ancestor == process) return true;
         ancestor = line->parent;

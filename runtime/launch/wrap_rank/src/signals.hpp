@@ -4,13 +4,14 @@
 
 namespace det::launch::wrap_rank {
 
-/// Everything that may be sent to a command, and SIGCHLD; not what only a process's own mistakes raise.
+/// All signals that may be forwarded to a command, and SIGCHLD; without those that a process raises by its
+/// own faults.
 sigset_t relayed_signals();
 
-/// Whether that process is one of those that started us, up to the slurmstepd of the task.
-bool started_us(pid_t process);
+/// Whether the process is an ancestor of this one, below the task's slurmstepd.
+bool is_ancestor(pid_t process);
 
-/// Whether we read from a terminal whose keys (Ctrl-C) reach our process group.
+/// Whether our process group is in the foreground of a terminal, so that its keys (Ctrl-C) reach us.
 bool is_in_foreground();
 
 }  // namespace det::launch::wrap_rank

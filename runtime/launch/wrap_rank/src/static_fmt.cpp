@@ -1,5 +1,5 @@
-// {fmt} for a program that is linked statically: the one function that our rooms need of it, which there is
-// no archive of.
+// {fmt} for a statically linked program: the only function that our modules need of libfmt, for which there
+// is no archive.
 #include <fmt/format.h>
 #include <string>
 

@@ -22,22 +22,21 @@ namespace fs = std::filesystem;
 constexpr char work_directory[] = "workdir";
 constexpr int beats_until_silent = 6;
 constexpr std::chrono::milliseconds beat_interval_min{500};
-constexpr char ranks_log_mark[] = "ranks-log";  // in DET_RUN_DIR: ranks of this node have wrappers that log
+// In DET_RUN_DIR: the ranks of this node have wrappers that log
+constexpr char ranks_log_mark[] = "ranks-log";
 
-/// On a node with a wrapper around the launcher, lines of ranks are logged once: by the rank's own wrapper.
-void share_the_log(Launch level, fs::path const& run_dir, Labels& labels) {
+/// If there is a wrapper around the launcher too, lines of ranks are logged once, by the rank's own wrapper.
+void share_log(Launch level, fs::path const& run_dir, Labels& labels) {
     if (!labels.log) return;
     auto const mark = run_dir / ranks_log_mark;
     if (level == Launch::rank) {
         UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     } else {
-        labels.ranks_log_themselves = [mark, seen = false]() mutable {
-            return seen = seen || path_exists(mark);
-        };
+        labels.ranks_write_log = [mark, seen = false]() mutable { return seen = seen || path_exists(mark); };
     }
 }
 
-/// For who asks later which rank failed first. It is a help: where it can't be written, nothing else fails.
+/// Records the failure for `experiment describe`. Errors are ignored.
 void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
     if (end.exit_code == 0 || !command.labels.log) return;
     RankEnd const report{end.time,
@@ -45,14 +44,14 @@ void report_failure(std::string const& rank, CommandEnd const& end, RelayedComma
                          node::node_name(command.environment),
                          end.exit_code,
                          end.signal,
-                         end.last_words};
+                         end.last_output};
     UniqueFd const file(::open(RunLayout::ends_beside(*command.labels.log).c_str(),
                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
 }
 
-/// The job runs again elsewhere, and this node was cut off. srun would answer a failure by telling Slurm to
-/// end the step of that number in this job: the new run's, by now. So such a run ends without a failure.
+/// The job runs again elsewhere and this node was cut off. srun would answer a failure by asking Slurm to end
+/// the step of that number in this job, which is the new run's by now. So such a run ends without a failure.
 bool is_superseded(Environment const& environment) {
     fs::path const run = environment.find(variables::run_path).value_or("");
     auto const number = parse_integer<std::uint32_t>(run.filename().string());
@@ -61,22 +60,24 @@ bool is_superseded(Environment const& environment) {
 
 }  // namespace
 
-Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const& helper, Clock const& clock) {
+Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment, fs::path const& helper,
+                               Clock const& clock) {
     environment.unset(variables::wrapped_command);
     VariableLookup const lookup = [&](std::string_view name) { return environment.find(name); };
     auto const task = identify_task(lookup);
     auto const key = task ? std::optional(task_key(*task)) : std::nullopt;
     bool const in_run = task && find_step_kind(*task, lookup) != StepKind::foreign;
-    // Only a supervisor knows what to make of ranks that stop on a notice: a script's get TERM itself.
+    // Only a supervisor handles ranks that stop after a notice: the ranks of a script get SIGTERM themselves.
     bool const supervised = in_run && environment.find_non_empty(variables::run_path);
-    bool const placed = in_run && environment.find(variables::placed) == key;
+    bool const has_run_dir = in_run && environment.find(variables::placed) == key;
     bool const labelled = key && environment.find(variables::wrapped) == key;
-    if (job.level == Launch::rank ? labelled : placed) return replace_process(job.command, environment);
+    if (request.level == Launch::rank ? labelled : has_run_dir)
+        return replace_process(request.command, environment);
 
-    RelayedCommand command{std::move(job.command), {}, {}, {}, block_relayed_signals(), {}};
-    std::optional<node::NodeDirectory> directory;  // our share of it, until the command has ended
-    if (in_run && !placed) {
-        DET_TRY_ASSIGN(auto taken, node::enter_run_directory(environment, *task, job.level, helper));
+    RelayedCommand command{std::move(request.command), {}, {}, {}, block_relayed_signals(), {}};
+    std::optional<node::NodeDirectory> directory;  // held until the command has ended
+    if (in_run && !has_run_dir) {
+        DET_TRY_ASSIGN(auto taken, node::enter_run_directory(environment, *task, request.level, helper));
         directory.emplace(std::move(taken));
         auto const work = directory->path() / work_directory;
         if (path_exists(work)) {
@@ -88,17 +89,17 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     if (supervised) {
         DET_TRY_ASSIGN(auto opened, RunSignals::open(environment));
         signals.emplace(std::move(opened));
-        signals->withhold(command.signal_mask);
-        command.take_signal = [&](int signal) { return signals->take(signal, clock); };
+        signals->block_withheld(command.signal_mask);
+        command.handle_signal = [&](int signal) { return signals->take(signal, clock); };
     }
-    if (job.level == Launch::rank) {
-        command.labels.prefix = fmt::format("[rank={}] ", job.rank);
+    if (request.level == Launch::rank) {
+        command.labels.prefix = fmt::format("[rank={}] ", request.rank);
         if (key) environment.set(variables::wrapped, *key);
     }
     if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
-    if (placed) command.started_by = StartedBy::launcher;
+    if (has_run_dir) command.started_by = StartedBy::launcher;
     std::optional<Pulse> pulse;
-    if (supervised && !placed && command.labels.log) {
+    if (supervised && !has_run_dir && command.labels.log) {
         auto const interval = silence_limit(lookup) / beats_until_silent;
         pulse.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
         command.beat = [&] { pulse->beat(); };
@@ -106,14 +107,14 @@ Result<CommandEnd> run_wrapped(Job job, Environment environment, fs::path const&
     }
     std::optional<ReadAhead> ahead;
     if (auto const checkpoint = environment.find_non_empty(variables::read_ahead)) {
-        if (supervised && !placed) ahead.emplace(*checkpoint, *task);
+        if (supervised && !has_run_dir) ahead.emplace(*checkpoint, *task);
         environment.unset(variables::read_ahead);
     }
-    if (in_run) share_the_log(job.level, environment.find(variables::run_dir).value_or(""), command.labels);
+    if (in_run) share_log(request.level, environment.find(variables::run_dir).value_or(""), command.labels);
     command.environment = std::move(environment);
     DET_TRY_ASSIGN(auto const end, relay(command, clock));
     if (supervised && end.exit_code != 0 && is_superseded(command.environment)) return CommandEnd{};
-    if (supervised) report_failure(job.rank, end, command);
+    if (supervised) report_failure(request.rank, end, command);
     return end;
 }
 

@@ -18,7 +18,7 @@ std::optional<std::int64_t> number_of(Json const& object, char const* key) {
     return found->get<std::int64_t>();
 }
 
-/// Of the keys that a continuation changed this one can be changed after it too.
+/// resources.max_slots is the only key of a continuation that can also be changed afterwards.
 void apply_continuation(Attributes& all, Json const& body) {
     for (auto const& change : body.value("changes", Json::array())) {
         if (change.is_object() && text_of(change, "key") == "resources.max_slots")

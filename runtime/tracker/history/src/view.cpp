@@ -7,13 +7,13 @@ namespace {
 
 using Jobs = std::map<slurm::JobRef, slurm::JobStatus const*>;
 
-Jobs by_ref(QueueSight const& queue) {
+Jobs by_ref(QueueSnapshot const& queue) {
     Jobs jobs;
     for (auto const& job : queue.jobs) jobs.emplace(job.ref, &job);
     return jobs;
 }
 
-/// Tasks that still wait together may be shown with the array's id alone.
+/// Slurm may show pending tasks together, with the id of the array only.
 std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm::JobRef> const& task) {
     if (!task) return std::nullopt;
     auto found = jobs.find(*task);
@@ -22,9 +22,9 @@ std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm:
     return *found->second;
 }
 
-/// Of the tasks of the experiment's arrays the one that is most alive: it, or one like it, will take a trial
-/// that waits for a lane.
-std::optional<slurm::JobStatus> find_liveliest(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
+/// A task of the experiment's arrays that is not over, if there is one: it, or a task like it, will claim a
+/// waiting trial.
+std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
     slurm::JobStatus const* best = nullptr;
     for (auto const& array : arrays) {
         for (auto job = jobs.lower_bound({array.job, {}}); job != jobs.end() && job->first.job == array.job;
@@ -73,14 +73,14 @@ std::optional<UtcTime> ExperimentView::ended() const {
     return last;
 }
 
-ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue) {
+ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue) {
     auto const jobs = by_ref(queue);
     std::vector<TrialView> trials;
     std::vector<lifecycle::State> states;
-    auto const liveliest = record.is_packed() ? find_liveliest(jobs, record.arrays()) : std::nullopt;
+    auto const active = record.is_packed() ? find_active_task(jobs, record.arrays()) : std::nullopt;
     for (auto const& trial : record.trials) {
         bool const waits_for_lane = record.is_packed() && !trial.claimed_by;
-        auto task = waits_for_lane ? liveliest : find_task(jobs, record.task_of(trial.id.index));
+        auto task = waits_for_lane ? active : find_task(jobs, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
         auto const first_run = record.spec ? record.spec->first_run_of(trial.id.index) : 0;
         states.push_back(lifecycle::state_of_trial(

@@ -41,11 +41,11 @@ struct Fixture {
         must(life.append(started));
         if (end) must(life.append(*end));
     }
-    std::string_view state(std::uint32_t id, QueueSight const& queue) {
+    std::string_view state(std::uint32_t id, QueueSnapshot const& queue) {
         return to_string(view_experiment(must(history.load_experiment({id})), queue).state);
     }
-    static QueueSight showing(slurm::JobState job_state) {
-        QueueSight queue;
+    static QueueSnapshot showing(slurm::JobState job_state) {
+        QueueSnapshot queue;
         queue.jobs.emplace_back();
         queue.jobs[0].ref = {4711, 0};
         queue.jobs[0].state = job_state;
@@ -53,7 +53,7 @@ struct Fixture {
     }
 };
 
-RunEnded finished() { return {UtcTime{99}, Cause::finished, Follow::stop, 0, "the trainer finished"}; }
+RunEnded finished() { return {UtcTime{99}, Cause::finished, NextAction::stop, 0, "the trainer finished"}; }
 
 }  // namespace
 

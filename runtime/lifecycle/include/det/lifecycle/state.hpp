@@ -10,19 +10,19 @@
 
 namespace det::lifecycle {
 
-/// States as Determined names them, computed from journals and Slurm each time: nobody stores them.
+/// States with Determined's names. They are computed from journals and Slurm each time, never stored.
 enum class State {
-    submitting,  // being created; `experiment create` may have died on the way
+    submitting,  // being created, or `experiment create` was interrupted
     queued,
-    starting,  // the job runs, the first step has not begun
+    starting,  // the job runs, its step has not started
     running,
-    stopping_canceled,  // the user asked for its end, and it still runs
+    stopping_canceled,  // cancelled by the user, and still running
     stopping_killed,
     paused,
     completed,
     canceled,
     error,
-    interrupted,  // its supervisor died without a word
+    interrupted,  // its supervisor was killed before it recorded the end
 };
 
 std::string_view to_string(State state);
@@ -31,22 +31,23 @@ bool is_terminal(State state);
 struct RunView {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
-    std::optional<UtcTime> queued_again = {};  // when Slurm took its job back into the queue
+    std::optional<UtcTime> queued_again = {};  // when its job was requeued
 };
 
-/// What is known of a trial.
+/// The facts about a trial.
 struct TrialFacts {
     std::span<RunView const> runs;  // in order
     Desired desired = Desired::run;
     bool slurm_answered = true;
-    std::optional<slurm::JobStatus> job;  // nothing where Slurm does not know it (any more)
-    std::size_t first_run = 0;            // of those before it the experiment was continued: they are history
-    bool waits_for_lane = false;          // no task has claimed it yet: `job` is any that may
+    std::optional<slurm::JobStatus> job;  // empty if Slurm does not know it (any more)
+    // Runs before it belong to the time before the experiment was continued and are ignored
+    std::size_t first_run = 0;
+    bool waits_for_lane = false;  // no task has claimed it yet: `job` is any task that may claim it
 };
 
 State state_of_trial(TrialFacts const& facts);
 
-/// created: whether the `created` event is there. An experiment succeeds if one of its trials does.
+/// \param created whether the `created` event exists. An experiment is COMPLETED if one of its trials is.
 State state_of_experiment(bool created, Desired desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

@@ -18,7 +18,7 @@ struct RankEnd {
     std::string host;
     int exit_code = 0;       // 128 + signal where a signal ended it
     int signal = 0;          // 0, or what ended it
-    std::string last_words;  // the last lines that it printed, without time and label
+    std::string last_output;  // the last lines that it printed, without time and label
 
     friend bool operator==(RankEnd const&, RankEnd const&) = default;
 };

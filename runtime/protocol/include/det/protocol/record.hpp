@@ -25,7 +25,7 @@ enum class Cause {
 };
 
 /// What the supervisor does about it.
-enum class Follow {
+enum class NextAction {
     stop,              // the trial has ended
     restart_in_place,  // a new run in the same allocation
     requeue,           // the supervisor asks Slurm to queue the job again
@@ -34,7 +34,7 @@ enum class Follow {
 };
 
 std::string_view to_string(Cause cause);
-std::string_view to_string(Follow follow);
+std::string_view to_string(NextAction next_action);
 
 // What journals hold. `life` of a run, written by its supervisor:
 
@@ -52,7 +52,7 @@ struct RunStarted {
 struct RunEnded {
     UtcTime time;
     Cause cause = Cause::failed;
-    Follow follow = Follow::stop;
+    NextAction next_action = NextAction::stop;
     int exit_code = 0;           // of the step; 128 + signal
     std::string message;         // one readable line
     std::string bad_hosts = {};  // nodes that the next run must not have: compressed, "" where all are well

@@ -1,38 +1,38 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
 #include <det/protocol/layout.hpp>
-#include <det/retention/inventory.hpp>
-#include <det/retention/remains.hpp>
+#include <det/retention/committed.hpp>
+#include <det/retention/uncommitted.hpp>
 
 #include <functional>
 
 namespace det::retention {
 
-enum class Act { remove, only_say };
+enum class GcMode { remove, dry_run };
 
 struct GcOptions {
     GcPolicy policy = {};
     UtcTime now = {};
-    Act act = Act::remove;
+    GcMode mode = GcMode::remove;
     /// Whether a trial will never run again.
     std::function<bool(std::uint32_t trial)> is_over = [](std::uint32_t) { return true; };
 };
 
 struct GcReport {
     std::vector<KnownCheckpoint> kept;
-    std::vector<KnownCheckpoint> removed;  // or to be removed
-    std::vector<Remains> remains;          // of what was never committed: removed, or to be
-    std::vector<Error> failures;           // what could not be removed
+    std::vector<KnownCheckpoint> removed;            // removed, or with dry_run: to be removed
+    std::vector<UncommittedCheckpoint> uncommitted;  // never committed; removed, or to be removed
+    std::vector<Error> failures;                     // checkpoints that could not be removed
 };
 
-/// Removes what the policy does not keep, and remains of what was never committed; can be done again at any
-/// time. codes::wrong_state while somebody else does the same.
+/// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
+/// committed. May be repeated at any time. codes::wrong_state while another process does the same.
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
 
-/// The newest checkpoint of the trial that can be read, without which it would begin anew. Nothing where it
-/// has none. Reads it; a store that can't be read is an error.
-Result<std::optional<std::string>> find_lifeline(std::span<KnownCheckpoint const> checkpoints,
-                                                 std::uint32_t trial, checkpoint::Store const& store);
+/// The newest checkpoint of the trial that can be read. Empty if there is none. Reads the checkpoint; an
+/// unreadable store is an error.
+Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint const> checkpoints,
+                                                     std::uint32_t trial, checkpoint::Store const& store);
 
 }  // namespace det::retention

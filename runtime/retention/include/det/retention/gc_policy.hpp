@@ -19,24 +19,24 @@ struct GcPolicy {
     friend bool operator==(GcPolicy const&, GcPolicy const&) = default;
 };
 
-/// As configured, and what `experiment set gc-policy` changed since. Pure.
+/// The configured policy with the changes of `experiment set gc-policy` applied. Pure.
 GcPolicy policy_of(ExperimentSpec const& spec, std::vector<Event> const& events);
 
-/// The kind of the event that changes it; to_json is its body.
+/// The kind of the event that changes the policy; to_json() is its body.
 inline constexpr std::string_view gc_policy_event = "retained";
 Json to_json(GcPolicy const& policy);
 
-/// A checkpoint that is there, and how the trial validated at that step.
+/// A checkpoint that the store has, and its validation metric.
 struct KnownCheckpoint {
     std::string uuid;
     std::uint32_t trial = 0;
     std::uint64_t steps_completed = 0;
-    std::optional<double> metric = {};  // nothing: never validated
+    std::optional<double> metric = {};  // empty: not validated at that step
     std::uint64_t size_bytes = 0;
 };
 
-/// UUIDs of those that stay. Oldest first in, so that of two that are equally good the earlier one stays. Of
-/// one trial, those of the same step count as one. Pure.
+/// UUIDs of the checkpoints that stay. The input is ordered oldest first: of two equally good checkpoints the
+/// earlier one stays. Checkpoints of the same trial and step count as one. Pure.
 std::set<std::string> choose_kept(GcPolicy const& policy, bool smaller_is_better,
                                   std::span<KnownCheckpoint const> checkpoints);
 

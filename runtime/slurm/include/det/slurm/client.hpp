@@ -13,23 +13,23 @@
 
 namespace det::slurm {
 
-/// What sbatch is asked to run. Options go on its command line, so that no text of a user lands in a script.
+/// A script for sbatch. Options go on sbatch's command line, so that no text of a user gets into a script.
 struct Submission {
     std::vector<std::string> options;
     std::filesystem::path script;
-    Environment environment;  // the job's: exported as it is
+    Environment environment;  // of the job: exported unchanged
 };
 
-/// Which jobs a queue reading is about.
+/// The jobs that a reading of the queue returns.
 struct QueueFilter {
     std::optional<std::string> user = {};
     std::vector<std::uint32_t> jobs = {};  // empty: all
-    bool include_finished = false;         // as long as Slurm remembers them (MinJobAge)
+    bool include_finished = false;         // for as long as slurmctld keeps them (MinJobAge)
 };
 
-/// What is to change of a job that waits; what is absent stays as it is.
+/// Changes of a pending job; absent fields stay as they are.
 struct JobChange {
-    std::optional<std::int64_t> nice = {};       // an owner may raise it, and take it back down to 0
+    std::optional<std::int64_t> nice = {};       // an owner may raise it, and lower it again down to 0
     std::optional<std::uint32_t> priority = {};  // operators only
     std::optional<std::string> partition = {};
     std::optional<std::string> excluded_nodes = {};  // a host list
@@ -37,42 +37,42 @@ struct JobChange {
         {};  // of an array; refused to its owner since Slurm 23.02
 };
 
-/// Slurm, as far as we ask it anything. Errors: slurm_refused where it said no, slurm_unreachable where it
-/// did not answer; what Slurm said is a note.
+/// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
+/// answer; Slurm's message is a note of the error. Requests block for at most 20 s each.
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;
 
-    /// Whether the job would be accepted, and Slurm's estimate of when it starts ("" where it gives none).
+    /// Whether Slurm would accept the job, and its estimate of the start ("" if it gives none).
     virtual Result<std::string> test_submission(Submission const& submission) = 0;
     virtual Result<std::uint32_t> submit(Submission const& submission) = 0;
     virtual Status hold(JobRef const& job) = 0;
     virtual Status release(JobRef const& job) = 0;
     virtual Status cancel(JobRef const& job) = 0;
-    /// Of an array the tasks that have not begun.
+    /// Cancels the pending tasks of an array.
     virtual Status cancel_waiting(JobRef const& array) = 0;
     virtual Status change(JobRef const& job, JobChange const& change) = 0;
-    /// Before all other waiting jobs of the caller's; refused where the site has not enabled it.
+    /// Moves jobs before all other pending jobs of the caller; refused if the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
-    /// The step of a job that was started under that name, if it is still there.
+    /// Cancels the step that was started with that name, if it exists.
     virtual Status cancel_step(JobRef const& job, std::string_view name) = 0;
-    /// To the batch script's process alone; signal is a name without SIG.
+    /// Sends a signal to the batch script's process only; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 
     virtual Result<std::vector<JobStatus>> queue(QueueFilter const& filter) = 0;
-    /// Nothing where Slurm does not know it, or has forgotten it.
+    /// Empty if Slurm does not know the job (any more).
     virtual Result<std::optional<JobStatus>> find_job(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> partitions() = 0;
-    /// Each node once for each partition that it is in.
+    /// Each node once for each of its partitions.
     virtual Result<std::vector<Node>> nodes() = 0;
     virtual Result<ClusterConfig> cluster_config() = 0;
 
     enum class RequeueScope {
-        incomplete,  // leaves a job alone that was cancelled or timed out: atomic in slurmctld
+        incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld
         any,
     };
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;
-    /// Queued again, and held until somebody releases it. Leaves a job alone that was cancelled.
+    /// Requeues and holds the job until it is released. Does not affect a cancelled job.
     virtual Status requeue_held(JobRef const& job) = 0;
     virtual Status start_not_before(JobRef const& job, std::chrono::seconds from_now) = 0;
 };

@@ -7,17 +7,17 @@
 
 namespace det::slurm {
 
-/// The settings of slurmctld, under slurm.conf's names, as far as Slurm shows them to everybody.
+/// The settings of slurmctld under slurm.conf's names, as far as every user can read them.
 class ClusterConfig {
 public:
     using Settings = std::map<std::string, std::string, std::less<>>;
     explicit ClusterConfig(Settings settings = {}) : settings_(std::move(settings)) {}
 
-    /// "MaxArraySize" -> "1001"; nothing where Slurm does not show it.
+    /// "MaxArraySize" -> "1001"; empty if Slurm does not show it.
     std::optional<std::string> find(std::string_view name) const;
-    /// The number that the value begins with: of "300 sec" too.
+    /// The number at the beginning of the value, as in "300 sec".
     std::optional<std::int64_t> find_number(std::string_view name) const;
-    /// Whether a setting that is a list of options ("a,b=3") has that one.
+    /// Whether a setting that is a list of options ("a,b=3") contains the option.
     bool has_option(std::string_view name, std::string_view option) const;
 
     Settings const& settings() const { return settings_; }
@@ -26,7 +26,7 @@ private:
     Settings settings_;
 };
 
-/// What `scontrol show config` prints: "Name = value" a line; other lines are titles.
+/// Parses the output of `scontrol show config`: lines "Name = value"; other lines are titles.
 ClusterConfig parse_cluster_config(std::string_view scontrol_output);
 
 }  // namespace det::slurm

@@ -5,11 +5,11 @@
 
 namespace det::slurm {
 
-/// By Slurm's commands: works with every release, and the site's filters and defaults apply.
+/// Uses Slurm's commands: works with every release, and the site's filters and defaults apply.
 class CommandClient final : public SlurmClient {
 public:
     CommandClient(ProcessRunner& runner, Environment environment);
-    /// `clock` says how long a reading waits before it asks a silent slurmctld again.
+    /// \param clock waits before a reading is repeated.
     CommandClient(ProcessRunner& runner, Environment environment, Clock& clock);
     CommandClient(CommandClient const&) = delete;
     CommandClient& operator=(CommandClient const&) = delete;
@@ -35,11 +35,11 @@ public:
 
 private:
     Result<ProcessOutput> call(std::vector<std::string> argv);
-    /// A call whose answer is only whether it was done; `name` is what it is called where it was refused.
+    /// Runs a command whose output is not needed; `name` is used in error messages.
     Status tell(std::string_view name, std::vector<std::string> argv);
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
                                                 Environment const& environment);
-    /// Calls that change nothing: made again where slurmctld was silent for a moment.
+    /// Commands that change nothing: repeated if slurmctld does not answer for a moment.
     std::vector<Result<ProcessOutput>> read_all(std::vector<std::vector<std::string>> const& argvs,
                                                 Environment const& environment);
     Result<ProcessOutput> read(std::vector<std::string> argv);
@@ -51,8 +51,8 @@ private:
     Environment environment_;
 };
 
-/// The environment without what would change how Slurm's commands read or print (SQUEUE_FORMAT ...), or would
-/// make a new job inherit the shape of the one that we may be in (SLURM_*, SBATCH_*, PMI*).
+/// Removes variables that change how Slurm's commands read or print (SQUEUE_FORMAT ...), or that would make a
+/// new job inherit the shape of the surrounding one (SLURM_*, SBATCH_*, PMI*).
 Environment environment_for_submission(Environment environment);
 
 }  // namespace det::slurm

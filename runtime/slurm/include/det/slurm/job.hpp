@@ -10,8 +10,8 @@
 
 namespace det::slurm {
 
-/// A job, or one task of an array. A bare number of an array's last task means the whole array to Slurm, so
-/// that every call about a task names it with its index.
+/// A job, or a task of an array. Slurm takes the bare job number of an array's last task for the whole array,
+/// so every request about a task names it with its index.
 struct JobRef {
     std::uint32_t job = 0;
     std::optional<std::uint32_t> task = {};
@@ -19,10 +19,11 @@ struct JobRef {
 };
 
 std::string to_string(JobRef const& ref);  // "123_4", "123"
-/// Also "123_[0-3%2]", the tasks of an array that still wait together, and "123+1": the job alone.
+/// Also accepts "123_[0-3%2]", the pending tasks of an array, and "123+1", a component of a heterogeneous
+/// job; both become the job alone.
 std::optional<JobRef> parse_job_ref(std::string_view text);
 
-/// What a job does, as far as anybody here decides by it.
+/// The states of a job that this program distinguishes.
 enum class JobState {
     pending,
     configuring,
@@ -39,7 +40,7 @@ enum class JobState {
 };
 
 JobState parse_job_state(std::string_view text);
-/// It will never run again, whatever happens.
+/// Whether a job in this state will never run again.
 bool is_over(JobState state);
 
 /// A job as squeue shows it.

@@ -16,8 +16,8 @@ struct LibslurmOptions {
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
 };
 
-/// Reads through libslurm, which is faster, and writes by commands, so that the site's filters apply. Errors
-/// of readings are those of CommandClient, and slurm_backend where libslurm is wanted but of no use.
+/// Reads through libslurm, which is faster, and writes with commands, so that the site's filters apply.
+/// Errors of readings are those of CommandClient, and slurm_backend if libslurm is required but unusable.
 class LibslurmClient final : public SlurmClient {
 public:
     LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock, LibslurmOptions options);

@@ -9,8 +9,8 @@ class ProcessRunner;
 
 namespace det::slurm {
 
-/// The client that DET_SLURM_BACKEND asks for: "commands", "libslurm" (readings are slurm_backend errors
-/// where it is of no use here), else libslurm where that works and commands where not.
+/// The client selected by DET_SLURM_BACKEND: "commands"; "libslurm" (readings fail with slurm_backend if it
+/// is unusable here); otherwise libslurm if it works, and commands if not.
 Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environment const& environment,
                                                  Clock& clock);
 

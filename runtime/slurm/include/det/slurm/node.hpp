@@ -7,7 +7,7 @@
 
 namespace det::slurm {
 
-/// A node as a member of a partition, and what of it is in use.
+/// A node as a member of a partition, and how much of it is in use.
 struct Node {
     std::string name;
     std::string partition;
@@ -17,19 +17,19 @@ struct Node {
     std::string gres;       // "gpu:tesla:4(S:0-1)", "(null)"
     std::string gres_used;  // "gpu:tesla:2(IDX:0-1)"
 
-    /// Nothing runs on it, and jobs may.
+    /// No job runs on it, and it accepts jobs.
     bool is_free() const;
-    /// Slurm gives it no jobs: down, drained, in maintenance.
+    /// It accepts no jobs: down, drained, in maintenance.
     bool is_out() const;
-    /// slurmctld hears nothing from it.
+    /// It does not respond to slurmctld.
     bool is_silent() const;
 
     friend bool operator==(Node const&, Node const&) = default;
 };
 
-/// For sinfo --Format, one line a node and partition.
+/// The argument of sinfo --Format: one line per node and partition.
 std::string node_format();
-/// What sinfo printed with node_format().
+/// Parses the output of sinfo with node_format().
 Result<std::vector<Node>> parse_nodes(std::string_view sinfo_output);
 
 }  // namespace det::slurm

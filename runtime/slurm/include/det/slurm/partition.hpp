@@ -9,7 +9,7 @@
 
 namespace det::slurm {
 
-/// Nodes of a partition that are alike.
+/// Identical nodes of a partition.
 struct NodeGroup {
     int count = 0;
     int cpus = 0;
@@ -31,18 +31,19 @@ struct Partition {
     std::optional<int> nodes_max = {};  // of one job
     std::string time_max = {};          // of one job: "UNLIMITED", "2-00:00:00"
     std::string oversubscribe = {};     // NO, EXCLUSIVE, FORCE:4 ...
-    bool has_default_memory = false;    // what a job gets that does not ask
-    int priority_tier = 1;              // of a higher one jobs are looked at first, whatever their priorities
+    bool has_default_memory = false;    // jobs that request no memory get a default
+    // Jobs of a partition with a higher tier are scheduled first, whatever their priorities
+    int priority_tier = 1;
 
     int node_count() const;
 
     friend bool operator==(Partition const&, Partition const&) = default;
 };
 
-/// For sinfo --format; the gres, which may hold anything, comes last.
+/// The argument of sinfo --format; the gres, which may contain any character, comes last.
 std::string node_group_format();
 
-/// From `scontrol show partition --oneliner` and `sinfo` with node_group_format().
+/// Parses the output of `scontrol show partition --oneliner` and of sinfo with node_group_format().
 Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
                                                 std::string_view sinfo_output);
 

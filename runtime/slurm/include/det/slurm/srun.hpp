@@ -8,35 +8,34 @@
 
 namespace det::slurm {
 
-/// What a step has of a job's node beside others.
+/// A step's share of a node that other steps of the job use too.
 struct StepShare {
-    std::int64_t memory_mib = 0;  // 0: Slurm does not count it
+    std::int64_t memory_mib = 0;  // 0: Slurm does not manage memory
 };
 
-/// A step of a job. Every count is said, since a node range or a default of srun's differs
-/// between releases and between jobs.
+/// A step of a job. Every count is given, because srun's defaults differ between releases and between jobs.
 struct StepRequest {
     TrialShape shape;
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
-    std::vector<std::string> options = {};  // of other plugins
-    std::string name = {};                // of the step; empty: the command's
-    std::optional<StepShare> share = {};  // nothing: whole nodes
-    std::string hosts = {};               // some of the job's nodes, compressed; empty: all of them
+    std::vector<std::string> options = {};  // options of other plugins
+    std::string name = {};                  // of the step; empty: the name of the command
+    std::optional<StepShare> share = {};    // empty: whole nodes
+    std::string hosts = {};  // some of the job's nodes, as a compressed host list; empty: all of them
 };
 
 /// The srun command line.
 std::vector<std::string> render_srun(StepRequest const& request);
 
-/// One command on each of some nodes of a job that is running, beside whatever runs there.
+/// A command on each of some nodes of a running job, beside its other steps.
 struct CommandOnNodes {
     std::vector<std::string> nodes;
-    std::string directory;  // to begin in; empty: ours
+    std::string directory;  // working directory; empty: the current one
     int cpus = 1;
     int gpus = 0;
-    bool has_input = true;  // ours; else none
+    bool has_input = true;  // standard input of this process; false: none
     std::vector<std::string> command;
 };
 std::vector<std::string> render_srun(CommandOnNodes const& request);

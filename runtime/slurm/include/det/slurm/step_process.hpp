@@ -9,13 +9,13 @@
 
 namespace det::slurm {
 
-/// A running srun. Its output is ours. Killed and reaped if nobody waited for it.
+/// A running srun with the output of this process. The destructor kills and reaps it unless it has ended.
 class StepProcess {
 public:
-    /// The process gets a signal mask with TERM, INT, HUP and USR2 blocked: a notice to the job must not end
-    /// the step before its ranks have saved their work.
+    /// Starts srun with TERM, INT, HUP and USR2 blocked: a notice to the job must not end the step before its
+    /// ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
-    /// The same, but the step ends when this process does, however it ends. For a srun that one INT ends.
+    /// The same, but the step ends when this process ends, however it ends. For a srun that one INT ends.
     static Result<StepProcess> start_tied(std::vector<std::string> const& argv,
                                           Environment const& environment);
 
@@ -23,12 +23,12 @@ public:
     StepProcess& operator=(StepProcess&&) = delete;
     ~StepProcess();
 
-    /// Readable once the process has ended: for poll(2).
+    /// Readable when the process has ended, for poll(2).
     int pidfd() const { return pidfd_.get(); }
-    /// Its exit code (128 + signal) once it has ended.
+    /// Its exit code (128 + signal); empty while it runs.
     std::optional<int> poll_exit();
     int wait();
-    /// srun forwards this to all tasks of its step.
+    /// Sends a signal, which srun forwards to all tasks of its step.
     void signal(int number);
 
 private:

@@ -25,9 +25,9 @@ struct SubmitContext {
 
 /// Submits the experiment's script for these tasks alone, held, with the options that the experiment was
 /// created with, and appends a `resubmitted` event: readers of the journals attribute the tasks to the new
-/// job from then on. The caller releases the job. \return the new array. codes::wrong_state if the
-/// specification has no sbatch options; errors of sbatch and
-///         of the event log otherwise.
+/// job from then on. The caller releases the job.
+/// \return the new array; codes::wrong_state if the specification has no sbatch options; errors of sbatch and
+/// of the event log otherwise.
 Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
                                 ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm);
 

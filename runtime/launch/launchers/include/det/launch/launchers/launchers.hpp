@@ -12,7 +12,7 @@
 
 namespace det::launch::launchers {
 
-/// What a launcher knows of the run, and of the node that it is called on.
+/// What a launcher needs to know about the run and about the node that it runs on.
 struct LaunchContext {
     RendezvousInfo rendezvous;
     Json config = Json::object();  // of the trial; empty outside an experiment
@@ -20,7 +20,7 @@ struct LaunchContext {
     Environment environment;
     std::filesystem::path run_dir;                // DET_RUN_DIR
     std::filesystem::path wrap_rank, det_launch;  // our programs, absolute
-    /// torch before 2.0 on Python 3.11 or newer fails at every start, unless some output is redirected.
+    /// torch before 2.0 on Python 3.11 or newer fails at every start unless some output is redirected.
     bool torch_needs_redirects = false;
 };
 
@@ -36,20 +36,20 @@ struct PlannedFile {
     friend bool operator==(PlannedFile const&, PlannedFile const&) = default;
 };
 
-/// What to do on this node.
+/// What det-launch does on this node.
 struct LaunchPlan {
     std::vector<LaunchedProcess> processes;
-    /// No processes: the chief's node starts this node's ranks too. We stay until it has ended, and with us
-    /// what the run has on this node.
+    /// No processes here: the chief's node starts the ranks of this node too. det-launch waits until the
+    /// launch has ended, which keeps the run's directory on this node.
     bool waits_for_chief = false;
-    std::vector<std::string> waiting_nodes;  // those that do, for the chief to tell
-    /// Each command that det-rsh runs on another node is a share of the launch, and none a probe: if one
-    /// fails, it has failed. Its launcher would wait for the others.
+    std::vector<std::string> waiting_nodes;  // nodes that wait, which the chief tells about the end
+    /// If true, a failed command of det-rsh on another node fails the launch; its launcher would wait for the
+    /// others. If false, such a command may be a probe.
     bool fails_with_remote_commands = false;
-    std::vector<PlannedFile> files;  // to be written before
-    /// Where programs that look for `ssh` shall find det-rsh: a folder of the run, the first in their PATH.
+    std::vector<PlannedFile> files;  // written before the processes start
+    /// A directory of the run, first in PATH, where programs that look for `ssh` find det-rsh.
     std::optional<std::filesystem::path> remote_shell;
-    std::optional<std::uint16_t> port;  // that the ranks will meet at, and that must be free here
+    std::optional<std::uint16_t> port;  // where the ranks meet; it must be free on this node
 };
 
 /// `det-launch NAME [[OVERRIDE... ] --] (--trial MODULE:CLASS | CMD...)`. Each plan is pure.
@@ -66,19 +66,19 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
 Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchContext context);
-/// `det-launch CMD...`: a process of CMD per slot of this node, started by ourselves.
+/// `det-launch CMD...`: a process of CMD per slot of this node, started by det-launch itself.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);
 
-/// A Python program that prints the versions of Python and torch, and whether what it printed is a pair that
-/// needs LaunchContext::torch_needs_redirects.
-inline constexpr std::string_view torch_question =
+/// A Python program that prints the versions of Python and torch; needs_redirects() tells from its output
+/// whether LaunchContext::torch_needs_redirects must be set.
+inline constexpr std::string_view torch_version_script =
     "import sys; from importlib.metadata import version; print(*sys.version_info[:2], version('torch'))";
 bool needs_redirects(std::string_view versions);
 
-/// The program that runs a trial class of Determined's ("model_def:MyTrial").
+/// The command that runs one of Determined's trial classes ("model_def:MyTrial").
 std::vector<std::string> trial_class_command(std::string const& trial_class);
 
-/// Whether a configuration's entrypoint is the name of a trial class rather than a command.
+/// Whether an entrypoint is the name of a trial class rather than a command.
 bool is_trial_class(std::string_view entrypoint);
 
 }  // namespace det::launch::launchers

@@ -7,30 +7,30 @@
 #include <string_view>
 #include <variant>
 
-// What workers and their launcher's watch say to each other on one node: a socket in DET_RUN_DIR, a packet a
-// message. A connection is held for as long as the worker lives; its end without `exit` is a worker that
-// vanished. The watch says nothing: when it closes a connection, the worker is to end what it started.
+// Messages from workers to det-launch's monitor on one node, through a socket in DET_RUN_DIR; a packet is a
+// message. A worker keeps its connection until it ends; a connection that ends without `exit` is a failed
+// worker. The monitor sends nothing: when it closes a connection, the worker kills what it started.
 namespace det::launch::launchers {
 
-/// Path of the socket, in the environment of everything that a launcher starts.
+/// The variable with the path of the socket, set for everything that a launcher starts.
 inline constexpr char socket_variable[] = "DET_WORKERS";
 
-struct Hello {
+struct WorkerHello {
     enum class Kind {
         worker,  // a rank: its failure ends the launch
-        remote,  // a command that det-rsh runs on another node: its exit code explains a launcher's
+        remote,  // a command of det-rsh on another node: its exit code explains the launcher's
     } kind = Kind::worker;
     std::string name;  // "rank 3", "n1"
-    friend bool operator==(Hello const&, Hello const&) = default;
+    friend bool operator==(WorkerHello const&, WorkerHello const&) = default;
 };
-struct Goodbye {
+struct WorkerExit {
     int exit_code = 0;
-    friend bool operator==(Goodbye const&, Goodbye const&) = default;
+    friend bool operator==(WorkerExit const&, WorkerExit const&) = default;
 };
-using Message = std::variant<Hello, Goodbye>;
+using Message = std::variant<WorkerHello, WorkerExit>;
 
 std::string render_message(Message const& message);
-/// Nothing where it is none of ours.
+/// Empty for anything else.
 std::optional<Message> parse_message(std::string_view text);
 inline constexpr std::size_t message_size_max = 256;
 

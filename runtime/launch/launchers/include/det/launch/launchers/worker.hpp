@@ -13,8 +13,9 @@ struct WorkerEnd {
     int signal = 0;
 };
 
-/// Runs a rank's command, which shares a process group of its own with us. The group is killed when the
-/// launcher's watch or our parent has gone, and by the watch when we have. Tells the watch how it ended.
+/// Runs a rank's command in the process group that this process leads. The group is killed when the
+/// launcher's monitor or the parent process has ended, and by the monitor when this process has ended. Sends
+/// the exit code to the monitor.
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment);
 
 }  // namespace det::launch::launchers

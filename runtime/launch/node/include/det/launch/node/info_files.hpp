@@ -7,9 +7,9 @@
 
 namespace det::launch::node {
 
-/// Writes cluster.json, rendezvous.json and resources.json into `info`, from the variables of the run. Peers
-/// are named, not asked for: one name is looked up, however many nodes there are. Returns the variables that
-/// were found out on the way, for all tasks of the node.
+/// Writes cluster.json, rendezvous.json and resources.json into the directory `info`, from the variables of
+/// the run. Host names of peers are stored unresolved: one name is looked up however many nodes there are.
+/// Returns variables that were detected on the way and that all tasks of the node need.
 Result<Variables> write_info_files(std::filesystem::path const& info, int node,
                                    Environment const& environment);
 

@@ -8,26 +8,28 @@
 
 namespace det::launch::node {
 
-/// Whether a file system of this kind (statfs's f_type) is seen by other nodes too.
+/// Whether a file system of this type (statfs's f_type) is shared by several nodes.
 bool is_shared_by_nodes(std::uint32_t file_system_magic);
 
-/// The name of a run's directory below base. It is the same on every node, because launchers start ranks on
-/// other nodes in the directory that they are in themselves; only where nodes share base, it names the node
-/// too.
+/// The name of a run's directory below `base`. It is the same on every node, because launchers start ranks on
+/// other nodes in their own working directory. It contains the node's name only if several nodes share
+/// `base`.
 std::string run_directory_key(std::filesystem::path const& base, std::string const& run_key,
                               std::string const& node);
 
-/// DET_RUN_DIR: one private directory per run and node, shared by all its processes there. Whoever comes
-/// first prepares it while the others wait; whoever leaves last removes it. Two locks beside it: everybody
-/// inside holds <key>.users shared for as long as he lives, however he ends; coming and leaving is done under
-/// <key>.gate.
+/// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
+/// process prepares it while the others wait; the last one removes it. Two lock files lie beside it: each
+/// process holds <key>.users shared until it ends, however it ends; processes enter and leave under an
+/// exclusive lock of <key>.gate.
 class NodeDirectory {
 public:
     using Prepare = std::function<Status(std::filesystem::path const&)>;
     using Leave = std::function<void(std::filesystem::path const&)>;
 
-    /// base: a directory of the node, for example /tmp; one below it belongs to this user alone. key: names
-    /// the run. on_leave: called before the directory goes, by whoever is last.
+    /// \param base a local directory, for example /tmp; a directory det-UID below it belongs to this user.
+    /// \param key names the run.
+    /// \param prepare called by the first process.
+    /// \param on_leave called by the last process before the directory is removed.
     static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
                                        Prepare const& prepare, Leave on_leave = {});
 

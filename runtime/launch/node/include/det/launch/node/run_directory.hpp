@@ -8,13 +8,13 @@
 
 namespace det::launch::node {
 
-/// This node, as Slurm calls it.
+/// The name of this node in Slurm.
 std::string node_name(Environment const& environment);
 
-/// Gives a task of a run its place on the node: a share of the run's directory there, which is its own to
-/// keep until its command has ended, and in `environment` what follows from that. Whoever comes first on a
-/// node writes ClusterInfo and makes the notice page; where the run belongs to an experiment, `helper`
-/// (det-launch) adds its spec and its code. `launch`: who starts the ranks, for scripts of users' own.
+/// Enters DET_RUN_DIR for a task of a run, which it must hold until its command has ended, and sets the
+/// variables of the task in `environment`. The first task on a node writes ClusterInfo and creates the
+/// preemption notice page; if the run belongs to an experiment it also calls `helper` (det-launch), which
+/// adds the specification and the code. `launch`: what starts the ranks, for users' own scripts.
 Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& task, Launch launch,
                                           std::filesystem::path const& helper);
 

@@ -6,9 +6,9 @@
 
 namespace det::launch::supervisor {
 
-/// Unpacks a context archive (tar, zstd) into an existing directory, reading it once from beginning to end.
-/// Its content must have the hash that names it; members that would leave the directory are refused. After an
-/// error the directory's content is of no use.
+/// Unpacks a context archive (tar, zstd) into an existing directory and reads it once from beginning to end.
+/// The SHA-256 of its content must be `sha256`; members whose path leaves the directory are refused. After an
+/// error the directory is in an undefined state.
 Status unpack_archive(std::filesystem::path const& archive, std::string const& sha256,
                       std::filesystem::path const& directory);
 

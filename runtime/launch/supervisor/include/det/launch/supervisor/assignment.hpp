@@ -10,26 +10,29 @@
 
 namespace det::launch::supervisor {
 
-/// What this job is to run, and as what in Slurm.
+/// The trials that this batch job runs, and the job's identity in Slurm.
 struct Assignment {
     ExperimentLayout experiment;
     ExperimentSpec spec;
     std::uint32_t first_trial =
-        0;  // its own one, or, where trials share a node, where it looks for free ones
+        // The trial of its array task; where trials share nodes, the trial at which the search for free ones
+        // starts
+        0;
     slurm::JobRef job;
     lifecycle::Incarnation incarnation;
-    std::string hosts;  // of the job, compressed, batch host first
+    std::string hosts;  // of the job, as a compressed host list, batch host first
     int cpus_per_node = 1;
-    std::int64_t memory_per_node_mib = 0;  // 0: Slurm does not count it
+    std::int64_t memory_per_node_mib = 0;  // 0: Slurm does not manage memory
     std::string cluster;
     std::string partition;
 
     int lanes() const { return static_cast<int>(spec.lanes); }
-    /// Whether its last run was recorded as the end of that trial.
+    /// Whether the last run of the trial was recorded as its end.
     Result<bool> has_ended(std::uint32_t trial) const;
 };
 
-/// From the arguments of `det-launch trial`, the experiment's spec, and what Slurm tells a batch job.
+/// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of
+/// the batch job.
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                    Environment const& environment);
 

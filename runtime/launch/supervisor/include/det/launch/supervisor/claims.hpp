@@ -7,30 +7,32 @@
 
 namespace det::launch::supervisor {
 
-/// Which trials this job runs. One that has its nodes for itself runs the trial of its array task; where
-/// trials share a node, those that it claims: trials/N/claimed is made by link(2) and names the task.
+/// The trials that this job runs. A job with its nodes for itself runs the trial of its array task. Where
+/// trials share nodes, a job runs the trials that it claims: it makes trials/N/claimed by link(2), and the
+/// file names the task.
 class Claims {
 public:
     explicit Claims(Assignment const& assignment)
-        : assignment_(assignment), has_claims_of_before_(assignment.incarnation.restart_count > 0) {}
+        : assignment_(assignment), may_have_earlier_claims_(assignment.incarnation.restart_count > 0) {}
 
-    /// A trial that nobody else runs, and that the user wants: first those that this task had claimed before
-    /// it was requeued, then free ones from its own place in the array on. Nothing where none is left.
-    Result<std::optional<std::uint32_t>> take_next();
-    /// Where trials share a node: another job, or this one, may take it later.
-    Status give_back(std::uint32_t trial);
-    /// The same for all of them that have not ended.
-    Status give_back_all();
+    /// The next trial that no other task runs and that the user has not paused or cancelled: first the trials
+    /// that this task had claimed before it was requeued, then free ones, beginning at its own array index.
+    /// Empty if none is left.
+    Result<std::optional<std::uint32_t>> claim_next();
+    /// Removes the claim, so that any job may take the trial later. For trials that share nodes.
+    Status release(std::uint32_t trial);
+    /// Removes the claims of this task on all trials that have not ended.
+    Status release_all();
 
 private:
-    Result<std::optional<std::uint32_t>> take_assigned();
-    Result<std::optional<std::uint32_t>> take_free();
-    Result<std::vector<std::uint32_t>> find_own();
+    Result<std::optional<std::uint32_t>> claim_assigned();
+    Result<std::optional<std::uint32_t>> claim_free();
+    Result<std::vector<std::uint32_t>> find_earlier_claims();
 
     Assignment const& assignment_;
-    bool has_claims_of_before_;
-    std::vector<std::uint32_t> own_;  // from before the requeue, still to be run
-    std::set<std::uint32_t> taken_;   // by others, or by us
+    bool may_have_earlier_claims_;
+    std::vector<std::uint32_t> earlier_;   // claimed before the requeue, not run yet
+    std::set<std::uint32_t> unavailable_;  // claimed by this task or another one, or ended
 };
 
 }  // namespace det::launch::supervisor

@@ -8,15 +8,15 @@
 
 namespace det::launch::supervisor {
 
-/// What the lines of a run's logs ask for.
+/// The log policies that matched a line of a run's logs.
 struct PolicyMatches {
-    std::string cancels_retries;  // the name of the policy; empty: none
-    std::vector<int> bad_nodes;   // numbers of nodes in the run, ascending
-    std::string bad_nodes_by;     // the name of the first policy that names one
+    std::string cancels_retries;  // name of the policy that forbids a restart; empty: none
+    std::vector<int> bad_nodes;   // indices of the run's nodes, ascending
+    std::string bad_nodes_by;     // name of the first policy that excluded a node
 };
 
-/// Reads the log of every node of the run, line by line: text of any size, in time linear in it. A log that
-/// is absent asks for nothing.
+/// Reads the log of every node of the run line by line. Memory is bounded, and time is linear in the size of
+/// the text. A missing log matches nothing.
 Result<PolicyMatches> match_log_policies(std::vector<LogPolicySpec> const& policies, RunLayout const& run,
                                          int nodes);
 

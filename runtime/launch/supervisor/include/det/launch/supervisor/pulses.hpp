@@ -28,7 +28,7 @@ private:
     };
     RunLayout run_;
     std::vector<Seen> seen_;
-    int looks_without_any_ = 0;
+    int checks_without_any_ = 0;
 };
 
 }  // namespace det::launch::supervisor

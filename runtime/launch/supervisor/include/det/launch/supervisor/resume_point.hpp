@@ -8,35 +8,40 @@
 
 namespace det::launch::supervisor {
 
-/// Where a run of a trial begins, by what the runs before it left.
+/// The state from which a run of a trial starts, as the runs before it left it.
 struct ResumePoint {
-    std::uint32_t restarts = 0;  // runs that failed
-    std::string checkpoint;      // UUID of the newest that is committed; empty: from the beginning
+    std::uint32_t restarts = 0;  // number of runs that failed
+    std::string checkpoint;      // UUID of the newest committed checkpoint; empty: start from scratch
     std::uint64_t steps_completed = 0;
-    std::uint32_t failures_without_progress = 0;  // the last ones in a row: no higher step was committed
-    std::uint32_t slurm_failures_in_a_row = 0;    // the last ones that ended by Slurm or its nodes
-    bool has_begun_before = false;                // a task of one of them has begun
-    std::vector<std::string> bad_hosts = {};      // nodes that no further run may have
+    // Number of consecutive failures up to now that committed no higher step
+    std::uint32_t failures_without_progress = 0;
+    // Number of consecutive runs up to now that ended because of Slurm or its nodes
+    std::uint32_t slurm_failures_in_a_row = 0;
+    bool has_begun_before = false;            // a task of an earlier run has started
+    std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
     bool is_predecessor_lost =
-        false;  // the last run has no end: it may still go on, on a node that is cut off
-    std::string checkpoint_path = {};  // its directory, where the store has one for all nodes
+        // The last run has no recorded end and may still run on a node that is cut off from the network
+        false;
+    std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
 };
 
-/// Runs of a trial, by their numbers.
+/// A range of run numbers of a trial.
 struct RunRange {
-    std::uint32_t first_that_counts = 0;  // see ExperimentSpec::first_run_of
-    std::uint32_t end = 0;                // not itself
+    // Failures are counted from this run on: see ExperimentSpec::first_run_of
+    std::uint32_t first_that_counts = 0;
+    std::uint32_t end = 0;  // exclusive
 };
 
-/// Reads the journals of all runs before `end`. Checkpoints are those of all of them, failures those that
-/// count. A checkpoint whose manifest is gone or damaged is passed over for the one before it.
+/// Reads the journals of all runs before `end`. Checkpoints of all of them are used; failures are counted
+/// from `first_that_counts`. A checkpoint whose manifest is missing or damaged is skipped in favour of the
+/// one before it.
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs,
                                       checkpoint::Store const& store);
 
-/// Whether any task of the run has begun, on any node.
+/// Whether any task of the run has started on any node.
 bool has_begun(RunLayout const& run);
 
-/// Whether its last run was recorded as the end, and counts.
+/// Whether the trial's last run has number `first_run` or higher and was recorded as the end of the trial.
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run);
 
 }  // namespace det::launch::supervisor

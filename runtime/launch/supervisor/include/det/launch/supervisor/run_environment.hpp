@@ -8,21 +8,21 @@
 
 namespace det::launch::supervisor {
 
-/// A run that is about to begin.
+/// A run that is about to start.
 struct RunPlan {
     RunId id;
     ResumePoint resume;
-    std::string hosts;  // that it runs on, compressed, in rank order
+    std::string hosts;  // compressed host list in rank order
     std::uint32_t trial_seed = 0;
     std::uint16_t master_port = 0;
 };
 
-/// Everything that tasks of a run learn from their environment: the job's, over it the user's
-/// environment_variables, over those ours. Pure.
+/// The environment of the run's tasks: the job's environment, overridden by the user's environment_variables,
+/// overridden by the variables that det-submit defines. Pure.
 Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
 
-/// The step: what det-wrap-rank is to run, on every slot or on every node, and the share of the job that a
-/// lane has.
+/// The step of the run: det-wrap-rank with the entrypoint, once per slot or once per node, with the lane's
+/// share of the job's CPUs and memory.
 slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const& run,
                                      std::filesystem::path const& wrap_rank);
 

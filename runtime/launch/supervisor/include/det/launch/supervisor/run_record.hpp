@@ -7,34 +7,35 @@
 
 namespace det::launch::supervisor {
 
-/// One run of a trial as it lies on disk: its directory, which mkdir gives to one incarnation alone, and its
-/// life record.
+/// The files of one run of a trial: its directory, which mkdir(2) gives to one incarnation only, and its life
+/// journal.
 class RunRecord {
 public:
-    /// The next run of the trial: from here on the chief of an earlier one, wherever it may still go on,
-    /// commits nothing more. codes::superseded where somebody else takes it at the same time.
-    static Result<RunId> take_next(Assignment const& assignment, TrialId trial);
-    /// Of a run that was taken: that it begins, and where.
+    /// Creates the directory of the trial's next run. From then on the chief of an earlier run, which may
+    /// still run on a node that was cut off, commits nothing more. codes::superseded if another process
+    /// creates the same run at the same time.
+    static Result<RunId> create_next(Assignment const& assignment, TrialId trial);
+    /// Records that a run that create_next() returned starts, and on which hosts.
     static Result<RunRecord> begin(Assignment const& assignment, RunId run, ResumePoint const& resume,
                                    std::string const& hosts, UtcTime now);
 
     RunId id() const { return id_; }
     RunLayout const& layout() const { return layout_; }
 
-    Status end(UtcTime now, lifecycle::RunVerdict const& verdict, int exit_code);
-    /// Slurm has taken the job back into its queue.
-    Status queued_again(UtcTime now);
-    /// The ranks look for this when they are poked: it says that the signal is meant.
-    Status ask_to_stop(lifecycle::Asked why);
+    Status end(UtcTime now, lifecycle::RunOutcome const& outcome, int exit_code);
+    /// Records that Slurm has requeued the job.
+    Status record_requeued(UtcTime now);
+    /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
+    Status ask_to_stop(lifecycle::StopReason why);
 
     bool was_acknowledged() const;
-    /// The exit code that a launcher saw first, if one did.
+    /// The exit code of the first rank that failed, if a launcher recorded one.
     std::optional<int> first_failure() const;
-    bool has_successor() const;
-    /// Numbers of nodes on which none of its tasks began, while some did on others and no rank has failed:
-    /// srun could not start them.
+    bool has_newer_run() const;
+    /// Indices of nodes on which no task started although tasks started on other nodes and no rank failed:
+    /// srun could not reach them.
     std::vector<int> nodes_not_reached(int nodes) const;
-    /// It committed a checkpoint of a higher step than it began with.
+    /// Whether the run committed a checkpoint of a higher step than the step it started from.
     bool has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const;
 
 private:

@@ -7,19 +7,19 @@
 
 namespace det::launch::supervisor {
 
-/// What the supervisor stands on.
-struct Surroundings {
+/// The interfaces and paths that the supervisor works with.
+struct SupervisorContext {
     slurm::SlurmClient& slurm;
     Clock& clock;
     Environment environment;
-    std::filesystem::path wrap_rank;                   // det-wrap-rank, absolute
-    std::function<void(std::string const&)> say;       // one line for Slurm's output file
-    std::filesystem::path output = "/proc/self/fd/2";  // that file, where srun says what is wrong
+    std::filesystem::path wrap_rank;                   // absolute path of det-wrap-rank
+    std::function<void(std::string const&)> log;       // writes one line to Slurm's output file
+    std::filesystem::path output = "/proc/self/fd/2";  // that file, which also receives srun's error messages
 };
 
-/// Runs the trials of this job, side by side where they share its node, to ends that this allocation can give
-/// them: finished, failed for good, or given back to Slurm. Blocks TERM and USR2. The exit code is that of
-/// the batch script.
-Result<int> supervise_trials(Assignment const& assignment, Surroundings const& surroundings);
+/// Runs the trials of this job, side by side where they share its node, until each of them has finished,
+/// failed for good, or is given back to Slurm. Blocks SIGTERM and SIGUSR2 in this process. Returns the exit
+/// code of the batch script.
+Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

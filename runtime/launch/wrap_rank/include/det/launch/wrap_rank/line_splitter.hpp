@@ -6,21 +6,20 @@
 
 namespace det::launch::wrap_rank {
 
-/// What stood behind a line.
+/// The terminator of a line.
 enum class LineEnd {
     newline,
     carriage_return,  // the next line replaces it on a terminal
-    none,             // it was cut because it is too long, or the stream has ended
+    none,             // the line was cut because it is too long, or the stream has ended
 };
 
-/// A stream of bytes as lines. \n and \r both end one, so that a progress bar is many lines; a line without
-/// an end is cut after line_size_max bytes, whatever they are: memory is bounded, and bytes pass untouched.
+/// Splits a stream of bytes into lines. \n and \r both end a line, so that a progress bar is many lines. A
+/// line without terminator is cut after line_size_max bytes, which bounds the memory. Bytes are not changed.
 class LineSplitter {
 public:
     static constexpr std::size_t line_size_max = 8191;
 
-    /// Gives each line that has its end to `sink`, a callable taking a string_view without that end, and what
-    /// the end was.
+    /// Calls sink(line, end) for each complete line; the string_view does not contain the terminator.
     template <class Sink>
     void feed(std::string_view bytes, Sink&& sink) {
         Search newline('\n'), carriage_return('\r');
@@ -45,14 +44,14 @@ public:
         }
     }
 
-    /// The last line, if it had no end.
+    /// Passes on the last line if it had no terminator.
     template <class Sink>
     void finish(Sink&& sink) {
         if (!pending_.empty()) give({}, LineEnd::none, sink);
     }
 
 private:
-    /// Where a byte is next: each byte of the stream is looked at once, however many lines there are before.
+    /// The next position of a byte. Each byte of the stream is searched once, however many lines there are.
     class Search {
     public:
         explicit Search(char byte) : byte_(byte) {}

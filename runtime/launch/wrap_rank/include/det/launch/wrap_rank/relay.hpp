@@ -13,12 +13,12 @@
 
 namespace det::launch::wrap_rank {
 
-/// How the output of a command goes on.
+/// What is added to the output of a command.
 struct Labels {
-    std::string prefix;                        // before every line; empty: bytes pass as they are
-    std::optional<std::filesystem::path> log;  // lines are appended there too, with their time
-    /// At the node level: whether lines that begin with a rank's label are in the log already.
-    std::function<bool()> ranks_log_themselves = {};
+    std::string prefix;                        // put before every line; empty: bytes pass unchanged
+    std::optional<std::filesystem::path> log;  // lines are appended to this file, with their time
+    /// At the node level: whether lines that begin with a rank's label are logged by that rank's wrapper.
+    std::function<bool()> ranks_write_log = {};
 };
 
 enum class StartedBy { slurm, launcher };
@@ -29,36 +29,35 @@ struct RelayedCommand {
     std::optional<std::filesystem::path> directory;
     Labels labels;
     sigset_t signal_mask;  // of the command
-    /// Called with each signal that comes: false where the command is to have it too. One that it must never
-    /// have, from whomever, stands in its mask as well.
-    std::function<bool(int)> take_signal = {};
-    /// Called at once and then at this interval while the command runs.
+    /// Called for each signal: returns true if the command must not get it. A signal that the command must
+    /// never get, from any sender, must be in signal_mask too.
+    std::function<bool(int)> handle_signal = {};
+    /// Called once at the start and then at this interval while the command runs.
     std::function<void()> beat = {};
     std::chrono::milliseconds beat_interval{0};
-    /// A launcher that has started us may order us to end, by TERM. Then the command's group gets TERM, and
-    /// KILL order_grace later.
+    /// A launcher that started this wrapper may send SIGTERM to end the rank: the command's group gets TERM,
+    /// and KILL terminate_grace later.
     StartedBy started_by = StartedBy::slurm;
 };
 
-inline constexpr std::chrono::seconds order_grace{3};
-/// How long what a command has left behind may hold its output open.
+inline constexpr std::chrono::seconds terminate_grace{3};
+/// How long processes that a command leaves behind may keep its output open.
 inline constexpr std::chrono::seconds output_grace{1};
 
 /// How a command ended.
 struct CommandEnd {
     int exit_code = 0;
-    int signal = 0;          // 0, or what ended it
-    UtcTime time;            // when, by our clock
-    std::string last_words;  // its last lines; empty where there is no log
+    int signal = 0;           // the signal that ended it, or 0
+    UtcTime time;             // when it ended, by this process's clock
+    std::string last_output;  // its last lines; empty without a log
 };
 
-/// Runs a command as a child in a process group of its own, passes on its output, and passes every signal on
-/// to its group. Memory is bounded. Returns when the child has ended and all that it wrote is passed on. What
-/// grandchildren write later is waited for no longer than output_grace. The child does not outlive us,
-/// however we end.
+/// Runs a command as a child in a process group of its own, forwards its output and every signal. Memory is
+/// bounded. Returns when the child has ended and its output is written; output of its descendants is awaited
+/// for at most output_grace. The child is killed if this process ends, however it ends.
 Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock);
 
-/// Blocks the signals that relay() takes over, so that none is lost before it runs. Returns the mask before.
+/// Blocks the signals that relay() forwards, so that none is lost before it runs. Returns the previous mask.
 sigset_t block_relayed_signals();
 
 }  // namespace det::launch::wrap_rank

@@ -6,10 +6,9 @@
 
 namespace det::launch::wrap_rank {
 
-/// Does the job: prepares the node where this is a run of ours, gives the command its place in the
-/// environment, labels its lines. A task that is wrapped already is run as it is. helper: the det-launch
-/// beside us.
-Result<CommandEnd> run_wrapped(Job job, Environment environment, std::filesystem::path const& helper,
-                               Clock const& clock);
+/// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it with labelled
+/// lines. A task that is wrapped already runs unchanged. helper: path of det-launch.
+Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment,
+                               std::filesystem::path const& helper, Clock const& clock);
 
 }  // namespace det::launch::wrap_rank

@@ -8,19 +8,19 @@
 
 namespace det::tracker::history {
 
-/// What people may change of an experiment after its creation.
+/// The attributes of an experiment that users may change after its creation.
 struct Attributes {
     std::string name;
     std::string description;
     std::set<std::string> labels;
     bool is_archived = false;
-    std::optional<std::int64_t> max_slots;  // nothing: no limit
+    std::optional<std::int64_t> max_slots;  // empty: no limit
 };
 
-/// As its spec has them, and what events changed since. Pure.
+/// The attributes of the specification with the changes of all events applied. Pure.
 Attributes attributes_of(ExperimentRecord const& record);
 
-/// The events that change them: what a command writes, attributes_of reads.
+/// The events that change attributes: commands write them, attributes_of() reads them.
 namespace changes {
 using Change = std::pair<std::string_view, Json>;  // kind and body of an event
 Change archive();

@@ -20,24 +20,24 @@ struct TrialRecord {
     std::optional<slurm::JobRef> claimed_by;  // the task that runs it, where trials share nodes
 };
 
-/// An experiment as its directory tells it. What Slurm says comes on top: see view.hpp.
+/// An experiment as recorded in its directory. view.hpp adds the state of Slurm's queue.
 struct ExperimentRecord {
     ExperimentId id;
-    std::optional<ExperimentSpec> spec;  // nothing while it is being created, or where creation was cut off
+    std::optional<ExperimentSpec> spec;  // empty while it is being created, or if creation was interrupted
     std::vector<Event> events;
     Desired desired = Desired::run;
     std::vector<TrialRecord> trials;
 
-    /// The job arrays that were submitted for it, the first ones first; none before the `created` event.
+    /// The job arrays that were submitted for it, in order; none before the `created` event.
     std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
     std::uint32_t revision() const { return spec ? spec->revision() : 0; }
-    /// Several trials share a job's node: which task runs which is known once it has claimed it.
+    /// Several trials share a job's node: the task of a trial is known once it has claimed the trial.
     bool is_packed() const { return spec && spec->lanes > 1; }
-    /// The task that runs a trial; nothing while none has claimed it.
+    /// The task that runs a trial; empty while no task has claimed it.
     std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
 };
 
-/// What chiefs reported in one run.
+/// The records of a run's chief.
 struct RunReports {
     std::uint32_t run = 0;
     std::vector<MetricsReported> metrics;
@@ -47,12 +47,12 @@ struct RunReports {
     std::optional<PreemptionAcknowledged> acknowledged = {};
 };
 
-/// What is known of experiments, wherever it is kept: journals, or an index of them.
+/// Read access to the records of experiments: the journals themselves, or an index of them.
 class History {
 public:
     virtual ~History() = default;
 
-    /// Ascending. Nothing where nothing was created yet.
+    /// Ascending; empty if no experiment was created yet.
     virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
     /// One entry per run, in order.

@@ -4,7 +4,7 @@
 
 namespace det::tracker::history {
 
-/// Reads a root's journals, events and specs afresh at every call: the truth itself, no index.
+/// Reads the journals, events and specifications of a root anew at every call, without an index.
 class JournalHistory final : public History {
 public:
     explicit JournalHistory(RootLayout root) : root_(std::move(root)) {}

@@ -7,8 +7,8 @@
 
 namespace det::tracker::history {
 
-/// What Slurm said when it was asked.
-struct QueueSight {
+/// The jobs in Slurm's queue at one time; answered is false if Slurm did not answer.
+struct QueueSnapshot {
     bool answered = true;
     std::vector<slurm::JobStatus> jobs;
 };
@@ -23,7 +23,7 @@ struct TrialView {
     std::optional<UtcTime> ended() const;
 };
 
-/// An experiment as people see it: what was recorded and what Slurm says, put together.
+/// An experiment as users see it: its records combined with Slurm's queue.
 struct ExperimentView {
     ExperimentRecord record;
     lifecycle::State state;
@@ -35,6 +35,6 @@ struct ExperimentView {
 };
 
 /// Pure.
-ExperimentView view_experiment(ExperimentRecord record, QueueSight const& queue);
+ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue);
 
 }  // namespace det::tracker::history

@@ -1,4 +1,4 @@
-#include "stream.hpp"
+#include "output_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,12 +9,12 @@
 namespace det::launch::wrap_rank {
 namespace {
 
-constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // what a pipe holds
+constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // the capacity of a pipe
 constexpr int wide_pipe_size_bytes = 2 * read_size_bytes;
 
 }  // namespace
 
-Stream::Stream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock const& clock)
+OutputStream::OutputStream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock const& clock)
     : from_(std::move(from)),
       to_(to),
       labels_(labels),
@@ -24,9 +24,9 @@ Stream::Stream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock 
     ::fcntl(from_.get(), F_SETFL, O_NONBLOCK);
 }
 
-void Stream::pass_on() { pass_on(read_size_bytes); }
+void OutputStream::forward() { forward(read_size_bytes); }
 
-void Stream::pass_on(std::size_t size_max) {
+void OutputStream::forward(std::size_t size_max) {
     auto const count = ::read(from_.get(), buffer_.get(), size_max);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (count <= 0) {
@@ -34,25 +34,25 @@ void Stream::pass_on(std::size_t size_max) {
         return;
     }
     std::string_view const bytes(buffer_.get(), static_cast<std::size_t>(count));
-    if (bytes.size() == read_size_bytes) to_.widen(wide_pipe_size_bytes);
+    if (bytes.size() == read_size_bytes) to_.enlarge_pipe(wide_pipe_size_bytes);
     begin();
     splitter_.feed(bytes, [this](std::string_view line, LineEnd end) { take(line, end); });
     flush(labels_.prefix.empty() ? bytes : std::string_view(labelled_));
 }
 
-void Stream::take(std::string_view line, LineEnd end) {
+void OutputStream::take(std::string_view line, LineEnd end) {
     if (!labels_.prefix.empty()) labelled_.append(labels_.prefix).append(line).push_back('\n');
     if (log_ != nullptr) bar_.take(line, end, now_, [this](std::string_view state) { log(state); });
 }
 
-void Stream::log(std::string_view line) {
-    // At the node level lines of ranks pass by that their own wrappers have logged already.
+void OutputStream::log(std::string_view line) {
+    // At the node level, skip lines of ranks that the ranks' own wrappers have logged already.
     bool const may_be_logged = labels_.prefix.empty() && line.starts_with("[rank=");
-    if (may_be_logged && labels_.ranks_log_themselves && labels_.ranks_log_themselves()) return;
+    if (may_be_logged && labels_.ranks_write_log && labels_.ranks_write_log()) return;
     logged_.append(time_).append(labels_.prefix).append(line).push_back('\n');
 }
 
-void Stream::begin() {
+void OutputStream::begin() {
     labelled_.clear();
     logged_.clear();
     if (log_ == nullptr) return;
@@ -60,18 +60,18 @@ void Stream::begin() {
     time_ = format_utc(now_) + " ";
 }
 
-void Stream::flush(std::string_view bytes) {
+void OutputStream::flush(std::string_view bytes) {
     if (!logged_.empty()) log_->append(logged_);
     if (!bytes.empty()) to_.write(bytes);
 }
 
-void Stream::finish() {
-    // No more than that: who still writes may never stop.
+void OutputStream::finish() {
+    // No more than the pipe holds now: other writers may never stop.
     int left = 0;
     if (from_) ::ioctl(from_.get(), FIONREAD, &left);
     for (auto rest = static_cast<std::size_t>(left); rest > 0;) {
         auto const size = std::min(read_size_bytes, rest);
-        pass_on(size);
+        forward(size);
         rest -= size;
     }
     begin();

@@ -8,10 +8,10 @@ namespace det::retention {
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
-/// Of all its files together.
+/// Total size of its files.
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
 
-/// How much of a checkpoint the store has. Unknown: it does not say.
+/// How much of a checkpoint the store has. Unknown: the store does not answer.
 enum class Presence { whole, part, none, unknown };
 
 /// A checkpoint that a trial has committed.
@@ -19,22 +19,22 @@ struct CommittedCheckpoint {
     std::uint32_t trial = 0;
     std::uint32_t run = 0;
     CheckpointCommitted committed;
-    std::optional<double> metric;  // of the searcher, at that step; nothing: never validated
+    std::optional<double> metric;  // the searcher's metric at that step; empty: not validated
     Presence presence = Presence::unknown;
 };
 
-/// Everything that the trials of an experiment have committed, trial by trial, oldest first. A store that
-/// does not answer is asked once. Null: none is asked.
+/// All checkpoints that the trials of an experiment have committed, ordered by trial and age. A store that
+/// does not answer is asked only once. store null: the store is not asked.
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store);
 
-/// Of these what is still there.
-Result<std::vector<KnownCheckpoint>> take_inventory(ExperimentLayout const& experiment,
-                                                    ExperimentSpec const& spec,
-                                                    checkpoint::Store const& store);
+/// The committed checkpoints that the store still has.
+Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
+                                                             ExperimentSpec const& spec,
+                                                             checkpoint::Store const& store);
 
-/// Checkpoints that experiments of this root were told to start from.
+/// The checkpoints that experiments of this root start from (source_checkpoint_uuid).
 Result<std::set<std::string>> list_warm_starts(RootLayout const& root);
 
 }  // namespace det::retention

@@ -3,7 +3,7 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
-#include <det/retention/inventory.hpp>
+#include <det/retention/committed.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ std::optional<double> number_in(Json const& metrics, std::string const& name) {
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// A store that does not answer is not asked again.
+/// Asks the store for manifests until it does not answer once.
 class PresenceCheck {
 public:
     explicit PresenceCheck(checkpoint::Store const* store) : store_(store) {}
@@ -57,7 +57,7 @@ void add_validations(std::vector<Record> const& records, std::string const& metr
     }
 }
 
-std::vector<CheckpointCommitted> told_in(std::vector<Record> const& records) {
+std::vector<CheckpointCommitted> committed_in(std::vector<Record> const& records) {
     std::vector<CheckpointCommitted> told;
     for (auto const& record : records) {
         if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) told.push_back(*committed);
@@ -74,7 +74,7 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
         auto of_run = store != nullptr ? checkpoint::checkpoints_of_run(journal.records, *store)
-                                       : Result(told_in(journal.records));
+                                       : Result(committed_in(journal.records));
         if (!of_run) return std::move(of_run).error();
         for (auto& committed : *of_run)
             checkpoints.push_back({index, run, std::move(committed), {}, Presence::unknown});
@@ -120,9 +120,9 @@ Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& 
     return all;
 }
 
-Result<std::vector<KnownCheckpoint>> take_inventory(ExperimentLayout const& experiment,
-                                                    ExperimentSpec const& spec,
-                                                    checkpoint::Store const& store) {
+Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
+                                                             ExperimentSpec const& spec,
+                                                             checkpoint::Store const& store) {
     DET_TRY_ASSIGN(auto const all, list_committed(experiment, spec, &store));
     std::vector<KnownCheckpoint> known;
     for (auto const& [trial, run, committed, metric, presence] : all) {

@@ -1,5 +1,5 @@
 #include <det/foundation/process.hpp>
-#include <det/launch/launchers/watch_launch.hpp>
+#include <det/launch/launchers/monitor_launch.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "child.hpp"
-#include "roll.hpp"
+#include "worker_registry.hpp"
 
 namespace det::launch::launchers {
 namespace {
@@ -19,14 +19,15 @@ using Time = std::chrono::steady_clock::time_point;
 /// A launch from its first process to its last.
 class Launch {
 public:
-    Launch(Roll roll, TakenSignals signals, Clock const& clock, WatchOptions const& options)
-        : roll_(std::move(roll)), signals_(std::move(signals)), clock_(clock), options_(options) {}
+    Launch(WorkerRegistry registry, ForwardedSignals signals, Clock const& clock,
+           MonitorOptions const& options)
+        : registry_(std::move(registry)), signals_(std::move(signals)), clock_(clock), options_(options) {}
 
     Status start(launchers::LaunchPlan const& plan) {
-        facts_.is_share_remote = plan.fails_with_remote_commands;
+        facts_.remote_failure_counts = plan.fails_with_remote_commands;
         for (auto const& process : plan.processes) {
             auto environment = process.environment;
-            environment.set(socket_variable, roll_.path());
+            environment.set(socket_variable, registry_.path());
             DET_TRY_ASSIGN(auto child,
                            Child::start(process.argv, environment, signals_.mask_before(), Group::own));
             children_.push_back(std::move(child));
@@ -40,26 +41,28 @@ public:
             for (int const number : signals_.read()) {
                 for (auto& child : children_) child.signal(number);
             }
-            roll_.take_in(facts_);
+            registry_.process_messages(facts_);
             reap();
-            // A worker's last word comes before its launcher's end, but perhaps not before we looked.
-            roll_.take_in(facts_);
+            // A worker sends its exit code before its launcher ends, but possibly after the read above.
+            registry_.process_messages(facts_);
             act();
         }
-        auto const verdict = judge_launch(facts_);
-        if (verdict.exit_code != 0) options_.on_failure(verdict);
-        if (!verdict.reason.empty()) options_.say(verdict.reason);
-        return verdict.exit_code;
+        auto const outcome = launch_outcome(facts_);
+        if (outcome.exit_code != 0) options_.on_failure(outcome);
+        if (!outcome.reason.empty()) options_.log(outcome.reason);
+        return outcome.exit_code;
     }
 
 private:
     enum class Stage { running, grace, ending, over };
 
-    bool is_going_on() const { return stage_ != Stage::over && (!children_.empty() || roll_.present() > 0); }
+    bool is_going_on() const {
+        return stage_ != Stage::over && (!children_.empty() || registry_.connected() > 0);
+    }
 
     Status wait() {
         std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-        roll_.add_to(polled);
+        registry_.add_to(polled);
         for (auto const& child : children_) polled.push_back({child.pidfd(), POLLIN, 0});
         int timeout_ms = -1;
         if (deadline_) {
@@ -84,24 +87,25 @@ private:
         }
     }
 
-    /// One step nearer to the end, where something failed or time has run out.
+    /// Moves to the next stage if something failed or the time of the stage is over.
     void act() {
-        bool const has_failed = facts_.first_failure || facts_.vanished || facts_.launcher_exit != 0 ||
-                                (facts_.remote_failure && facts_.is_share_remote);
-        bool const is_headless = children_.empty() && roll_.present() > 0;
-        if (stage_ == Stage::running && (has_failed || is_headless)) {
+        bool const has_failed = facts_.first_failure || facts_.disconnected || facts_.launcher_exit != 0 ||
+                                (facts_.remote_failure && facts_.remote_failure_counts);
+        bool const is_without_launcher = children_.empty() && registry_.connected() > 0;
+        if (stage_ == Stage::running && (has_failed || is_without_launcher)) {
             go_to(Stage::grace, options_.grace);
-            if (facts_.first_failure) options_.on_failure(judge_launch(facts_));
+            if (facts_.first_failure) options_.on_failure(launch_outcome(facts_));
         }
-        if (stage_ == Stage::ending) roll_.dismiss();  // those that came late
+        if (stage_ == Stage::ending) registry_.disconnect_all();  // workers that connected late
         if (!deadline_ || clock_.steady_now() < *deadline_) return;
         if (stage_ == Stage::grace) {
-            if (children_.empty()) facts_.unfinished = roll_.present();
-            if (roll_.present() > 0) options_.say(fmt::format("ending {} workers", roll_.present()));
-            roll_.dismiss();
-            go_to(Stage::ending, options_.patience);
+            if (children_.empty()) facts_.unfinished = registry_.connected();
+            if (registry_.connected() > 0)
+                options_.log(fmt::format("ending {} workers", registry_.connected()));
+            registry_.disconnect_all();
+            go_to(Stage::ending, options_.kill_timeout);
         } else {
-            stage_ = Stage::over;  // the children are killed with this object
+            stage_ = Stage::over;  // the destructor kills the children
         }
     }
 
@@ -110,10 +114,10 @@ private:
         deadline_ = clock_.steady_now() + time;
     }
 
-    Roll roll_;
-    TakenSignals signals_;
+    WorkerRegistry registry_;
+    ForwardedSignals signals_;
     Clock const& clock_;
-    WatchOptions const& options_;
+    MonitorOptions const& options_;
     std::list<Child> children_;
     LaunchFacts facts_;
     Stage stage_ = Stage::running;
@@ -122,11 +126,11 @@ private:
 
 }  // namespace
 
-Result<int> watch_launch(launchers::LaunchPlan const& plan, std::filesystem::path const& run_dir,
-                         Clock const& clock, WatchOptions const& options) {
-    DET_TRY_ASSIGN(auto roll, Roll::open(run_dir / fmt::format("workers-{}", ::getpid())));
-    DET_TRY_ASSIGN(auto signals, TakenSignals::take());
-    Launch launch(std::move(roll), std::move(signals), clock, options);
+Result<int> monitor_launch(launchers::LaunchPlan const& plan, std::filesystem::path const& run_dir,
+                           Clock const& clock, MonitorOptions const& options) {
+    DET_TRY_ASSIGN(auto registry, WorkerRegistry::open(run_dir / fmt::format("workers-{}", ::getpid())));
+    DET_TRY_ASSIGN(auto signals, ForwardedSignals::take());
+    Launch launch(std::move(registry), std::move(signals), clock, options);
     DET_TRY(launch.start(plan));
     return launch.watch();
 }

@@ -1,6 +1,6 @@
 #include <det/foundation/numbered.hpp>
 #include <det/journal/reader.hpp>
-#include <det/retention/remains.hpp>
+#include <det/retention/uncommitted.hpp>
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 namespace det::retention {
 namespace {
 
-/// UUIDs that a run began, without those that it committed.
+/// UUIDs that a run has begun and not committed.
 Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
     DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.journal()));
     std::set<std::string> uuids;
@@ -20,7 +20,7 @@ Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
 }
 
 Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over,
-                    std::vector<Remains>& candidates) {
+                    std::vector<UncommittedCheckpoint>& candidates) {
     DET_TRY_ASSIGN(auto runs, list_numbers(layout.runs()));
     if (!is_over && !runs.empty()) runs.pop_back();
     for (auto const run : runs) {
@@ -32,22 +32,23 @@ Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over
 
 }  // namespace
 
-Result<std::vector<Remains>> find_remains(ExperimentLayout const& experiment, checkpoint::Store const& store,
-                                          std::function<bool(std::uint32_t trial)> const& is_over) {
-    std::vector<Remains> remains;
+Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
+    ExperimentLayout const& experiment, checkpoint::Store const& store,
+    std::function<bool(std::uint32_t trial)> const& is_over) {
+    std::vector<UncommittedCheckpoint> uncommitted;
     DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
     for (auto const trial : trials)
-        DET_TRY(add_of_trial(experiment.trial(trial), trial, is_over(trial), remains));
-    if (remains.empty()) return remains;
+        DET_TRY(add_of_trial(experiment.trial(trial), trial, is_over(trial), uncommitted));
+    if (uncommitted.empty()) return uncommitted;
     DET_TRY_ASSIGN(auto const listed, store.list());
     std::set<std::string> const there(listed.begin(), listed.end());
-    std::erase_if(remains, [&](auto const& each) {
+    std::erase_if(uncommitted, [&](auto const& each) {
         if (!there.contains(each.uuid)) return true;
-        // With a manifest it is whole: committed, though its run did not live to report it.
+        // With a manifest it is complete: committed, though its run ended before it could report that.
         auto const found = store.find(each.uuid);
         return found || found.error().code != codes::no_such_checkpoint;
     });
-    return remains;
+    return uncommitted;
 }
 
 }  // namespace det::retention

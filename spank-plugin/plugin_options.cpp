@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // It includes Slurm's headers, which are GPL-2.0-or-later.
-#include "wishes.hpp"
+#include "plugin_options.hpp"
 
 namespace det::spank {
 namespace {
@@ -11,9 +11,9 @@ std::optional<std::string> const& value_of(OptionValues const& values, Option op
     return values[static_cast<std::size_t>(option)];
 }
 
-Error wrong(std::string message) { return Error{codes::usage, std::move(message)}; }
+Error invalid_option(std::string message) { return Error{codes::usage, std::move(message)}; }
 
-/// An option without its value comes as "(null)" where it went through the environment of a batch script.
+/// An option without a value is "(null)" if it passed through the environment of a batch script.
 std::optional<bool> parse_switch(std::string_view text) {
     if (text.empty() || text == "(null)" || text == "on") return true;
     if (text == "off") return false;
@@ -41,41 +41,43 @@ Status check_option(Option option, std::string_view value) {
     switch (option) {
         case Option::det:
             if (!parse_switch(value))
-                return wrong("--det=" + quoted + ": it is --det, --det=on or --det=off");
+                return invalid_option("--det=" + quoted + ": it is --det, --det=on or --det=off");
             return Ok{};
         case Option::wrap:
-            if (!parse_wrap(value)) return wrong("--det-wrap=" + quoted + ": it is rank or off");
+            if (!parse_wrap(value)) return invalid_option("--det-wrap=" + quoted + ": it is rank or off");
             return Ok{};
         case Option::log:
-            if (!is_log_path(value)) return wrong("--det-log=" + quoted + ": it is the path of a file");
+            if (!is_log_path(value))
+                return invalid_option("--det-log=" + quoted + ": it is the path of a file");
             return Ok{};
         case Option::launch:
-            if (!parse_launch(value)) return wrong("--det-launch=" + quoted + ": it is node or rank");
+            if (!parse_launch(value))
+                return invalid_option("--det-launch=" + quoted + ": it is node or rank");
             return Ok{};
     }
-    return wrong("unknown option");
+    return invalid_option("unknown option");
 }
 
-Result<Wishes> parse_wishes(OptionValues const& values) {
-    Wishes wishes;
+Result<PluginOptions> parse_options(OptionValues const& values) {
+    PluginOptions options;
     for (std::size_t i = 0; i < option_count; ++i) {
         if (!values[i]) continue;
         DET_TRY(check_option(static_cast<Option>(i), *values[i]));
-        wishes.act = true;
+        options.enabled = true;
     }
-    if (auto const& value = value_of(values, Option::det)) wishes.act = parse_switch(*value);
-    if (auto const& value = value_of(values, Option::launch)) wishes.launch = parse_launch(*value);
-    if (auto const& value = value_of(values, Option::wrap)) wishes.wrap = parse_wrap(*value);
-    if (auto const& value = value_of(values, Option::log)) wishes.log = *value;
-    if (wishes.wrap == Wrap::off && !wishes.log.empty()) {
-        return wrong("--det-log needs the wrapper that --det-wrap=off leaves out");
+    if (auto const& value = value_of(values, Option::det)) options.enabled = parse_switch(*value);
+    if (auto const& value = value_of(values, Option::launch)) options.launch = parse_launch(*value);
+    if (auto const& value = value_of(values, Option::wrap)) options.wrap = parse_wrap(*value);
+    if (auto const& value = value_of(values, Option::log)) options.log = *value;
+    if (options.wrap == Wrap::off && !options.log.empty()) {
+        return invalid_option("--det-log needs the wrapper that --det-wrap=off leaves out");
     }
-    return wishes;
+    return options;
 }
 
 std::string expand_log_path(std::string_view pattern, TaskIdentity const& task, std::string_view node_name) {
     std::string path;
-    bool tells_nodes_apart = task.cross_size == 1;
+    bool distinguishes_nodes = task.cross_size == 1;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         char const next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
         switch (next) {
@@ -98,10 +100,10 @@ std::string expand_log_path(std::string_view pattern, TaskIdentity const& task, 
                 path += pattern[i];
                 continue;
         }
-        tells_nodes_apart = tells_nodes_apart || next == 'n' || next == 'N';
+        distinguishes_nodes = distinguishes_nodes || next == 'n' || next == 'N';
         ++i;
     }
-    return tells_nodes_apart ? path : number_before_extension(std::move(path), task.cross_rank);
+    return distinguishes_nodes ? path : number_before_extension(std::move(path), task.cross_rank);
 }
 
 }  // namespace det::spank

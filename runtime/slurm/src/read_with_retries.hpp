@@ -5,10 +5,10 @@
 
 namespace det::slurm {
 
-/// Reads again, twice at most, where slurmctld is restarting or too busy for now: where it was soon clear
-/// that there is no answer. For readings only: a submission that got no answer may have arrived.
+/// Repeats a reading at most twice if slurmctld did not answer and the failure came within 5 s: it is
+/// restarting or busy. For readings only: a submission without an answer may have succeeded.
 template <class Read, class IsSilence>
-auto read_patiently(Clock& clock, Read const& read, IsSilence const& is_silence) {
+auto read_with_retries(Clock& clock, Read const& read, IsSilence const& is_silence) {
     using namespace std::chrono_literals;
     constexpr auto soon = 5s;
     for (auto const pause : {300ms, 1500ms}) {

@@ -7,14 +7,14 @@
 
 namespace det::launch::wrap_rank {
 
-/// What is done about signals until the command ends.
-class ChildWatch {
+/// Forwards signals to the command, and sends heartbeats, until the command ends.
+class ChildMonitor {
 public:
-    ChildWatch(RelayedCommand const& command, Child const& child, Clock const& clock)
+    ChildMonitor(RelayedCommand const& command, Child const& child, Clock const& clock)
         : command_(command), child_(child), clock_(clock) {}
 
-    /// Returns what waitpid says.
-    Result<int> until_the_end();
+    /// Returns the status of waitpid(2).
+    Result<int> wait_for_exit();
 
 private:
     using TimePoint = std::chrono::steady_clock::time_point;
@@ -22,9 +22,10 @@ private:
     int milliseconds_to_wait() const;
     void beat();
     void take_signals(UniqueFd const& signals);
-    /// Inside a run TERM is Slurm's notice, except where the launcher that started us sends it.
-    bool is_order(pid_t sender) const;
-    void order_to_end();
+    /// Inside a run SIGTERM is Slurm's preemption notice, unless the launcher that started this wrapper sends
+    /// it.
+    bool is_from_launcher(pid_t sender) const;
+    void terminate();
 
     RelayedCommand const& command_;
     Child const& child_;

@@ -7,21 +7,21 @@
 
 namespace det::launch::wrap_rank {
 
-/// The lines of a stream as a log keeps them: a progress bar, which repaints its line behind carriage
-/// returns, becomes its last state. One that goes on for long is logged now and then, so that who follows the
-/// log sees it move.
-class BarStates {
+/// Reduces progress bars to what a log needs: a bar, which repaints its line after carriage returns, becomes
+/// its last state. A bar that runs for long is logged every 30 s, so that a reader of the log sees it
+/// advance.
+class ProgressBars {
 public:
     static constexpr std::int64_t shown_every_us = 30'000'000;
 
-    /// Gives what belongs into the log to `sink`, a callable taking a string_view.
+    /// Calls `sink`, which takes a string_view, for each line that the log gets.
     template <class Sink>
     void take(std::string_view line, LineEnd end, UtcTime now, Sink&& sink) {
         if (end == LineEnd::carriage_return) {
-            hold(line, now, sink);
+            hold_state(line, now, sink);
             return;
         }
-        // "\r\n" ends the line before the \r: there is nothing new in it.
+        // For "\r\n" the line has ended at the \r: the \n adds nothing.
         bool const repeats = line.empty() && (!held_.empty() || was_shown_);
         if (!repeats) {
             sink(line);
@@ -32,7 +32,7 @@ public:
         held_.clear();
     }
 
-    /// The last state of a bar whose line never ended.
+    /// Logs the last state of a bar whose line has not ended.
     template <class Sink>
     void finish(Sink&& sink) {
         if (!held_.empty()) sink(std::string_view(held_));
@@ -41,7 +41,7 @@ public:
 
 private:
     template <class Sink>
-    void hold(std::string_view state, UtcTime now, Sink&& sink) {
+    void hold_state(std::string_view state, UtcTime now, Sink&& sink) {
         if (!in_bar_) shown_at_ = now;
         in_bar_ = true;
         if (state.empty()) return;
@@ -53,9 +53,9 @@ private:
         shown_at_ = now;
     }
 
-    bool in_bar_ = false;     // a \r came and no \n since
+    bool in_bar_ = false;     // a \r came, and no \n since
     bool was_shown_ = false;  // one of its states is logged
-    std::string held_;        // the bar's state, as long as it is not logged
+    std::string held_;        // the bar's state that is not logged yet
     UtcTime shown_at_;
 };
 

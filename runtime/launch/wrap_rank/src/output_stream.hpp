@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/launch/wrap_rank/bar_states.hpp>
 #include <det/launch/wrap_rank/line_splitter.hpp>
+#include <det/launch/wrap_rank/progress_bars.hpp>
 #include <det/launch/wrap_rank/rank_log.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
 
@@ -11,21 +11,22 @@
 
 namespace det::launch::wrap_rank {
 
-/// One stream of the command: pipe in, standard output or error and the node's log out.
-class Stream {
+/// One output stream of the command: reads the pipe, writes to our standard output or error and to the node's
+/// log.
+class OutputStream {
 public:
-    /// log: null where there is none.
-    Stream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock const& clock);
+    /// \param log null without a log.
+    OutputStream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock const& clock);
 
-    /// -1 once nobody can write any more.
+    /// -1 once all writers have closed the pipe.
     int fd() const { return from_.get(); }
-    /// Passes on what is there, a pipe's worth at most.
-    void pass_on();
-    /// Passes on everything that is there now, and the last line without an end.
+    /// Forwards what can be read without blocking, at most 64 KiB.
+    void forward();
+    /// Forwards what the pipe holds now, and the last line without terminator.
     void finish();
 
 private:
-    void pass_on(std::size_t size_max);
+    void forward(std::size_t size_max);
     void take(std::string_view line, LineEnd end);
     void log(std::string_view line);
     void begin();
@@ -37,7 +38,7 @@ private:
     RankLog* log_;
     Clock const& clock_;
     LineSplitter splitter_;
-    BarStates bar_;
+    ProgressBars bar_;
     UtcTime now_;
     std::unique_ptr<char[]> buffer_;
     std::string labelled_, logged_, time_;

@@ -1,0 +1,67 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/lifecycle/run_end.hpp>
+#include <det/protocol/desired.hpp>
+#include <det/slurm/job.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace det::launch::supervisor {
+
+/// What the supervisor has to do about a run now.
+enum class RunAction {
+    wait,
+    query_job,    // ask Slurm about the job and pass the answer to on_job()
+    ask_to_stop,  // ask its ranks to save their work and exit
+    kill,         // its step
+    abandon,      // give up its step, which did not end when it was killed
+    finish_run,   // record the end of the run now, although its step has not ended: Slurm will end it
+};
+
+/// The state of one run between its start and its end. Pure: events and times go in, actions come out. The
+/// end of the step is no event here: the supervisor handles it at once in every state.
+class RunStateMachine {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    explicit RunStateMachine(std::chrono::seconds preemption_timeout)
+        : preemption_timeout_(preemption_timeout) {}
+
+    RunAction on_desired(Desired desired, Time now);
+    /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.
+    RunAction on_notice();
+    /// The heartbeat of a node is overdue.
+    RunAction on_silence(std::string const& host, Time now);
+    /// The job will be requeued because of another trial in it.
+    RunAction on_other_trial(Time now);
+    /// The job as Slurm shows it; empty if Slurm does not answer or does not know the job.
+    RunAction on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now);
+    /// Call this when the time of wakes_at() has come.
+    RunAction on_time(Time now);
+
+    std::optional<Time> wakes_at() const;
+    lifecycle::StopReason stop_reason() const { return stop_reason_; }
+    bool was_killed() const { return was_killed_; }
+    std::string const& silent_host() const { return silent_host_; }
+    bool notice_received() const { return notice_received_; }
+
+private:
+    RunAction ask(lifecycle::StopReason why);
+    RunAction kill(Time now);
+    void watch_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now);
+
+    std::chrono::seconds preemption_timeout_;
+    lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
+    bool was_killed_ = false;
+    std::string silent_host_;
+    bool notice_received_ = false;
+    std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_;
+};
+
+/// How long before its time limit a job saves its work and is requeued: a tenth of the limit, at least 30 s
+/// and at most 5 min.
+std::chrono::seconds time_limit_margin(std::chrono::seconds limit);
+
+}  // namespace det::launch::supervisor

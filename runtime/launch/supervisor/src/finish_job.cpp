@@ -1,0 +1,205 @@
+#include "finish_job.hpp"
+
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/launch/supervisor/resume_point.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/retention/collect_garbage.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <unistd.h>
+
+#include "requeue_job.hpp"
+
+namespace det::launch::supervisor {
+namespace {
+
+/// Begins with the last trial, which is the most likely one to be unfinished.
+Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
+    for (auto trial = spec.trial_count; trial-- > 0;) {
+        DET_TRY_ASSIGN(bool const has_ended, has_ended(experiment.trial(trial), spec.first_run_of(trial)));
+        if (!has_ended) return false;
+    }
+    return true;
+}
+
+Status collect(Assignment const& assignment, SupervisorContext const& context) {
+    // Read again: the experiment may have been continued since this job began.
+    DET_TRY_ASSIGN(auto const spec, retention::load_spec(assignment.experiment));
+    DET_TRY_ASSIGN(bool const has_ended, all_trials_ended(assignment.experiment, spec));
+    if (!has_ended) return Ok{};
+    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, context.environment));
+    retention::GcOptions const options{retention::policy_of(spec, events), context.clock.now()};
+    DET_TRY_ASSIGN(auto const report,
+                   retention::collect_garbage(RootLayout(spec.root), assignment.experiment, *store, options));
+    if (!report.removed.empty())
+        context.log(
+            fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));
+    if (!report.uncommitted.empty())
+        context.log(fmt::format("the remains of {} checkpoints that were never committed were removed",
+                                report.uncommitted.size()));
+    for (auto const& failure : report.failures)
+        context.log(fmt::format("a checkpoint stays: {}", failure.message));
+    return Ok{};
+}
+
+/// Removes the checkpoints that the experiment does not keep, if all of its trials have ended. Two jobs may
+/// do this at once; a failure loses nothing.
+void collect_garbage_if_done(Assignment const& assignment, SupervisorContext const& context) {
+    auto const done = collect(assignment, context);
+    if (!done) context.log(fmt::format("all checkpoints stay: {}", done.error().message));
+}
+
+class JobFinisher {
+public:
+    JobFinisher(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+                std::list<Lane>& lanes, JobOutcome const& end)
+        : assignment_(assignment), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
+
+    int run() {
+        bool const paused_before = !end_.has_begun && desired_of_first() == Desired::pause;
+        if (any_follows(NextAction::requeue)) {
+            requeue(RequeueRequest::Start::soon);
+        } else if (any_follows(NextAction::requeue_held) || paused_before) {
+            requeue(RequeueRequest::Start::held);
+        } else {
+            finish();
+        }
+        return exit_code_;
+    }
+
+private:
+    /// No run of this job continues.
+    void finish() {
+        if (!end_.has_begun) context_.log("nothing is left to run here");
+        if (!end_.notice_received) collect_garbage_if_done(assignment_, context_);
+        if (::getppid() != end_.slurmstepd) end_job();
+    }
+
+    /// If the slurmstepd of a batch script is gone, slurmctld does not learn that the script has ended.
+    void end_job() {
+        context_.log("the slurmstepd of this script is gone: the job is ended from here");
+        if (auto const ended = context_.slurm.cancel(assignment_.job); !ended)
+            context_.log(fmt::format("the job can't be ended: {}", ended.error().message));
+    }
+
+    bool any_follows(NextAction next_action) const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [&](auto const& lane) {
+            return lane.has_outcome() && lane.outcome()->next_action == next_action;
+        });
+    }
+
+    /// Slurm (22.05 at least) that requeues a job while one of its nodes does not answer gives it no GPUs on
+    /// its next nodes, so that no step can start there, and counts the old GPUs as used until it is
+    /// restarted.
+    bool needs_new_job() const { return was_failed_by_slurm() || has_silent_node(); }
+
+    /// True also for failures that Slurm has not noticed yet.
+    bool was_failed_by_slurm() const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
+            return lane.has_outcome() && lane.outcome()->next_action == NextAction::requeue &&
+                   (lane.outcome()->cause == Cause::node_failed ||
+                    lane.outcome()->cause == Cause::not_launched);
+        });
+    }
+
+    bool has_silent_node() const {
+        auto const nodes = context_.slurm.nodes();
+        auto const hosts = expand_host_list(assignment_.hosts);
+        if (!nodes || !hosts) return false;
+        return std::any_of(nodes->begin(), nodes->end(), [&](auto const& node) {
+            return node.is_silent() && std::find(hosts->begin(), hosts->end(), node.name) != hosts->end();
+        });
+    }
+
+    Desired desired_of_first() const {
+        auto const& experiment = assignment_.experiment;
+        auto const of_all = journal::load_desired(experiment.desired());
+        auto const of_trial = journal::load_desired(experiment.trial(assignment_.first_trial).desired());
+        bool const has_own = assignment_.spec.lanes == 1;
+        return stricter(of_all.value_or(Desired::run),
+                        has_own ? of_trial.value_or(Desired::run) : Desired::run);
+    }
+
+    /// Requeues the job. SIGTERM follows; this process has it blocked.
+    void requeue(RequeueRequest::Start start) {
+        bool const by_new_job = needs_new_job();
+        auto const new_job = requeue_job(
+            assignment_, {start, end_.was_completing, bad_hosts(), by_new_job, end_.timeout}, context_);
+        if (!new_job) return record_failure(new_job.error());
+        if (!*new_job) return record_requeue();
+        add_to_outcomes(
+            by_new_job ? fmt::format(" (as job {})", **new_job)
+                       : fmt::format("; Slurm does not queue it again: job {} takes its place", **new_job));
+        log_failure(claims_.release_all());
+    }
+
+    void record_requeue() {
+        for (auto& lane : lanes_) {
+            if (lane.has_outcome() && lane.outcome()->next_action != NextAction::stop)
+                log_failure(lane.record_requeued());
+        }
+    }
+
+    void record_failure(Error const& error) {
+        exit_code_ = 1;
+        if (error.code == codes::slurm_unreachable) {
+            add_to_outcomes("; slurmctld does not answer", [](auto& outcome) {
+                outcome.cause = Cause::interrupted;
+                outcome.next_action = NextAction::left_to_slurm;
+            });
+        } else {
+            add_to_outcomes(fmt::format("; but it could not be queued again: {}", error.message),
+                            [](auto& outcome) { outcome.next_action = NextAction::stop; });
+        }
+    }
+
+    /// Changes the outcome of all runs that were to continue in the queue.
+    void add_to_outcomes(
+        std::string const& addition,
+        std::function<void(lifecycle::RunOutcome&)> const& change = [](auto&) {}) {
+        for (auto& lane : lanes_) {
+            if (!lane.has_outcome() || lane.outcome()->next_action == NextAction::stop) continue;
+            auto outcome = *lane.outcome();
+            outcome.message += addition;
+            change(outcome);
+            log_failure(lane.change_outcome(std::move(outcome)));
+        }
+    }
+
+    std::vector<std::string> bad_hosts() const {
+        std::vector<std::string> bad;
+        for (auto const& lane : lanes_) {
+            if (!lane.has_outcome()) continue;
+            auto const hosts = lane.bad_hosts();
+            bad.insert(bad.end(), hosts.begin(), hosts.end());
+        }
+        return bad;
+    }
+
+    /// Reports a failure to write our own files; the remaining steps are done all the same.
+    void log_failure(Status const& done) {
+        if (done) return;
+        context_.log(fmt::format("error: {} [{}]", done.error().message, done.error().code.name));
+        exit_code_ = to_int(done.error().code.exit);
+    }
+
+    Assignment const& assignment_;
+    SupervisorContext const& context_;
+    Claims& claims_;
+    std::list<Lane>& lanes_;
+    JobOutcome const& end_;
+    int exit_code_ = 0;
+};
+
+}  // namespace
+
+int finish_job(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+               std::list<Lane>& lanes, JobOutcome const& end) {
+    return JobFinisher(assignment, context, claims, lanes, end).run();
+}
+
+}  // namespace det::launch::supervisor

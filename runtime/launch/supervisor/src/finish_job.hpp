@@ -1,0 +1,26 @@
+#pragma once
+#include <det/launch/supervisor/claims.hpp>
+
+#include <chrono>
+#include <list>
+#include <sys/types.h>
+
+#include "lane.hpp"
+
+namespace det::launch::supervisor {
+
+/// The state of a job whose runs have all ended, or will be ended by Slurm.
+struct JobOutcome {
+    bool has_begun = false;           // at least one run has started
+    bool notice_received = false;     // Slurm's SIGTERM came
+    bool was_completing = false;      // the job was COMPLETING when Slurm was asked last
+    pid_t slurmstepd = 0;             // parent of this process at its start
+    std::chrono::seconds timeout{0};  // how long requests to slurmctld are repeated
+};
+
+/// Applies the most urgent of the next actions that the lanes' runs ask for to the job: requeue it, requeue
+/// and hold it, or let it end. Returns 0, or the exit code for what went wrong.
+int finish_job(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+               std::list<Lane>& lanes, JobOutcome const& end);
+
+}  // namespace det::launch::supervisor

@@ -1,0 +1,120 @@
+#include "requeue_job.hpp"
+
+#include <det/journal/event_log.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/slurm/submit_array.hpp>
+
+#include "retry_until.hpp"
+
+namespace det::launch::supervisor {
+namespace {
+
+using slurm::SlurmClient;
+using NewJob = std::optional<std::uint32_t>;
+
+// Slurm delays a requeued job by two minutes otherwise. StartTime=now alone is overwritten when the requeue
+// completes.
+constexpr std::chrono::seconds start_after_requeue{5};
+
+/// A host list; empty if no change is needed.
+std::string excluded_nodes(Assignment const& assignment, std::vector<std::string> const& bad_hosts) {
+    if (bad_hosts.empty()) return "";
+    auto const& before = assignment.spec.excluded_nodes;
+    return before.empty() ? compress_host_list(bad_hosts) : before + "," + compress_host_list(bad_hosts);
+}
+
+Status request_requeue(Assignment const& assignment, RequeueRequest const& request, SlurmClient& slurm) {
+    if (request.start == RequeueRequest::Start::held) return slurm.requeue_held(assignment.job);
+    auto const scope =
+        request.is_completing ? SlurmClient::RequeueScope::any : SlurmClient::RequeueScope::incomplete;
+    return slurm.requeue(assignment.job, scope);
+}
+
+void delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
+    if (auto const soon = context.slurm.start_not_before(job, start_after_requeue); !soon)
+        context.log(fmt::format("the job starts when Slurm likes: {}", soon.error().message));
+}
+
+void prepare_start(Assignment const& assignment, RequeueRequest const& request,
+                   SupervisorContext const& context) {
+    if (auto const nodes = excluded_nodes(assignment, request.bad_hosts); !nodes.empty()) {
+        if (auto const told = context.slurm.change(assignment.job, {.excluded_nodes = nodes}); !told)
+            context.log(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
+    }
+    if (request.start == RequeueRequest::Start::held) return;
+    delay_start(assignment.job, context);
+}
+
+/// The job has not been cancelled and does not run on another node.
+bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
+    auto const job = slurm.find_job(assignment.job);
+    if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
+    bool const makes_room = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
+    return (*job)->state == slurm::JobState::running || makes_room;
+}
+
+Result<std::optional<ArrayJob>> find_own_array(Assignment const& assignment) {
+    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
+    for (auto& array : array_jobs_of(events_in_force(events, assignment.spec))) {
+        if (array.job == assignment.job.job && assignment.job.task) return std::optional(array);
+    }
+    return std::optional<ArrayJob>();
+}
+
+Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob array,
+                                     RequeueRequest const& request, SupervisorContext const& context) {
+    array.tasks = {*assignment.job.task};
+    array.running_max = 0;
+    slurm::SubmitContext const author{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
+                                      context.environment, context.clock};
+    DET_TRY_ASSIGN(auto const next,
+                   slurm::resubmit_tasks(assignment.experiment, assignment.spec,
+                                         {std::move(array), excluded_nodes(assignment, request.bad_hosts)},
+                                         author, context.slurm));
+    return next.job;
+}
+
+Status release_new_job(std::uint32_t job, RequeueRequest const& request, SupervisorContext const& context) {
+    if (request.start == RequeueRequest::Start::held) return Ok{};
+    if (request.by_new_job) delay_start({job, {}}, context);
+    return context.slurm.release({job, {}});
+}
+
+/// Empty if the job itself must be requeued.
+Result<NewJob> replace_job(Assignment const& assignment, RequeueRequest const& request,
+                           SupervisorContext const& context) {
+    auto const array = find_own_array(assignment);
+    if (!array || !*array || !still_owns_job(assignment, context.slurm)) return NewJob();
+    auto const job = submit_new_job(assignment, **array, request, context);
+    if (!job) {
+        context.log(fmt::format("another job can't take its place: {}", job.error().message));
+        return NewJob();
+    }
+    DET_TRY(release_new_job(*job, request, context));  // once the new job exists it owns the task
+    return NewJob(*job);
+}
+
+}  // namespace
+
+Result<NewJob> requeue_job(Assignment const& assignment, RequeueRequest const& request,
+                           SupervisorContext const& context) {
+    if (request.by_new_job) {
+        DET_TRY_ASSIGN(auto const job, replace_job(assignment, request, context));
+        if (job) return job;
+    }
+    auto const asked = retry_until(context, request.timeout,
+                                   [&] { return request_requeue(assignment, request, context.slurm); });
+    if (asked) {
+        prepare_start(assignment, request, context);
+        return NewJob();
+    }
+    auto const& refusal = asked.error();
+    if (refusal.code != codes::slurm_refused || !still_owns_job(assignment, context.slurm)) return refusal;
+    DET_TRY_ASSIGN(auto const array, find_own_array(assignment));
+    if (!array) return refusal;
+    DET_TRY_ASSIGN(auto const job, submit_new_job(assignment, *array, request, context));
+    DET_TRY(release_new_job(job, request, context));
+    return NewJob(job);
+}
+
+}  // namespace det::launch::supervisor

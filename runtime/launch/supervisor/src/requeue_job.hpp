@@ -1,0 +1,27 @@
+#pragma once
+#include <det/launch/supervisor/supervise.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::launch::supervisor {
+
+/// How to requeue a job.
+struct RequeueRequest {
+    enum class Start { soon, held };
+    Start start = Start::soon;
+    bool is_completing = false;          // Slurm is already ending the job
+    std::vector<std::string> bad_hosts;  // nodes that it must not get again
+    bool by_new_job = false;             // submit a new job instead of requeueing this one
+    std::chrono::seconds timeout{0};     // how long requests are repeated while slurmctld does not answer
+};
+
+/// Requeues the job, or submits a new job for its array task: if by_new_job asks for that, or if Slurm
+/// refuses the requeue (a job may have been changed to --no-requeue) and the job has not been cancelled.
+/// Returns the number of the new job, if there is one.
+Result<std::optional<std::uint32_t>> requeue_job(Assignment const& assignment, RequeueRequest const& request,
+                                                 SupervisorContext const& context);
+
+}  // namespace det::launch::supervisor

@@ -1,0 +1,105 @@
+#include <det/launch/supervisor/run_state_machine.hpp>
+
+#include <algorithm>
+
+namespace det::launch::supervisor {
+namespace {
+
+using namespace std::chrono_literals;
+using lifecycle::StopReason;
+using slurm::JobState;
+
+// KillWait may be as short as 5 s: the end of the run must be on disk before Slurm kills this process.
+constexpr auto wait_after_notice = 3s;
+// srun ends a step within seconds, unless it has lost a node: then it waits for ever.
+constexpr auto wait_after_kill = 60s;
+constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm shows "UNLIMITED" as a year
+
+std::chrono::seconds seconds_between(UtcTime from, UtcTime to) {
+    return std::chrono::floor<std::chrono::seconds>(
+        std::chrono::microseconds(to.microseconds - from.microseconds));
+}
+
+}  // namespace
+
+std::chrono::seconds time_limit_margin(std::chrono::seconds limit) {
+    return std::clamp(limit / 10, 30s, 300s);
+}
+
+RunAction RunStateMachine::on_desired(Desired desired, Time now) {
+    if (was_killed_ || desired == Desired::run) return RunAction::wait;
+    if (desired == Desired::kill) return kill(now);
+    if (!kill_at_) kill_at_ = now + preemption_timeout_;
+    return stop_reason_ == StopReason::none ? ask(StopReason::user) : RunAction::wait;
+}
+
+RunAction RunStateMachine::on_notice() {
+    notice_received_ = true;
+    return RunAction::query_job;
+}
+
+RunAction RunStateMachine::on_silence(std::string const& host, Time now) {
+    if (was_killed_) return RunAction::wait;
+    silent_host_ = host;
+    return kill(now);
+}
+
+RunAction RunStateMachine::on_other_trial(Time now) {
+    if (!kill_at_) kill_at_ = now + preemption_timeout_;
+    return stop_reason_ == StopReason::none ? ask(StopReason::other_trial) : RunAction::wait;
+}
+
+RunAction RunStateMachine::on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now) {
+    bool const runs_on = job && (job->state == JobState::running || job->state == JobState::suspended);
+    if (notice_received_ && !runs_on && !judge_at_) judge_at_ = now + wait_after_notice;
+    if (!runs_on || stop_reason_ != StopReason::none) return RunAction::wait;
+    watch_time_limit(*job, now_utc, now);
+    if (!limit_near_at_ || now < *limit_near_at_) return RunAction::wait;
+    limit_near_at_.reset();
+    return ask(StopReason::time_limit);
+}
+
+RunAction RunStateMachine::on_time(Time now) {
+    if (kill_at_ && now >= *kill_at_) return kill(now);
+    if (abandon_at_ && now >= *abandon_at_) {
+        abandon_at_.reset();
+        return RunAction::abandon;
+    }
+    if (judge_at_ && now >= *judge_at_) return RunAction::finish_run;
+    // The limit may have been changed since.
+    if (limit_near_at_ && now >= *limit_near_at_) return RunAction::query_job;
+    return RunAction::wait;
+}
+
+std::optional<RunStateMachine::Time> RunStateMachine::wakes_at() const {
+    std::optional<Time> first;
+    for (auto const& time : {kill_at_, abandon_at_, judge_at_, limit_near_at_}) {
+        if (time && (!first || *time < *first)) first = time;
+    }
+    return first;
+}
+
+RunAction RunStateMachine::ask(StopReason why) {
+    stop_reason_ = why;
+    limit_near_at_.reset();
+    return RunAction::ask_to_stop;
+}
+
+RunAction RunStateMachine::kill(Time now) {
+    if (was_killed_) return RunAction::wait;
+    was_killed_ = true;
+    kill_at_.reset();
+    abandon_at_ = now + wait_after_kill;
+    return RunAction::kill;
+}
+
+void RunStateMachine::watch_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now) {
+    limit_near_at_.reset();
+    // During the grace period of a preemption end_time is the end of the grace period.
+    if (!job.end_time || !job.start_time || job.preempt_time) return;
+    auto const limit = seconds_between(*job.start_time, *job.end_time);
+    if (limit <= 0s || limit >= limit_that_matters) return;
+    limit_near_at_ = now + seconds_between(now_utc, *job.end_time) - time_limit_margin(limit);
+}
+
+}  // namespace det::launch::supervisor

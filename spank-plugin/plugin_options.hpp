@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// It includes Slurm's headers, which are GPL-2.0-or-later.
+#pragma once
+#include <det/protocol/launch.hpp>
+#include <det/protocol/task_identity.hpp>
+
+#include <array>
+
+#include "settings.hpp"
+
+namespace det::spank {
+
+/// The options that the plugin adds to srun, sbatch and salloc.
+enum class Option { det, wrap, log, launch };
+
+inline constexpr std::size_t option_count = 4;
+
+/// The given values of the options: empty if an option was not given, "" if it was given without a value.
+using OptionValues = std::array<std::optional<std::string>, option_count>;
+
+/// The parsed options of a step.
+struct PluginOptions {
+    std::optional<bool> enabled = {};  // empty: no option was given, DET_SPANK decides
+    std::optional<Launch> launch = {};
+    std::optional<Wrap> wrap = {};
+    std::string log = {};  // empty: none
+};
+
+/// Checks one option alone; the error tells the user the valid values.
+Status check_option(Option option, std::string_view value);
+
+/// Parses all options together. Each of them enables the plugin, unless --det=off is given.
+Result<PluginOptions> parse_options(OptionValues const& values);
+
+/// The log file of this node: %j, %s, %n, %N are the job, the step, the node's index and its name. If neither
+/// %n nor %N distinguishes the nodes of a step, the index is put before the extension: run.log is run-1.log
+/// on node 1.
+std::string expand_log_path(std::string_view pattern, TaskIdentity const& task, std::string_view node_name);
+
+}  // namespace det::spank
