@@ -1,4 +1,4 @@
-// The command lines of container runtimes, as golden files, one word a line.
+// The command lines of container runtimes, as golden files with one argument a line.
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
 
@@ -46,7 +46,7 @@ std::string words(std::vector<std::string> const& argv) { return join(argv, "\n"
 
 BOOST_AUTO_TEST_SUITE(containers_test)
 
-BOOST_AUTO_TEST_CASE(each_runtime_is_told_all_that_it_acts_on) {
+BOOST_AUTO_TEST_CASE(each_runtime_gets_all_options_that_it_supports) {
     auto const podman = render_container(call_of(ContainerRuntime::podman, "ubuntu:22.04"));
     check_golden("launch/podman.txt", words(podman.argv));
     check_golden("launch/apptainer.txt",
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(no_value_of_a_variable_is_in_a_command_line) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(apptainer_gives_the_users_variables_precedence_over_the_images) {
+BOOST_AUTO_TEST_CASE(with_apptainer_the_users_variables_override_the_images) {
     auto const process = render_container(call_of(ContainerRuntime::apptainer, "x"));
     BOOST_TEST(process.environment.find("APPTAINERENV_LR").value() == "a secret value");
     BOOST_TEST(process.environment.find("APPTAINER_CONFIGDIR").value() == "/tmp/det-7/run/registry");
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(apptainer_gives_the_users_variables_precedence_over_the_ima
     BOOST_TEST(other.argv[0] == "singularity");
 }
 
-BOOST_AUTO_TEST_CASE(images_are_named_in_the_words_of_their_runtime) {
+BOOST_AUTO_TEST_CASE(image_names_have_the_form_of_their_runtime) {
     struct Case {
         ContainerRuntime runtime;
         std::string image, resolved;

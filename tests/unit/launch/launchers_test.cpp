@@ -1,4 +1,4 @@
-// The command lines of launchers, as golden files, one word a line.
+// The command lines of launchers, as golden files with one argument a line.
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/launchers.hpp>
 
@@ -56,11 +56,11 @@ BOOST_AUTO_TEST_CASE(torch_is_started_on_each_node_with_its_own_number) {
     check_golden("launch/torch_distributed.txt", words(plan));
     BOOST_TEST(variable(plan, "USE_TORCH_DISTRIBUTED") == "True");
     BOOST_TEST(variable(plan, "DET_CHIEF_IP") == "n0");
-    BOOST_TEST(!plan.port.has_value());  // it is the chief that listens
+    BOOST_TEST(!plan.port.has_value());  // only the chief listens
     BOOST_TEST(must(plan_torch_distributed(train, context())).port.value() == 31000);
 }
 
-BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_classes_have_a_program) {
+BOOST_AUTO_TEST_CASE(torch_overrides_follow_our_options_and_trial_classes_become_commands) {
     auto one = on_one_node();
     one.torch_needs_redirects = true;
     auto const plan = must(plan_torch_distributed(
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(torch_overrides_come_behind_our_own_options_and_trial_class
     check_golden("launch/torch_distributed_overrides.txt", words(plan));
 }
 
-BOOST_AUTO_TEST_CASE(what_torchrun_would_substitute_in_arguments_arrives_as_it_was_written) {
+BOOST_AUTO_TEST_CASE(arguments_are_protected_from_torchruns_substitution) {
     auto const plan = must(plan_torch_distributed({"sh", "-c", "echo $$ $RANK ${local_rank}"}, context()));
     BOOST_TEST(plan.processes[0].argv.back() == "echo $$$$ $$RANK ${local_rank}");
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
     BOOST_TEST(plan.processes[1].environment.find("WORLD_SIZE").value() == "6");
 }
 
-BOOST_AUTO_TEST_CASE(horovodrun_is_started_on_the_chief_alone_and_finds_our_ssh) {
+BOOST_AUTO_TEST_CASE(horovodrun_runs_on_the_chief_and_finds_our_ssh) {
     auto many = context();
     many.network_interface = "ib0";
     auto const plan = must(plan_horovod({"python3", "train.py"}, many));
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(horovodrun_is_started_on_the_chief_alone_and_finds_our_ssh)
     BOOST_TEST(other.waits_for_chief);
 }
 
-BOOST_AUTO_TEST_CASE(horovodrun_hears_of_the_configurations_optimizations) {
+BOOST_AUTO_TEST_CASE(horovodrun_gets_the_configurations_optimizations) {
     auto one = on_one_node();
     one.config = Json::parse(R"({"debug": true, "data": {"__det_dtrain_args": ["--gloo"]},
         "optimizations": {"auto_tune_tensor_fusion": true}})");
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(horovodrun_hears_of_the_configurations_optimizations) {
     BOOST_TEST((must_fail(plan_horovod({"x"}, one)).code == codes::damaged));
 }
 
-BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_where_there_are_several_nodes) {
+BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_for_several_nodes) {
     auto many = context();
     many.network_interface = "ib0";
     auto const plan = must(plan_deepspeed({"python3", "train.py"}, many));
@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_where_there_are_several_nodes) {
     BOOST_TEST(one.files.empty());
 }
 
-BOOST_AUTO_TEST_CASE(mpirun_is_told_the_ranks_and_started_on_the_chief_alone) {
+BOOST_AUTO_TEST_CASE(mpirun_runs_on_the_chief_with_the_number_of_ranks) {
     auto const plan = must(plan_mpi({"--mca", "pml", "ob1", "--", "./train", "a b"}, context()));
     check_golden("launch/mpi.txt", words(plan));
     BOOST_TEST(variable(plan, "SLURM_TASKS_PER_NODE") == "4(x2)");
     BOOST_TEST(must(plan_mpi({"./train"}, context(1))).processes.empty());
 }
 
-BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
+BOOST_AUTO_TEST_CASE(our_own_processes_get_rank_variables) {
     auto const plan = must(plan_processes({"./train", "a b"}, context(1)));
     BOOST_REQUIRE(plan.processes.size() == 4u);
     auto const& last = plan.processes[3];
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(processes_of_our_own_know_their_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(trials_on_one_node_meet_at_ports_of_their_own) {
+BOOST_AUTO_TEST_CASE(trials_on_one_node_use_different_ports) {
     auto const port = [](std::map<std::string, std::string, std::less<>> values) {
         auto place = context();
         place.environment = Environment(std::move(values));
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(trials_on_one_node_meet_at_ports_of_their_own) {
     BOOST_TEST((must_fail(plan_processes({"x"}, place)).code == codes::bad_value));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_command_is_refused_with_what_would_be_one) {
+BOOST_AUTO_TEST_CASE(an_invalid_command_line_is_refused_with_the_usage) {
     check_usage(plan_torch_distributed({}, context()), "a command is missing");
     check_usage(plan_horovod({"--verbose", "python3"}, context()), "no '--' follows");
     check_usage(plan_horovod({"--verbose", "--"}, context()), "a command is missing");
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_rendezvous_is_an_error) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(trial_classes_are_told_from_commands) {
+BOOST_AUTO_TEST_CASE(trial_classes_are_distinguished_from_commands) {
     for (auto const* text : {"model_def:MyTrial", "a.b_c:T1"}) BOOST_TEST(is_trial_class(text));
     for (auto const* text : {"python3 x.py", "m:A.B", "m:", ":T", "m: T", "a/b:T", "sh -c a:b", ""}) {
         BOOST_TEST(!is_trial_class(text), text);

@@ -24,7 +24,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(log_policies_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(each_node_is_named_whose_log_has_such_a_line) {
+BOOST_AUTO_TEST_CASE(each_node_with_a_matching_line_is_named) {
     must(write_file(run.node_log(0), "t [rank=0] well\n"));
     must(write_file(run.node_log(1), "t [rank=1] uncorrectable ECC error encountered\nt again ECC error"));
     must(write_file(run.node_log(2), "t [rank=2] ECC error without an end of line"));
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(each_node_is_named_whose_log_has_such_a_line) {
     BOOST_TEST(found.cancels_retries.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_pattern_is_looked_for_in_one_line_whatever_bytes_are_around_it) {
+BOOST_AUTO_TEST_CASE(a_pattern_is_matched_line_by_line_in_any_bytes) {
     std::string text("a\0CUDA\xff out of\nmemory\n", 23);
     text += std::string(3 << 20, 'x') + "\nCUDA out of memory\n";
     must(write_file(run.node_log(0), text));
@@ -43,12 +43,12 @@ BOOST_AUTO_TEST_CASE(a_pattern_is_looked_for_in_one_line_whatever_bytes_are_arou
     BOOST_TEST(match({{"split", "out of\\smemory x", LogAction::cancel_retries}}).cancels_retries.empty());
 }
 
-BOOST_AUTO_TEST_CASE(an_expression_that_would_backtrack_for_ever_does_not) {
+BOOST_AUTO_TEST_CASE(a_pathological_expression_takes_linear_time) {
     must(write_file(run.node_log(0), std::string(60'000, 'a') + "!\n"));
     BOOST_TEST(match({{"evil", "(a+)+$", LogAction::cancel_retries}}).cancels_retries.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_expression_is_an_error) {
+BOOST_AUTO_TEST_CASE(an_invalid_expression_is_an_error) {
     must(write_file(run.node_log(0), "x\n"));
     auto const error = must_fail(match_log_policies({{"bad", "(", LogAction::exclude_node}}, run, 1));
     BOOST_TEST((error.code == codes::bad_value));

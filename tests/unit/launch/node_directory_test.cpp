@@ -28,7 +28,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(its_name_is_the_same_on_every_node_unless_the_nodes_share_the_place) {
+BOOST_AUTO_TEST_CASE(its_name_is_the_same_on_every_node_unless_nodes_share_the_file_system) {
     BOOST_TEST(run_directory_key(base.path(), "7.3.0", "n1") == "7.3.0");
     BOOST_TEST(is_shared_by_nodes(0x6969));       // NFS
     BOOST_TEST(is_shared_by_nodes(0x0BD00BD0));   // Lustre
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_first_prepares_it_and_the_last_removes_it) {
     BOOST_TEST(must(list_directory(below(""))).empty());
 }
 
-BOOST_AUTO_TEST_CASE(many_at_once_prepare_it_once_and_never_see_it_half_made) {
+BOOST_AUTO_TEST_CASE(concurrent_processes_prepare_it_once_and_completely) {
     std::atomic<int> prepared = 0, unready = 0;
     std::vector<std::jthread> tasks;
     for (int task = 0; task < 8; ++task) {
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(after_a_failed_preparation_the_next_one_tries_again) {
     BOOST_TEST(path_exists(again.path() / "marker"));
 }
 
-BOOST_AUTO_TEST_CASE(what_killed_runs_have_left_is_removed) {
+BOOST_AUTO_TEST_CASE(directories_of_killed_runs_are_removed) {
     must(make_directories(below("old/work")));
     must(write_file(below("old.users"), ""));
     auto const mine = must(NodeDirectory::enter(base.path(), "run", write_marker));
@@ -94,21 +94,21 @@ BOOST_AUTO_TEST_CASE(what_killed_runs_have_left_is_removed) {
     BOOST_TEST(path_exists(mine.path()));
 }
 
-BOOST_AUTO_TEST_CASE(a_place_that_others_can_enter_is_refused) {
+BOOST_AUTO_TEST_CASE(a_directory_that_others_can_enter_is_refused) {
     must(make_directory(base / ("det-" + std::to_string(::getuid())), 0700));
     BOOST_REQUIRE(::chmod(below("").parent_path().c_str(), 0755) == 0);
     BOOST_TEST(
         (must_fail(NodeDirectory::enter(base.path(), "run", write_marker)).code == codes::unsafe_owner));
 }
 
-BOOST_AUTO_TEST_CASE(a_link_in_its_place_is_refused) {
+BOOST_AUTO_TEST_CASE(a_symbolic_link_is_refused) {
     TemporaryDirectory elsewhere;
     std::filesystem::create_symlink(elsewhere.path(), base / ("det-" + std::to_string(::getuid())));
     BOOST_TEST(!NodeDirectory::enter(base.path(), "run", write_marker).has_value());
     BOOST_TEST(must(list_directory(elsewhere.path())).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_would_leave_the_directory_is_refused) {
+BOOST_AUTO_TEST_CASE(a_key_with_a_path_is_refused) {
     for (auto const* key : {"", "../x", "a/b", ".", "..", ".hidden"}) {
         BOOST_TEST(!NodeDirectory::enter(base.path(), key, write_marker).has_value(), key);
     }

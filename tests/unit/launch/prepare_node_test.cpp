@@ -31,7 +31,7 @@ struct Fixture {
                              Environment::of_this_process()}));
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
     }
-    /// Packs a.tar as a context; its hash.
+    /// Packs a.tar as a context archive and returns its hash.
     std::string pack() {
         shell("zstd -q -f a.tar -o a.tar.zst");
         Sha256 hash;
@@ -44,7 +44,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(prepare_node_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(an_archive_comes_out_as_it_went_in) {
+BOOST_AUTO_TEST_CASE(an_archive_is_unpacked_unchanged) {
     shell(
         "mkdir -p tree/sub out; echo hi > tree/sub/file; chmod 755 tree/sub/file; ln -s file tree/sub/link\n"
         "head -c 3000000 /dev/urandom > tree/large; tar -cf a.tar -C tree .");
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(an_archive_comes_out_as_it_went_in) {
     shell("diff -r tree out; test -x out/sub/file; test -L out/sub/link");
 }
 
-BOOST_AUTO_TEST_CASE(what_det_submit_packs_comes_out_as_it_was) {
+BOOST_AUTO_TEST_CASE(archives_of_det_submit_are_unpacked_unchanged) {
     auto const deep = std::string(120, 'd') + "/" + std::string(200, '\xe4');
     shell("mkdir -p out contexts tree/" + deep + "; echo x > tree/" + deep + "/" + std::string(255, 'z') +
           "; ln -s " + deep +
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(what_det_submit_packs_comes_out_as_it_was) {
     shell("diff -r --no-dereference tree out; test -x out/two*");
 }
 
-BOOST_AUTO_TEST_CASE(an_archive_that_was_cut_or_changed_is_refused) {
+BOOST_AUTO_TEST_CASE(a_truncated_or_changed_archive_is_refused) {
     shell("mkdir -p tree out; head -c 300000 /dev/urandom > tree/file; tar -cf a.tar -C tree .");
     auto const hash = pack();
     auto const bytes = must(read_file(directory / "a.tar.zst"));
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(an_archive_that_was_cut_or_changed_is_refused) {
                 codes::no_such_file));
 }
 
-BOOST_AUTO_TEST_CASE(a_member_that_would_leave_the_directory_is_refused) {
+BOOST_AUTO_TEST_CASE(a_member_outside_of_the_directory_is_refused) {
     shell(
         "mkdir -p tree out; echo evil > tree/file\n"
         "tar -cf a.tar -P --transform 's,^tree/file,../escaped,' tree/file");
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_would_leave_the_directory_is_refused) {
     BOOST_TEST(!path_exists(directory / "escaped"));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_is_given_the_trial_and_the_code) {
+BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
     shell(
         "mkdir -p tree root/contexts root/experiments/7 run/info; echo 'print(1)' > tree/train.py\n"
         "tar -cf a.tar -C tree .");
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_given_the_trial_and_the_code) {
     BOOST_TEST(must(read_file(directory / "run" / "workdir" / "train.py")) == "print(1)\n");
 }
 
-BOOST_AUTO_TEST_CASE(each_trial_of_a_search_is_given_its_own_draw) {
+BOOST_AUTO_TEST_CASE(each_trial_of_a_search_has_its_own_hyperparameters) {
     shell("mkdir -p root/experiments/7");
     ExperimentSpec spec;
     spec.id = {7};

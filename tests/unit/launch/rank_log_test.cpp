@@ -1,4 +1,4 @@
-// What is kept of a rank's lines, and what happens where they can't be kept.
+// The log of a rank, and what happens if it can't be written.
 #include <det/foundation/text.hpp>
 #include <det/launch/wrap_rank/progress_bars.hpp>
 #include <det/launch/wrap_rank/rank_log.hpp>
@@ -14,7 +14,7 @@ using namespace det::launch::wrap_rank;
 
 namespace {
 
-/// What a log keeps of a stream that arrives at once, or in steps of so many microseconds.
+/// What is logged of a stream that arrives at once, or in intervals of so many microseconds.
 std::vector<std::string> kept(std::vector<std::string> const& pieces, std::int64_t step_us = 0) {
     LineSplitter splitter;
     ProgressBars bar;
@@ -54,14 +54,14 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(rank_log_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_progress_bar_is_its_last_state) {
+BOOST_AUTO_TEST_CASE(a_progress_bar_is_logged_as_its_last_state) {
     check_kept({"a\n 10%\r 50%\r100%\nb\n"}, {"a", "100%", "b"});
     check_kept({"\r 10%\r 50%", "\r100%\n"}, {"100%"});  // as tqdm paints
     check_kept({" 10%\r 50%\r"}, {" 50%"});              // killed in the middle of it
     check_kept({" 10%\r 50%"}, {" 50%"});
 }
 
-BOOST_AUTO_TEST_CASE(a_line_that_ends_as_windows_ends_lines_is_one_line) {
+BOOST_AUTO_TEST_CASE(a_line_with_crlf_is_one_line) {
     check_kept({"a\r\nb\r\n\r\nc\n\n"}, {"a", "b", "", "c", ""});
     check_kept({"a\r", "\nb"}, {"a", "b"});
 }
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_long_line_is_kept_in_pieces) {
     check_kept({std::string(9000, 'x') + "\rshort\n"}, {std::string(8191, 'x'), "short"});
 }
 
-BOOST_AUTO_TEST_CASE(a_bar_that_goes_on_for_long_is_seen_to_move) {
+BOOST_AUTO_TEST_CASE(a_long_running_bar_is_logged_repeatedly) {
     std::vector<std::string> states;
     for (int i = 0; i <= 100; ++i) states.push_back(std::to_string(i) + "%\r");
     states.emplace_back("\n");
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_bar_that_goes_on_for_long_is_seen_to_move) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(lines_are_appended_behind_those_of_others) {
+BOOST_AUTO_TEST_CASE(lines_are_appended_to_those_of_other_processes) {
     must(write_file(directory / "log", "others\n"));
     auto log = open(directory / "log");
     log.append(line("a"));
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(lines_are_appended_behind_those_of_others) {
     BOOST_TEST(complaints.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_opened_is_told_once_and_tried_again) {
+BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_opened_is_reported_once_and_tried_again) {
     auto log = open(directory / "gone/log");
     log.append(line("a"));
     log.append(line("b") + line("c"));
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_opened_is_told_once_and_tried_again) {
     BOOST_TEST(complaints.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_was_removed_is_told) {
+BOOST_AUTO_TEST_CASE(a_removed_log_is_reported) {
     auto log = open(directory / "log");
     log.append(line("a"));
     must(remove_tree(directory / "log"));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_removed_is_told) {
     BOOST_TEST(complaints[0].ends_with("was removed"));
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_was_removed_is_made_anew) {
+BOOST_AUTO_TEST_CASE(a_removed_log_is_created_again) {
     auto log = open(directory / "log");
     log.append(line("a"));
     must(remove_tree(directory / "log"));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_removed_is_made_anew) {
     BOOST_TEST(content("log") == line("b"));
 }
 
-BOOST_AUTO_TEST_CASE(a_full_disk_is_told_once) {
+BOOST_AUTO_TEST_CASE(a_full_disk_is_reported_once) {
     auto log = open("/dev/full");
     for (int i = 0; i < 3; ++i) {
         log.append(line("a"));
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_once) {
     BOOST_TEST(log.last_output() == "a\na\na\n");
 }
 
-BOOST_AUTO_TEST_CASE(last_words_are_bounded_whole_lines_without_label) {
+BOOST_AUTO_TEST_CASE(last_output_is_bounded_whole_lines_without_label) {
     auto log = open(directory / "log");
     BOOST_TEST(log.last_output() == "");
     for (int i = 0; i < 5000; ++i) log.append(line(std::to_string(i)));

@@ -1,4 +1,4 @@
-// What wrappers read before anybody asks for it.
+// The files that wrappers read ahead.
 #include "read_ahead.hpp"
 
 #include <det/foundation/files.hpp>
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_rank_reads_its_own_shard) {
     BOOST_TEST((chosen(shards(4), task(0, 4)) == Names{"rank-00000.safetensors"}));
 }
 
-BOOST_AUTO_TEST_CASE(other_numbers_of_ranks_share_the_shards_in_order) {
+BOOST_AUTO_TEST_CASE(another_number_of_ranks_shares_the_shards_in_order) {
     BOOST_TEST((chosen(shards(4), task(1, 2)) == Names{"rank-00002.safetensors", "rank-00003.safetensors"}));
     BOOST_TEST((chosen(shards(2), task(1, 4)) == Names{"rank-00000.safetensors"}));
     BOOST_TEST((chosen(shards(2), task(2, 4)) == Names{"rank-00001.safetensors"}));
@@ -63,13 +63,13 @@ BOOST_AUTO_TEST_CASE(other_numbers_of_ranks_share_the_shards_in_order) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(tasks_of_a_node_share_what_are_no_shards) {
+BOOST_AUTO_TEST_CASE(tasks_of_a_node_share_the_other_files) {
     std::vector<FileSize> const files{{"weights.pt", 1}, {"manifest", 1}, {"optimizer.pt", 1}};
     BOOST_TEST((chosen(files, task(4, 8, 2)) == Names{"manifest", "weights.pt"}));
     BOOST_TEST((chosen(files, task(5, 8, 2)) == Names{"optimizer.pt"}));
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_beyond_the_limit_is_left_and_odd_names_are_no_shards) {
+BOOST_AUTO_TEST_CASE(files_beyond_the_limit_are_skipped_and_odd_names_are_no_shards) {
     std::vector<FileSize> const files{{"rank-00000.safetensors", 60}, {"a", 50}, {"b", 40}};
     BOOST_TEST((chosen(files, task(0, 1), 100) == Names{"rank-00000.safetensors", "b"}));
     BOOST_TEST(chosen(files, task(0, 1), 0).empty());
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(what_goes_beyond_the_limit_is_left_and_odd_names_are_no_sha
     BOOST_TEST((chosen({{"rank-4294967295.safetensors", 1}}, task(0, 1)).size() == 1u));
 }
 
-BOOST_AUTO_TEST_CASE(files_are_in_memory_before_anybody_has_opened_them) {
+BOOST_AUTO_TEST_CASE(files_are_in_the_page_cache_before_they_are_opened) {
     TemporaryDirectory directory;
     auto const own = directory / "rank-00001.safetensors", other = directory / "rank-00000.safetensors";
     for (auto const& file : {own, other}) must(write_file(file, std::string(5'000'000, 'x')));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(files_are_in_memory_before_anybody_has_opened_them) {
     BOOST_TEST(!is_in_page_cache(other));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_there_or_can_t_be_read_is_nobodys_error) {
+BOOST_AUTO_TEST_CASE(missing_and_unreadable_files_are_no_error) {
     TemporaryDirectory directory;
     ReadAhead const nowhere(directory / "absent", task(0, 1));
     std::filesystem::create_symlink("/dev/zero", directory / "link");

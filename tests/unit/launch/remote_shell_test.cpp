@@ -24,7 +24,7 @@ Environment job(std::string const& run_key = "") {
 
 BOOST_AUTO_TEST_SUITE(remote_shell_test)
 
-BOOST_AUTO_TEST_CASE(it_is_called_as_programs_call_ssh) {
+BOOST_AUTO_TEST_CASE(command_lines_for_ssh_are_accepted) {
     struct Case {
         std::vector<std::string> arguments;
         RemoteCommand expected;
@@ -50,14 +50,14 @@ BOOST_AUTO_TEST_CASE(it_is_called_as_programs_call_ssh) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_ssh_would_not_understand_is_refused) {
+BOOST_AUTO_TEST_CASE(what_ssh_refuses_is_refused) {
     for (std::vector<std::string> const& arguments : std::vector<std::vector<std::string>>{
              {}, {"n1"}, {"-n"}, {"-p"}, {"n1", "-o"}, {"-Z", "n1", "x"}, {"me@", "x"}, {"n1", "--"}}) {
         BOOST_TEST((must_fail(parse_arguments(arguments)).code == codes::usage), join(arguments, " "));
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_command_becomes_a_step_on_all_of_the_nodes_share_beside_the_others) {
+BOOST_AUTO_TEST_CASE(a_command_becomes_an_overlapping_step_with_the_nodes_whole_share) {
     auto const line = [](RemoteCommand const& command, Environment const& environment) {
         return join(slurm::render_srun(must(plan_step(command, environment, "/opt/w"))), "\n") + "\n";
     };

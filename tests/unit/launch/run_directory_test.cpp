@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 struct Fixture {
     TemporaryDirectory directory;
 
-    /// The second of three tasks, on a host that can be looked up everywhere.
+    /// The second of three tasks, on a host name that resolves everywhere.
     Environment script() const {
         return Environment({{"DET_SPANK", "auto"},
                             {"DET_LOCAL_DIR", directory.path()},
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of
     BOOST_TEST(!must(preemption::NoticePage::open(place.path() / "preempt")).is_raised());
 }
 
-BOOST_AUTO_TEST_CASE(the_directory_is_gone_when_the_last_task_has_left) {
+BOOST_AUTO_TEST_CASE(the_last_task_removes_the_directory) {
     auto environment = script();
     fs::path path;
     {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(the_directory_is_gone_when_the_last_task_has_left) {
     BOOST_TEST(!path_exists(path));
 }
 
-BOOST_AUTO_TEST_CASE(what_killed_tasks_have_left_is_not_taken_for_the_runs_own) {
+BOOST_AUTO_TEST_CASE(files_of_killed_tasks_are_not_reused) {
     auto environment = script();
     auto const left = directory / ("det-" + std::to_string(::getuid()) + "/123.4-0");
     must(make_directories(left));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(configured_interfaces_come_before_the_route) {
     BOOST_TEST(chosen("ib0", "") == " ");
 }
 
-BOOST_AUTO_TEST_CASE(the_way_to_the_chief_is_found_by_its_name_or_its_address) {
+BOOST_AUTO_TEST_CASE(the_route_to_the_chief_is_found_by_name_or_address) {
     auto const environment = Environment::of_this_process();
     for (auto const* chief : {"localhost", "127.0.0.1"}) {
         auto const network = detect_network({chief, "n1"}, 1, environment);
@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(the_way_to_the_chief_is_found_by_its_name_or_its_address) {
     BOOST_TEST((detect_network({"no-such-host.invalid", "n1"}, 1, environment) == NodeNetwork{}));
     BOOST_TEST((detect_network({"localhost"}, 0, environment) == NodeNetwork{}));
     BOOST_TEST(detect_network({"n0", "localhost"}, 0, environment).interface ==
-               "lo");  // the chief looks at a peer
+               "lo");  // the chief uses a peer
 }
 
-BOOST_AUTO_TEST_CASE(the_way_to_the_chief_may_be_ipv6) {
+BOOST_AUTO_TEST_CASE(the_route_to_the_chief_may_be_ipv6) {
     auto const environment = Environment::of_this_process();
     auto const network = detect_network({"::1", "n1"}, 1, environment);
     if (network.address.empty()) {
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_way_to_the_chief_may_be_ipv6) {
     BOOST_TEST(network.chief_address == "::1");
 }
 
-BOOST_AUTO_TEST_CASE(names_are_found_as_slurms_own_nodes_find_them) {
+BOOST_AUTO_TEST_CASE(host_names_are_looked_up_as_nsswitch_conf_says) {
     std::string const hosts =
         "# a comment n0\n127.0.0.1 localhost\n\n10.0.0.5\tn0 N0.cluster # n1\nfd00::5 n0\n10.0.0.6 n1";
     using Addresses = std::vector<std::string>;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(names_are_found_as_slurms_own_nodes_find_them) {
     BOOST_TEST(look_up_host("no-such-host.invalid", environment).empty());
 }
 
-BOOST_AUTO_TEST_CASE(gpus_are_named_by_what_the_driver_says) {
+BOOST_AUTO_TEST_CASE(gpu_uuids_are_read_from_the_driver) {
     for (auto const& [bus, number] : {std::pair("0000:81:00.0", "1"), std::pair("0000:01:00.0", "0")}) {
         must(make_directories(directory / bus));
         must(write_file(directory / bus / "information",
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(gpus_are_named_by_what_the_driver_says) {
     BOOST_TEST(list_gpu_uuids("0", directory / "absent").empty());
 }
 
-BOOST_AUTO_TEST_CASE(determineds_own_path_leads_to_the_run_where_nobody_else_can_use_it) {
+BOOST_AUTO_TEST_CASE(run_determined_links_to_the_run_if_it_is_private) {
     auto const place = directory / "determined";
     auto const run = directory / "run", other = directory / "other";
     must(make_directories(run / "info"));
@@ -188,13 +188,13 @@ BOOST_AUTO_TEST_CASE(determineds_own_path_leads_to_the_run_where_nobody_else_can
         std::error_code none;
         return fs::read_symlink(place / "info", none);
     };
-    link_determined_info(run, place);  // nobody has made it
+    link_determined_info(run, place);  // the directory does not exist
     BOOST_TEST(!path_exists(place));
 
     must(make_directory(place, 0700));
     link_determined_info(run, place);
     BOOST_TEST(target() == run / "info");
-    link_determined_info(other, place);  // the first one lives
+    link_determined_info(other, place);  // the first run still exists
     BOOST_TEST(target() == run / "info");
     unlink_determined_info(other, place);
     BOOST_TEST(target() == run / "info");

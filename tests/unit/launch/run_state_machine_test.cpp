@@ -29,7 +29,7 @@ slurm::JobStatus job_with_limit(std::chrono::seconds limit) {
 
 BOOST_AUTO_TEST_SUITE(run_state_machine_test)
 
-BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_who_takes_too_long) {
+BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_after_the_timeout) {
     RunStateMachine machine(60s);
     BOOST_TEST((machine.on_desired(Desired::run, start) == RunAction::wait));
     BOOST_TEST((machine.on_desired(Desired::pause, start) == RunAction::ask_to_stop));
@@ -51,14 +51,14 @@ BOOST_AUTO_TEST_CASE(a_kill_does_not_ask) {
     BOOST_TEST((machine.on_desired(Desired::kill, start + 2s) == RunAction::wait));
 }
 
-BOOST_AUTO_TEST_CASE(in_grace_the_ranks_have_their_time) {
+BOOST_AUTO_TEST_CASE(during_the_grace_period_ranks_are_not_killed) {
     RunStateMachine machine(60s);
     BOOST_TEST((machine.on_notice() == RunAction::query_job));
     auto job = job_with_limit(30s);
     job.preempt_time = noon;
     BOOST_TEST((machine.on_job(job, noon, start) == RunAction::wait));
     BOOST_TEST(!machine.wakes_at());
-    // Start Slurm ends the job: what is to be remembered is written before it kills.
+    // Now Slurm ends the job: the run is recorded before Slurm kills the supervisor.
     job.state = JobState::completing;
     machine.on_notice();
     machine.on_job(job, noon, start + 30s);
@@ -66,14 +66,14 @@ BOOST_AUTO_TEST_CASE(in_grace_the_ranks_have_their_time) {
     BOOST_TEST((machine.on_time(start + 33s) == RunAction::finish_run));
 }
 
-BOOST_AUTO_TEST_CASE(a_notice_that_slurm_does_not_explain_is_judged_all_the_same) {
+BOOST_AUTO_TEST_CASE(after_an_unexplained_notice_the_run_is_recorded) {
     RunStateMachine machine(60s);
     machine.on_notice();
     machine.on_job(std::nullopt, noon, start);
     BOOST_TEST((machine.on_time(start + 3s) == RunAction::finish_run));
 }
 
-BOOST_AUTO_TEST_CASE(before_the_time_limit_the_ranks_are_asked_unless_somebody_has_moved_it) {
+BOOST_AUTO_TEST_CASE(before_the_time_limit_ranks_are_asked_unless_it_was_extended) {
     RunStateMachine machine(60s);
     machine.on_job(job_with_limit(600s), noon, start);
     BOOST_TEST((machine.wakes_at() == start + 540s));
@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(before_the_time_limit_the_ranks_are_asked_unless_somebody_h
     BOOST_TEST(
         (machine.on_job(job_with_limit(1200s), after_noon(1080s), start + 1080s) == RunAction::ask_to_stop));
     BOOST_TEST((machine.stop_reason() == StopReason::time_limit));
-    BOOST_TEST(!machine.wakes_at());  // Slurm ends who does not listen
+    BOOST_TEST(!machine.wakes_at());  // Slurm ends a run that ignores the request
 }
 
-BOOST_AUTO_TEST_CASE(a_job_without_a_limit_and_one_in_grace_have_none_to_mind) {
+BOOST_AUTO_TEST_CASE(without_a_limit_and_in_grace_no_limit_is_watched) {
     RunStateMachine machine(60s);
     machine.on_job(job_with_limit(std::chrono::hours(24) * 400), noon, start);
     BOOST_TEST(!machine.wakes_at());
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_job_without_a_limit_and_one_in_grace_have_none_to_mind) {
     BOOST_TEST(!machine.wakes_at());
 }
 
-BOOST_AUTO_TEST_CASE(the_margin_is_a_tenth_between_half_a_minute_and_five) {
+BOOST_AUTO_TEST_CASE(the_margin_is_a_tenth_between_30_s_and_5_min) {
     BOOST_TEST((time_limit_margin(60s) == 30s));
     BOOST_TEST((time_limit_margin(1000s) == 100s));
     BOOST_TEST((time_limit_margin(86400s) == 300s));

@@ -1,4 +1,4 @@
-// Whose failure it is, and which nodes the next run gets.
+// Failures of nodes and of the trainer, and the nodes of the next run.
 #include <boost/test/unit_test.hpp>
 
 #include "supervisor_fixture.hpp"
@@ -8,7 +8,7 @@ using namespace det::launch::supervisor;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_failures_test, SupervisorFixture)
 
-BOOST_AUTO_TEST_CASE(failures_that_get_no_further_end_before_the_restarts_do) {
+BOOST_AUTO_TEST_CASE(repeated_failures_without_progress_end_the_trial_early) {
     step_is("exit 3");
     auto a = assignment();
     a.spec.max_restarts = 9;
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(failures_that_get_no_further_end_before_the_restarts_do) {
     BOOST_TEST(!path_exists(run_path(3)));
 }
 
-BOOST_AUTO_TEST_CASE(a_line_of_the_log_can_forbid_the_restart) {
+BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {
     step_is("echo 'x RuntimeError: CUDA out of memory. Tried' >>\"$DET_RUN_PATH/node-1.log\"; exit 1");
     auto a = assignment();
     a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::cancel_retries}};
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_log_can_forbid_the_restart) {
     BOOST_TEST(end_of(0).message.find("'CUDA OOM'") != std::string::npos, end_of(0).message);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_a_line_of_the_log_speaks_of_is_exchanged_for_a_spare_one) {
+BOOST_AUTO_TEST_CASE(a_node_excluded_by_a_log_line_is_replaced_by_a_spare_one) {
     step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo 'ECC error' >"$DET_RUN_PATH/node-1.log"; exit 1; }
         echo "$*" >"$DET_RUN_PATH/argv")");
     auto a = assignment();
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_a_line_of_the_log_speaks_of_is_exchanged_for_a_
     BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_on_which_srun_can_start_nothing_is_no_failure_of_the_trainer) {
+BOOST_AUTO_TEST_CASE(a_node_that_srun_cannot_reach_is_no_failure_of_the_trainer) {
     step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
     for (std::uint32_t run = 0; run < 5; ++run) {
         BOOST_TEST(supervise() == 0);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_node_on_which_srun_can_start_nothing_is_no_failure_of_the
                    end_of(run).message);
         BOOST_TEST(end_of(run).bad_hosts == "");
     }
-    // Where there are enough others it goes on without.
+    // With enough other nodes the job continues without it.
     for (auto const* name : {"n0", "n1", "n2"})
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     BOOST_TEST(supervise() == 0);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_step_that_slurm_refuses_from_the_first_ends_the_trial_with_the_words_of_srun) {
+BOOST_AUTO_TEST_CASE(a_step_that_never_started_ends_the_trial_with_sruns_error) {
     must(write_file(output(), ""));
     step_is("echo 'srun: error: Invalid --mpi' >>\"$DET_ROOT/output\"; exit 1");
     BOOST_TEST(supervise() == 1);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_slurm_refuses_from_the_first_ends_the_trial_wit
     BOOST_TEST(!path_exists(run_path(3)));
 }
 
-BOOST_AUTO_TEST_CASE(a_job_with_a_node_that_does_not_answer_is_not_requeued_but_replaced) {
+BOOST_AUTO_TEST_CASE(a_job_with_a_silent_node_is_replaced_not_requeued) {
     step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
     BOOST_TEST(supervise(replaceable_assignment()) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_job_with_a_node_that_does_not_answer_is_not_requeued_but_
     BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(nor_is_one_that_was_preempted_while_slurm_hears_nothing_from_a_node_of_it) {
+BOOST_AUTO_TEST_CASE(a_preempted_job_with_a_silent_node_is_replaced_too) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     slurm.node_list = {{"n0", "compute", "mixed", 8, 4, "", ""}, {"n1", "compute", "mixed*", 8, 4, "", ""}};
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(nor_is_one_that_was_preempted_while_slurm_hears_nothing_fro
     BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_node) {
+BOOST_AUTO_TEST_CASE(without_spare_nodes_the_job_is_requeued_without_that_node) {
     step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
     for (auto const* name : {"n0", "n1", "n2"})
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(without_a_spare_one_the_job_is_queued_again_without_that_no
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
     BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n7,n1") == 1);
-    // Where too few are left there is nothing to wait for.
+    // With too few other nodes there is nothing to wait for.
     must(remove_tree(run_path(0)));
     slurm.node_list.pop_back();
     BOOST_TEST(supervise(a) == 1);

@@ -1,5 +1,5 @@
 #pragma once
-// The supervisor with a Slurm that we play, and steps that are real processes.
+// The supervisor with a fake Slurm, and steps that are real processes.
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
@@ -17,7 +17,7 @@
 
 namespace det::launch::supervisor {
 
-/// A root with experiment 7, a running job 123_0 of it, and a program `srun` that does what a test says.
+/// A root with experiment 7, its running job 123_0, and a program `srun` that a test defines.
 struct SupervisorFixture {
     TemporaryDirectory root;
     ExperimentLayout experiment{RootLayout(root.path()), {7}};
@@ -38,7 +38,7 @@ struct SupervisorFixture {
     }
     ~SupervisorFixture() { ::setenv("PATH", path_before.c_str(), 1); }
 
-    /// A step whose chief says that it has saved everything, once it has done that.
+    /// A step whose chief acknowledges the preemption after `script`.
     void acknowledging_step(std::string const& script) {
         must(make_directories(root / "ack"));
         auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
@@ -61,7 +61,7 @@ struct SupervisorFixture {
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
         return a;
     }
-    /// Another job may take the place of its own, which was created with it.
+    /// An assignment whose job may be replaced by a new one.
     Assignment replaceable_assignment() const {
         must(make_directories(experiment.events()));
         must(journal::append_event(experiment.events(),
@@ -94,7 +94,7 @@ struct SupervisorFixture {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
         return last_of<RunEnded>(life.records).value();
     }
-    /// Slurm has taken the job back after that run.
+    /// Whether the job was requeued after that run.
     bool was_requeued_after(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
         return last_of<QueuedAgain>(life.records).has_value();

@@ -8,7 +8,7 @@ using namespace det::launch::supervisor;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_lanes_test, SupervisorFixture)
 
-BOOST_AUTO_TEST_CASE(lanes_run_all_trials_of_their_share_and_those_that_nobody_else_took) {
+BOOST_AUTO_TEST_CASE(lanes_run_their_own_trials_and_then_unclaimed_ones) {
     step_is("exit 0");
     auto a = packed_assignment(5);
     a.first_trial = 2;
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(lanes_run_all_trials_of_their_share_and_those_that_nobody_e
     }
 }
 
-BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_what_was_reopened_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_only_reopened_trials) {
     step_is("exit 0");
     auto a = packed_assignment(3);
     BOOST_TEST(supervise(a) == 0);
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_what_was_reopened_and_n
     BOOST_TEST(must(read_file(a.experiment.trial(1).claimed())) == "123_0\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_lane_that_is_paused_leaves_its_trial_and_the_others_go_on) {
+BOOST_AUTO_TEST_CASE(a_paused_trial_is_released_and_the_others_continue) {
     acknowledging_step(R"([ "$DET_TRIAL_ID" = 7000001 ] || exit 0
         cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/trials/1/desired"; kill -USR2 $PPID
         while [ ! -e "$DET_RUN_PATH/asked" ]; do sleep 0.01; done)");
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_lane_that_is_paused_leaves_its_trial_and_the_others_go_on
     BOOST_TEST(std::ranges::count(slurm.calls, "requeue-held 123_0") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_its_next_incarnation_has_their_trials) {
+BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_the_next_incarnation_runs_their_trials) {
     acknowledging_step(R"([ "$DET_TRIAL_RUN_ID" = 0 ] || exit 0
         touch "$DET_EXPERIMENT_PATH/begun-$DET_TRIAL_ID"
         until [ -e "$DET_EXPERIMENT_PATH/begun-7000000" ] && [ -e "$DET_EXPERIMENT_PATH/begun-7000001" ]; do sleep 0.01; done

@@ -1,4 +1,4 @@
-// Where a run begins, and the step that it is.
+// The checkpoint from which a run resumes, and its step.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -18,7 +18,7 @@ using namespace det::launch::supervisor;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_steps_test, SupervisorFixture)
 
-BOOST_AUTO_TEST_CASE(after_a_run_that_was_lost_with_its_node_steps_have_other_numbers) {
+BOOST_AUTO_TEST_CASE(after_a_run_lost_with_its_node_step_numbers_are_skipped) {
     step_is(R"(echo "$*" >>"$DET_ROOT/steps"; exit 0)");
     auto const lost = experiment.trial(0).run(0);
     must(make_directories(lost.path()));
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(after_a_run_that_was_lost_with_its_node_steps_have_other_nu
     BOOST_TEST(lines.back().find("--job-name=7.0.1") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
+BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     std::vector<std::string> uuids;
     for (std::uint32_t number = 0; number < 3; ++number) {
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     auto const newest = must(find_resume_point(experiment.trial(0), {0, 3}, store));
     BOOST_TEST(newest.checkpoint == uuids[2]);
     BOOST_TEST(newest.steps_completed == 300u);
-    // The chief was killed between two lines: the one that names a checkpoint, and its word that it is there.
+    // The chief was killed between two records: the one that begins a checkpoint and the one that commits it.
     auto const untold = make_uuid(), never = make_uuid();
     auto const last = experiment.trial(0).run(3);
     must(make_directories(last.path()));
@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(a_run_begins_at_the_newest_checkpoint_that_is_there) {
     BOOST_TEST(found.checkpoint == untold);
     BOOST_TEST(found.checkpoint_path == store.path_of(untold));
     BOOST_TEST(found.steps_completed == 400u);
-    // One that was deleted since is passed over.
+    // A deleted checkpoint is skipped.
     must(remove_tree(store.path_of(uuids[2])));
     BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
 }
 
-BOOST_AUTO_TEST_CASE(failures_from_before_a_continuation_are_forgotten_and_checkpoints_are_not) {
+BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const uuid = make_uuid();
     must(store.begin(uuid));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(failures_from_before_a_continuation_are_forgotten_and_check
     BOOST_TEST(!must(has_ended(experiment.trial(0), 3)));
 }
 
-BOOST_AUTO_TEST_CASE(tasks_get_ours_over_the_users_over_the_jobs_environment) {
+BOOST_AUTO_TEST_CASE(our_variables_override_the_users_which_override_the_jobs) {
     Environment const job({{"PATH", "/bin"},
                            {"SLURM_JOB_ID", "125"},
                            {"MINE", "old"},
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     BOOST_TEST(make_step_request(a, run, "/opt/w").command.at(1) == "--node");
     BOOST_TEST(!make_step_request(a, run, "/opt/w").share);
     BOOST_TEST(make_step_request(a, run, "/opt/w").hosts.empty());
-    // Where trials share a node each has its share of it, and of nodes to spare some are named.
+    // Trials that share a node get a share of it each; with spare nodes the hosts are named.
     a.spec.lanes = 4;
     a.spec.spare_nodes = 1;
     auto const lane = make_step_request(a, run, "/opt/w");
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     BOOST_TEST(lane.hosts == "n[0-1]");
 }
 
-BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_is_the_runs) {
+BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_fails_the_run) {
     must(make_directories(root / "work"));
     auto a = assignment();
     a.spec.entrypoint = {"sh", "-c", "echo \"$FROM_HOOK $0\" >out", "a b"};
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_fai
     BOOST_TEST(!path_exists(root / "work/out"));
 }
 
-BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {
+BOOST_AUTO_TEST_CASE(outside_of_a_job_the_error_explains_the_program) {
     must(write_file(experiment.spec(), render_spec(assignment().spec)));
     auto const error = must_fail(load_assignment(experiment.path(), 0, Environment()));
     BOOST_TEST((error.code == codes::not_in_slurm));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(outside_of_a_job_it_is_said_what_this_program_is_for) {
         (must_fail(load_assignment(experiment.path(), 1, Environment())).code == codes::no_such_trial));
 }
 
-BOOST_AUTO_TEST_CASE(the_assignment_is_what_slurm_says_of_a_batch_job) {
+BOOST_AUTO_TEST_CASE(the_assignment_is_read_from_slurms_variables) {
     must(write_file(experiment.spec(), render_spec(assignment().spec)));
     Environment const job({{"SLURM_JOB_ID", "130"},
                            {"SLURM_ARRAY_JOB_ID", "123"},
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(the_assignment_is_what_slurm_says_of_a_batch_job) {
     BOOST_TEST(a.cpus_per_node == 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_container_is_begun_below_the_wrapper_and_by_srun_where_pyxis_makes_it) {
+BOOST_AUTO_TEST_CASE(containers_start_below_the_wrapper_and_pyxis_containers_by_srun) {
     auto a = assignment();
     a.spec.launch = Launch::node;
     a.spec.container = ContainerSpec{};

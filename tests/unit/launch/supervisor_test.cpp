@@ -1,4 +1,4 @@
-// How runs end, and what becomes of their job.
+// How runs end, and what happens to their job.
 #include <det/protocol/array_job.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -11,7 +11,7 @@ using slurm::JobState;
 
 BOOST_FIXTURE_TEST_SUITE(supervisor_test, SupervisorFixture)
 
-BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
+BOOST_AUTO_TEST_CASE(a_successful_step_finishes_the_trial) {
     step_is("exit 0");
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_ends_well_finishes_the_trial) {
     BOOST_TEST(started.hosts == "n[0-1]");
 }
 
-BOOST_AUTO_TEST_CASE(a_step_that_fails_is_run_again_in_place_until_its_restarts_are_used_up) {
+BOOST_AUTO_TEST_CASE(a_failed_step_is_restarted_in_place_until_max_restarts) {
     step_is("exit 3");
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).next_action) == "restart-in-place");
@@ -32,14 +32,14 @@ BOOST_AUTO_TEST_CASE(a_step_that_fails_is_run_again_in_place_until_its_restarts_
     BOOST_TEST(!path_exists(run_path(3)));
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_that_heals_finishes_with_the_restarts_counted) {
+BOOST_AUTO_TEST_CASE(a_success_after_failures_counts_the_restarts) {
     step_is("[ \"$DET_TRIAL_RUN_ID\" = 1 ]");
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "failed");
     BOOST_TEST(to_string(end_of(1).cause) == "finished");
 }
 
-BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
+BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_with_its_array_index) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     BOOST_TEST(supervise() == 0);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_by_its_full_name) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
+BOOST_AUTO_TEST_CASE(a_refused_requeue_is_reported_and_ends_the_trial) {
     step_is("exit 143");
     slurm.job->preempt_time = UtcTime{1};
     slurm.refuses_requeue = true;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_refuses_is_told_and_ends_the_trial) {
     BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(where_slurm_refuses_to_requeue_a_job_another_takes_its_place) {
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_does_not_requeue_is_replaced) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     slurm.refuses_requeue = true;
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(where_slurm_refuses_to_requeue_a_job_another_takes_its_plac
     BOOST_TEST(find_array_of(arrays, 1)->job == 123u);
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_meanwhile_has_no_successor) {
+BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_meanwhile_is_not_replaced) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     slurm.refuses_requeue = true;
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_meanwhile_has_no_successor) {
     BOOST_TEST(to_string(end_of(0).next_action) == "stop");
 }
 
-BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_silent_to_the_end_leaves_an_interrupted_run) {
+BOOST_AUTO_TEST_CASE(an_unreachable_slurmctld_leaves_an_interrupted_run) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};
     slurm.on_call = [&](std::string const& call) {
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_slurmctld_that_is_silent_to_the_end_leaves_an_interrupted
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervisor_too) {
-    // The notice comes to the supervisor, as Slurm sends it; the step does not care.
+    // The supervisor gets the notice from Slurm; the step ignores it.
     step_is("kill -TERM $PPID; exec sleep 1");
     slurm.job->state = JobState::completing;
     class JumpingClock final : public Clock {
@@ -143,20 +143,20 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
     BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_is_not_wanted_is_not_begun) {
+BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_not_started) {
     step_is("exit 1");
     must(journal::write_desired(experiment.desired(), Desired::cancel));
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(!path_exists(run_path(0)));
 }
 
-BOOST_AUTO_TEST_CASE(without_srun_the_trial_says_so) {
+BOOST_AUTO_TEST_CASE(a_missing_srun_is_reported) {
     ::setenv("PATH", "/nowhere", 1);
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).cause) == "not-launched");
 }
 
-BOOST_AUTO_TEST_CASE(while_slurmctld_is_silent_a_finished_trial_is_finished) {
+BOOST_AUTO_TEST_CASE(a_trial_finishes_without_slurmctld) {
     step_is("exit 0");
     slurm.is_down = true;
     BOOST_TEST(supervise() == 0);
@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_the_ranks_and_holds_the_job_once_they_have_sav
     BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_stop_in_time_is_killed_and_held_all_the_same) {
-    // srun ends its step when it gets TERM; this one has only itself to end.
+BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
+    // A real srun ends its step on TERM; this one has only itself to end.
     step_is(R"(trap 'exit 143' TERM; trap '' USR2
         cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -USR2 $PPID
         while :; do sleep 0.01; done)");
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_stop_in_time_is_killed_and_held_all_the_same) 
     BOOST_TEST(end_of(0).message.find("did not stop in time") != std::string::npos, end_of(0).message);
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_waits_for_its_activation_is_not_begun_and_its_job_is_held) {
+BOOST_AUTO_TEST_CASE(a_paused_trial_is_not_started_and_its_job_is_held) {
     step_is("exit 1");
     must(journal::write_desired(experiment.desired(), Desired::pause));
     BOOST_TEST(supervise() == 0);

@@ -25,7 +25,8 @@ struct Launched {
     std::vector<std::string> said;
     std::chrono::milliseconds grace = 200ms;
 
-    /// The exit code of a launch of these shell scripts, each a worker, or, with a '!' before it, a launcher.
+    /// The exit code of a launch of these shell scripts; each is a worker, or, with a '!' before it, a
+    /// launcher.
     int exit_code(std::vector<std::string> const& scripts) {
         launch::launchers::LaunchPlan plan;
         auto const environment = Environment::of_this_process();
@@ -54,7 +55,7 @@ constexpr auto for_ever = "sleep 1000";
 
 BOOST_AUTO_TEST_SUITE(workers_test)
 
-BOOST_FIXTURE_TEST_CASE(zero_after_all_are_zero, Launched) {
+BOOST_FIXTURE_TEST_CASE(the_exit_code_is_zero_if_all_are_zero, Launched) {
     BOOST_TEST(exit_code({"true", "echo here > $D/a", "true"}) == 0);
     BOOST_TEST(file("a") == "here\n");
     BOOST_TEST(said.empty());
@@ -65,9 +66,8 @@ BOOST_FIXTURE_TEST_CASE(the_first_failure_ends_the_others_and_its_code_is_return
     BOOST_TEST(said.back() == "a worker ended with 7");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_others_have_time_for_their_last_words, Launched) {
-    // This one learns of the failure by itself, as a rank does whose peer has gone: once the process that has
-    // told of it is no more.
+BOOST_FIXTURE_TEST_CASE(the_others_have_time_for_their_last_output, Launched) {
+    // This worker detects the failure of its peer by itself, when the process that reported it is gone.
     grace = 30s;
     BOOST_TEST(exit_code({"while ! [ -e $D/teller ]; do sleep 0.01; done;"
                           "while kill -0 $(cat $D/teller) 2> /dev/null; do sleep 0.01; done;"
@@ -80,8 +80,8 @@ BOOST_FIXTURE_TEST_CASE(a_worker_that_is_killed_has_failed, Launched) {
     BOOST_TEST(exit_code({"kill -9 $$", for_ever}) == 128 + SIGKILL);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_worker_that_vanishes_without_a_goodbye_has_failed, Launched) {
-    // What is killed is the process that would have said it.
+BOOST_FIXTURE_TEST_CASE(a_worker_that_disconnects_without_exit_code_has_failed, Launched) {
+    // Kills the process that would have sent the exit code.
     BOOST_TEST(exit_code({"kill -9 $PPID; sleep 1000", for_ever}) == 128 + SIGKILL);
     BOOST_TEST(said.back().find("vanished") != std::string::npos, said.back());
 }
@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(a_launcher_that_ends_before_its_workers_has_failed, Laun
             {"!$W sh -c 'touch $D/begun; sleep 1000' & while ! [ -e $D/begun ]; do sleep 0.01; done"}) == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_launcher_that_hides_a_failure_does_not_hide_it_from_us, Launched) {
+BOOST_FIXTURE_TEST_CASE(a_failure_that_the_launcher_hides_is_returned, Launched) {
     BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 0"}) == 5);
     BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 1"}) == 5);  // torchrun says 1 whatever happened
 }
@@ -102,18 +102,18 @@ BOOST_FIXTURE_TEST_CASE(a_launcher_that_fails_by_itself_returns_its_own_code, La
     BOOST_TEST(exit_code({"!$W true; exit 3"}) == 3);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_launcher_that_does_not_end_is_ended, Launched) {
+BOOST_FIXTURE_TEST_CASE(a_launcher_that_does_not_end_is_killed, Launched) {
     BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; sleep 1000"}) == 5);
 }
 
-BOOST_FIXTURE_TEST_CASE(nothing_of_a_launch_outlives_it, Launched) {
+BOOST_FIXTURE_TEST_CASE(no_process_of_a_launch_outlives_it, Launched) {
     BOOST_TEST(exit_code({"(echo $(exec sh -c 'echo $PPID') > $D/pid; sleep 1000) & sleep 1000",
                           "while ! [ -s $D/pid ]; do sleep 0.01; done; exit 4"}) == 4);
     auto const pid = std::stoi(file("pid"));
     auto const deadline = std::chrono::steady_clock::now() + 10s;
     while (::kill(pid, 0) == 0 && std::chrono::steady_clock::now() < deadline) {
         auto const state = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
-        if (state.find(") Z ") != std::string::npos) break;  // whoever reaps here
+        if (state.find(") Z ") != std::string::npos) break;  // its parent has not reaped it
     }
     BOOST_TEST((std::chrono::steady_clock::now() < deadline));
 }
@@ -127,7 +127,7 @@ BOOST_FIXTURE_TEST_CASE(the_path_of_the_socket_may_be_longer_than_an_address, La
     BOOST_TEST(!connect_to("/nowhere/workers").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written_and_nothing_else_is) {
+BOOST_AUTO_TEST_CASE(messages_round_trip_and_other_text_is_refused) {
     for (Message const& message :
          {Message(WorkerHello{WorkerHello::Kind::worker, "rank 3"}),
           Message(WorkerHello{WorkerHello::Kind::remote, "n1"}), Message(WorkerExit{137})}) {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     facts.remote_failure = 4;  // a probe, tried again by the launcher
     BOOST_TEST(launch_outcome(facts).exit_code == 0);
     facts.launcher_exit = 1;
-    facts.unfinished = 2;  // that it left behind
+    facts.unfinished = 2;  // left behind by the launcher
     BOOST_TEST(launch_outcome(facts).exit_code == 4);
     facts.unfinished = 0;
     facts.launcher_exit = 0;  // as pdsh says where its commands were killed
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     BOOST_TEST(launch_outcome(facts).exit_code == 6);
 }
 
-BOOST_AUTO_TEST_CASE(workers_that_a_launcher_has_ended_are_not_why_it_failed) {
+BOOST_AUTO_TEST_CASE(workers_ended_by_the_launcher_are_not_the_cause_of_failure) {
     LaunchFacts facts;
     facts.was_terminated = true;
     facts.launcher_exit = 3;

@@ -1,4 +1,4 @@
-// The program itself, as others call it.
+// det-wrap-rank as a process.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
@@ -41,13 +41,13 @@ BOOST_AUTO_TEST_CASE(a_carriage_return_ends_a_line_too) {
     BOOST_TEST(wrap_shell("0", "printf 'a\\rb\\n'").out == "[rank=0] a\n[rank=0] b\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_last_line_without_an_end_gets_one_and_the_exit_code_is_kept) {
+BOOST_AUTO_TEST_CASE(a_last_line_without_newline_gets_one_and_the_exit_code_is_kept) {
     auto const output = wrap_shell("0", "printf x; exit 7");
     BOOST_TEST(output.out == "[rank=0] x\n");
     BOOST_TEST(output.exit_code == 7);
 }
 
-BOOST_AUTO_TEST_CASE(the_rank_is_looked_up_in_the_variables_named) {
+BOOST_AUTO_TEST_CASE(the_rank_is_read_from_the_named_variables) {
     auto environment = Environment::of_this_process();
     environment.set("PMI_RANK", "5");
     BOOST_TEST(wrap({"HOROVOD_RANK,PMI_RANK", "/bin/echo", "x"}, environment).out == "[rank=5] x\n");
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(ranks_are_numbers_and_empty_lines_are_lines) {
     BOOST_TEST(wrap_shell("0", "echo").out == "[rank=0] \n");
 }
 
-BOOST_AUTO_TEST_CASE(bytes_pass_whatever_their_encoding) {
+BOOST_AUTO_TEST_CASE(bytes_pass_unchanged_in_any_encoding) {
     auto const output = wrap_shell("0", "printf '\\377\\000\\303\\n'");
     BOOST_TEST(output.out == std::string("[rank=0] \xff\0\xc3\n", 13));
 }
@@ -89,26 +89,26 @@ BOOST_AUTO_TEST_CASE(what_was_written_before_a_kill_is_not_lost) {
     BOOST_TEST(output.out.ends_with("[rank=0] 20000\n"));
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_leaves_a_child_behind_is_not_waited_for) {
+BOOST_AUTO_TEST_CASE(a_child_left_behind_is_not_waited_for) {
     auto const before = std::chrono::steady_clock::now();
     auto const output = wrap_shell("0", "sleep 30 & echo done");
     BOOST_TEST(output.out == "[rank=0] done\n");
     BOOST_TEST((std::chrono::steady_clock::now() - before < std::chrono::seconds(15)));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_child_that_is_left_behind_says_at_once_is_heard) {
+BOOST_AUTO_TEST_CASE(output_of_a_child_left_behind_is_read_for_a_moment) {
     BOOST_TEST(wrap_shell("0", "(while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo done").out ==
                "[rank=0] done\n[rank=0] late\n");
 }
 
-BOOST_AUTO_TEST_CASE(signals_are_passed_on_outside_of_a_run) {
+BOOST_AUTO_TEST_CASE(signals_are_forwarded_outside_of_a_run) {
     auto const output =
         wrap_shell("0", "trap 'echo got it; exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done");
     BOOST_TEST(output.out == "[rank=0] got it\n");
     BOOST_TEST(output.exit_code == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_is_not_there_is_named) {
+BOOST_AUTO_TEST_CASE(a_missing_command_is_named) {
     auto const output = wrap({"0", "/no/such/command"});
     BOOST_TEST(output.exit_code == 127);
     BOOST_TEST(output.err.find("'/no/such/command'") != std::string::npos);

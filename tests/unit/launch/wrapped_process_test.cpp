@@ -1,4 +1,4 @@
-// The program itself: signals, ends by force, and what is left then.
+// det-wrap-rank as a process: signals, forced ends, and what they leave.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 std::string const wrapper = det::test::built_path("bin/det-wrap-rank");
 
-/// What a shell does in a directory of its own, with WRAP for the wrapper.
+/// Runs a shell script in its own directory, with WRAP as the path of the wrapper.
 struct Fixture {
     TemporaryDirectory directory;
     Environment environment = Environment::of_this_process();
@@ -37,7 +37,7 @@ struct Fixture {
             {{"/bin/bash", "-c", "cd \"$DIR\"\n" + script}, environment, std::chrono::seconds(30)}));
     }
 
-    /// The environment of a rank that a launcher starts in a run of ours.
+    /// The environment of a rank that a launcher starts inside a run.
     void be_in_a_run() {
         auto const page = directory / "preempt";
         must(preemption::NoticePage::create(page));
@@ -68,14 +68,14 @@ struct Fixture {
     bool notice_came() const { return must(preemption::NoticePage::open(directory / "preempt")).is_raised(); }
 };
 
-// Until a file is there; the runner's timeout ends a test that waits in vain.
+// Waits for a file; the runner's timeout ends the test otherwise.
 constexpr char until[] = "until_there() { until [ -e \"$1\" ]; do sleep 0.01; done; }\n";
 
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(wrapped_process_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(outside_of_a_run_a_signal_goes_to_all_that_the_command_has_started) {
+BOOST_AUTO_TEST_CASE(outside_of_a_run_a_signal_reaches_the_commands_process_group) {
     for (std::string const signal : {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "ALRM"}) {
         // Shells ignore INT and QUIT in what they start in the background.
         auto const output = shell(until + fmt::format(R"sh(rm -f ready one two
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(in_a_run_term_is_a_notice_that_the_command_does_not_see) {
     BOOST_TEST(notice_came());
 }
 
-BOOST_AUTO_TEST_CASE(what_wrappers_read_ahead_is_no_matter_of_the_command) {
+BOOST_AUTO_TEST_CASE(read_ahead_does_not_affect_the_command) {
     be_in_a_run();
     environment.set("DET_READ_AHEAD", directory / "checkpoint");  // not there: nothing fails
     auto const output = shell("\"$WRAP\" 0 bash -c 'echo \"${DET_READ_AHEAD-nothing}\"'");
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_wrappers_read_ahead_is_no_matter_of_the_command) {
     BOOST_TEST(output.exit_code == 0, output.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_launcher_that_orders_its_rank_to_end_is_obeyed_though_term_is_blocked) {
+BOOST_AUTO_TEST_CASE(a_launchers_term_ends_its_rank_though_term_is_blocked) {
     be_in_a_run();
     auto const output = shell(until + std::string(R"sh(
         "$WRAP" 0 bash -c 'touch ready; while :; do sleep 0.01; done' &
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_launcher_that_orders_its_rank_to_end_is_obeyed_though_ter
     BOOST_TEST(!notice_came());
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_fails_leaves_word_of_its_end) {
+BOOST_AUTO_TEST_CASE(a_failed_rank_is_recorded) {
     be_in_a_run();
     BOOST_TEST(shell("\"$WRAP\" 3 bash -c 'echo trying; echo no luck >&2; exit 5'").exit_code == 5);
     BOOST_TEST(shell("\"$WRAP\" 4 bash -c 'kill -SEGV $$'").exit_code == 128 + SIGSEGV);
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_does_not_stop_a_command) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_that_vanishes_is_told_and_the_command_goes_on) {
+BOOST_AUTO_TEST_CASE(a_removed_log_directory_is_reported_and_the_command_continues) {
     must(make_directory(directory / "run"));
     environment.set("DET_RANK_LOG", (directory / "run/node-0.log").string());
     auto const output = shell("\"$WRAP\" 2 bash -c 'echo one; rm -r run; echo two'");
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_vanishes_is_told_and_the_command_goes_on) 
     BOOST_TEST(output.err.find("was removed") != std::string::npos, output.err);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_share_a_pipe_tear_no_line_of_each_other) {
+BOOST_AUTO_TEST_CASE(ranks_that_share_a_pipe_do_not_mix_lines) {
     auto const output = shell(R"sh(
         print() { python3 -c "
 import sys
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_however_long_a_line_is) {
     BOOST_TEST(parse_integer<int>(fields[fields.size() - 2]).value() < 32 << 10, output.err);  // KiB
 }
 
-BOOST_AUTO_TEST_CASE(every_byte_passes) {
+BOOST_AUTO_TEST_CASE(every_byte_is_forwarded) {
     auto const output = shell(R"sh(
         python3 -c "
 import os

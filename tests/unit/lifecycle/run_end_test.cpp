@@ -10,7 +10,7 @@ namespace {
 
 constexpr UtcTime noon{1'795'262'400'000'000};
 
-/// A run that ended with exit code 0 while its job runs on and nobody wanted anything.
+/// A run that ended with exit code 0 while its job runs and without any request.
 RunFacts quiet_end() {
     RunFacts facts;
     facts.incarnation = {0, "n0"};
@@ -270,7 +270,7 @@ constexpr Row table[] = {
 
 BOOST_AUTO_TEST_SUITE(run_end_test)
 
-BOOST_AUTO_TEST_CASE(each_end_has_its_cause_and_its_consequence) {
+BOOST_AUTO_TEST_CASE(each_run_end_has_its_cause_and_next_action) {
     for (auto const& row : table) {
         auto facts = quiet_end();
         row.change(facts);

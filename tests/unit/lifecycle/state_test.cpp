@@ -31,7 +31,7 @@ std::string_view experiment(std::vector<State> const& trials, bool created = tru
 
 BOOST_AUTO_TEST_SUITE(state_test)
 
-BOOST_AUTO_TEST_CASE(a_trial_goes_from_the_queue_to_its_end) {
+BOOST_AUTO_TEST_CASE(a_trial_passes_from_queued_to_completed) {
     BOOST_TEST(state({}, JobState::pending) == "QUEUED");
     BOOST_TEST(state({}, JobState::running) == "STARTING");
     BOOST_TEST(state({running_run()}, JobState::running) == "RUNNING");
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
     BOOST_TEST(state({preempted}, JobState::canceled) == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(runs_from_before_a_continuation_are_history) {
+BOOST_AUTO_TEST_CASE(runs_before_a_continuation_do_not_count) {
     std::vector<RunView> runs{ended_run(Cause::failed, NextAction::stop)};
     TrialFacts facts{runs, Desired::run, true, slurm::JobStatus{}};
     facts.job->state = JobState::pending;
@@ -61,18 +61,18 @@ BOOST_AUTO_TEST_CASE(runs_from_before_a_continuation_are_history) {
     BOOST_TEST((state_of_trial(facts) == State::completed));
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_told_from_the_journals) {
+BOOST_AUTO_TEST_CASE(the_journals_decide_about_a_job_that_slurm_has_forgotten) {
     BOOST_TEST(state({ended_run(Cause::finished, NextAction::stop)}, std::nullopt) == "COMPLETED");
     BOOST_TEST(state({running_run()}, std::nullopt) == "INTERRUPTED");
     BOOST_TEST(state({}, std::nullopt) == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(a_supervisor_that_died_without_a_word_leaves_an_interrupted_trial) {
+BOOST_AUTO_TEST_CASE(a_killed_supervisor_leaves_an_interrupted_trial) {
     BOOST_TEST(state({running_run()}, JobState::failed) == "INTERRUPTED");
     BOOST_TEST(state({running_run()}, JobState::node_failed) == "INTERRUPTED");
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_nobody_could_be_asked_about_is_interrupted_unless_its_job_goes_on) {
+BOOST_AUTO_TEST_CASE(an_interrupted_run_stays_interrupted_unless_its_job_continues) {
     auto const unclear = ended_run(Cause::interrupted, NextAction::left_to_slurm);
     BOOST_TEST(state({unclear}, JobState::failed) == "INTERRUPTED");
     BOOST_TEST(state({unclear}, std::nullopt) == "INTERRUPTED");
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_nobody_could_be_asked_about_is_interrupted_unles
     BOOST_TEST(state({unclear}, JobState::canceled) == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) {
+BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_stopping_until_it_has_ended) {
     BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
     BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_KILLED");
     BOOST_TEST(state({ended_run(Cause::canceled, NextAction::stop)}, JobState::completing, Desired::cancel) ==
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_the_user_wants_to_end_is_stopping_until_it_has_ended) 
     BOOST_TEST(state({}, std::nullopt, Desired::cancel) == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(without_slurm_the_journals_are_believed) {
+BOOST_AUTO_TEST_CASE(without_slurm_the_journals_decide) {
     std::vector<RunView> const runs{running_run()};
     BOOST_TEST((state_of_trial({runs, Desired::run, false, {}}) == State::running));
     BOOST_TEST((state_of_trial({{}, Desired::run, false, {}}) == State::queued));

@@ -74,7 +74,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(collect_garbage_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(the_best_and_the_newest_stay_however_often_it_is_done) {
+BOOST_AUTO_TEST_CASE(repeated_collections_keep_the_best_and_the_newest) {
     auto const report = collect({{0, 1, 1}});
     BOOST_TEST(report.removed.size() == 2u);
     BOOST_TEST(report.kept.size() == 3u);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_best_and_the_newest_stay_however_often_it_is_done) {
     check_there({false, true, false, true, true});
 }
 
-BOOST_AUTO_TEST_CASE(all_that_was_committed_is_listed_with_what_the_store_has_of_it) {
+BOOST_AUTO_TEST_CASE(committed_checkpoints_are_listed_with_their_presence) {
     must(store.remove(uuids[0]));
     must(store.remove_files(uuids[1], {"w"}));
     must(write_file(store.path_of(uuids[2]) / manifest_name, "not a manifest"));
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(all_that_was_committed_is_listed_with_what_the_store_has_of
         BOOST_TEST((checkpoint.presence == unknown));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_nobody_lived_to_tell_of_is_listed) {
+BOOST_AUTO_TEST_CASE(a_committed_but_unreported_checkpoint_is_listed) {
     auto const untold = make_uuid();
     auto const run = experiment.trial(1).run(1);
     must(make_directories(run.path()));
@@ -116,20 +116,20 @@ BOOST_AUTO_TEST_CASE(one_that_nobody_lived_to_tell_of_is_listed) {
     BOOST_TEST((listed.back().presence == Presence::whole));
 }
 
-BOOST_AUTO_TEST_CASE(what_would_be_removed_can_be_asked_first) {
+BOOST_AUTO_TEST_CASE(a_dry_run_removes_nothing) {
     GcOptions options{{0, 0, 0}};
     options.mode = GcMode::dry_run;
     BOOST_TEST(collect(options).removed.size() == 5u);
     check_there({true, true, true, true, true});
 }
 
-BOOST_AUTO_TEST_CASE(what_another_experiment_starts_from_stays) {
+BOOST_AUTO_TEST_CASE(a_warm_start_of_another_experiment_stays) {
     create(2, uuids[0]);
     collect({{0, 0, 0}});
     check_there({true, false, false, false, false});
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_may_still_run_keeps_the_newest_that_can_be_read) {
+BOOST_AUTO_TEST_CASE(an_unfinished_trial_keeps_its_newest_valid_checkpoint) {
     must(write_file(store.path_of(uuids[3]) / "w", "bites"));
     GcOptions options{{0, 0, 0}};
     options.is_over = [](std::uint32_t trial) { return trial == 1; };
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_may_still_run_keeps_the_newest_that_can_be_rea
     check_there({false, false, true, false, false});
 }
 
-BOOST_AUTO_TEST_CASE(two_do_not_collect_at_once_and_who_died_at_it_is_forgotten_after_an_hour) {
+BOOST_AUTO_TEST_CASE(a_lock_prevents_concurrent_collections_and_expires_after_an_hour) {
     auto const guard = experiment.path() / "gc.lock";
     must(write_file(guard, format_utc(noon)));
     GcOptions options{{0, 0, 0}};
@@ -150,8 +150,9 @@ BOOST_AUTO_TEST_CASE(two_do_not_collect_at_once_and_who_died_at_it_is_forgotten_
     BOOST_TEST(!path_exists(guard));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_killed_run_left_behind_is_removed_unless_it_may_still_be_written) {
-    // Run 0 began three: one was never put anywhere, one was committed and not reported. Run 1 may be alive.
+BOOST_AUTO_TEST_CASE(uncommitted_checkpoints_are_removed_unless_their_run_may_still_write) {
+    // Run 0 began three checkpoints: one was never stored, one was committed and not reported. Run 1 may
+    // still run.
     auto const half = make_uuid(), nowhere = make_uuid(), writing = make_uuid(), strangers = make_uuid();
     auto const unreported = commit();
     auto begin = [&](journal::JournalWriter& journal, std::string const& uuid) {

@@ -29,7 +29,7 @@ struct Case {
 
 BOOST_AUTO_TEST_SUITE(gc_policy_test)
 
-BOOST_AUTO_TEST_CASE(the_documented_example_keeps_what_the_documentation_says) {
+BOOST_AUTO_TEST_CASE(the_example_of_determineds_documentation_holds) {
     Case const cases[] = {
         {{0, 0, 0}, {}},
         {{2, 0, 0}, {"c8", "c7"}},
@@ -62,13 +62,13 @@ BOOST_AUTO_TEST_CASE(trials_without_a_validation_keep_their_newest) {
     BOOST_TEST((choose_kept({1, 0, 0}, false, three_trials) == Names{"1s10"}));
 }
 
-BOOST_AUTO_TEST_CASE(of_two_that_are_equally_good_the_earlier_stays_and_of_the_same_step_both) {
+BOOST_AUTO_TEST_CASE(of_two_equal_checkpoints_the_earlier_stays_and_of_the_same_step_both) {
     std::vector<KnownCheckpoint> const equal{{"a", 0, 10, .5}, {"b", 0, 20, .5}, {"c", 0, 20, .7}};
     BOOST_TEST((choose_kept({1, 0, 0}, true, equal) == Names{"a"}));
     BOOST_TEST((choose_kept({0, 0, 1}, true, equal) == Names{"b", "c"}));
 }
 
-BOOST_AUTO_TEST_CASE(a_policy_is_what_was_configured_until_it_is_changed) {
+BOOST_AUTO_TEST_CASE(events_change_the_configured_policy) {
     ExperimentSpec spec;
     BOOST_TEST((policy_of(spec, {}) == GcPolicy{0, 1, 1}));
     spec.config = Json{{"checkpoint_storage", {{"save_trial_best", 3}, {"save_trial_latest", 0}}}};

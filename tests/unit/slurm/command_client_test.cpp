@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_submission_gives_options_on_the_command_line_and_a_clean_
     BOOST_TEST(!seen.find("SLURM_TIME_FORMAT"));
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_and_silence_are_told_apart_and_slurms_words_stay) {
+BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is_kept) {
     runner.answer(1, "", "sbatch: error: Batch job submission failed: Invalid qos specification\n");
     auto const refused = must_fail(client.submit(submission));
     BOOST_TEST((refused.code == codes::slurm_refused));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
     BOOST_TEST(runner.calls[0].environment.find("SLURM_TIME_FORMAT").value() == "%s");
 }
 
-BOOST_AUTO_TEST_CASE(what_separates_fields_is_new_each_time_and_no_argument) {
+BOOST_AUTO_TEST_CASE(the_separator_is_new_each_time_and_not_an_argument) {
     for (int i = 0; i < 2; ++i) {
         runner.answer(0, "");
         must(client.queue({}));
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(what_separates_fields_is_new_each_time_and_no_argument) {
     BOOST_TEST(runner.line(0).find(first) == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_reading_is_made_again_where_slurmctld_was_silent_for_a_moment) {
+BOOST_AUTO_TEST_CASE(a_reading_is_repeated_after_a_short_silence) {
     runner.answer(1, "", "sinfo: error: Zero Bytes were transmitted or received\n");
     runner.answer(1, "", "slurm_load_node: Unable to contact slurm controller (connect failure)\n");
     runner.answer(0, "");
@@ -97,13 +97,13 @@ BOOST_AUTO_TEST_CASE(a_reading_is_made_again_where_slurmctld_was_silent_for_a_mo
     BOOST_TEST((clock.steady_now().time_since_epoch() == std::chrono::milliseconds(1800)));
 }
 
-BOOST_AUTO_TEST_CASE(a_submission_is_never_made_again) {
+BOOST_AUTO_TEST_CASE(a_submission_is_never_repeated) {
     runner.answer(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)\n");
     BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_unreachable));
     BOOST_TEST(runner.calls.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_reading_that_was_silent_for_long_is_not_made_again) {
+BOOST_AUTO_TEST_CASE(a_reading_is_not_repeated_after_a_long_silence) {
     class SlowRunner final : public ProcessRunner {
     public:
         explicit SlowRunner(FakeClock& time) : time_(time) {}
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {
     BOOST_TEST(!config.has_option("SchedulerParameters", "user_top"));
 }
 
-BOOST_AUTO_TEST_CASE(a_step_says_every_count) {
+BOOST_AUTO_TEST_CASE(a_step_request_gives_every_count) {
     std::string lines;
     for (auto const& request :
          {StepRequest{{2, 4, SlotType::cuda}, Launch::rank, Mpi::pmix, 8, {"det-wrap-rank", "x y"}},

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_state_words_say_about_a_node) {
+BOOST_AUTO_TEST_CASE(node_states_are_classified) {
     auto const free_in = [](std::string const& state, int used = 0) {
         return Node{"n0", "compute", state, 8, used, "", ""}.is_free();
     };

@@ -46,7 +46,7 @@ bool mentions(Error const& error, std::string_view words) {
 
 BOOST_FIXTURE_TEST_SUITE(libslurm_client, Fixture)
 
-BOOST_AUTO_TEST_CASE(jobs_come_from_the_module_and_changes_go_by_command) {
+BOOST_AUTO_TEST_CASE(jobs_are_read_by_the_module_and_changed_by_commands) {
     auto slurm = client("");
     auto const jobs = must(slurm.queue({.user = "me"}));
     BOOST_REQUIRE(jobs.size() == 2u);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(jobs_come_from_the_module_and_changes_go_by_command) {
     BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child is left, not even a dead one
 }
 
-BOOST_AUTO_TEST_CASE(a_module_that_is_of_no_use_is_not_used_again) {
+BOOST_AUTO_TEST_CASE(an_unusable_module_is_not_tried_again) {
     for (auto const* behaviour : {"mismatch", "be old", "end", "crash"}) {
         BOOST_TEST_CONTEXT(behaviour) {
             runner.calls.clear();
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_module_that_is_of_no_use_is_not_used_again) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_module_that_was_asked_for_and_is_of_no_use_says_why) {
+BOOST_AUTO_TEST_CASE(a_required_unusable_module_is_an_error_with_the_reason) {
     BOOST_TEST((required_error("mismatch").code == codes::slurm_backend));
     BOOST_TEST(mentions(required_error("mismatch"), "it was built for libslurm.so.1"));
     BOOST_TEST(mentions(required_error("be old"), "another version"));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_module_that_was_asked_for_and_is_of_no_use_says_why) {
     BOOST_TEST(runner.calls.empty());
 }
 
-BOOST_AUTO_TEST_CASE(silence_is_unreachable_and_asked_again_only_where_it_was_short) {
+BOOST_AUTO_TEST_CASE(silence_is_unreachable_and_repeated_only_if_short) {
     auto const start = clock.steady_now();
     BOOST_TEST((required_error("be silent").code == codes::slurm_unreachable));
     BOOST_TEST((clock.steady_now() - start > 1s));
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(the_backend_is_chosen_by_name) {
     BOOST_TEST(must(must(make_client(runner, environment, clock))->queue({})).empty());
 }
 
-BOOST_AUTO_TEST_CASE(lists_of_array_tasks_are_taken_apart) {
+BOOST_AUTO_TEST_CASE(lists_of_array_tasks_are_parsed) {
     auto const tasks = [](std::string_view list) {
         std::string all;
         bool const is_list = libslurm::for_each_task(list, [&](auto i) { all += std::to_string(i) + " "; });

@@ -1,4 +1,5 @@
-// What SlurmClient promises, kept by what a real Slurm's commands once printed (tests/support/record-slurm).
+// The contract of SlurmClient, checked with recorded output of a real Slurm's commands
+// (tests/support/record-slurm).
 #include <det/slurm/command_client.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -17,7 +18,7 @@ namespace {
 
 std::filesystem::path const recordings = det::test::source_path("tests/support/slurm-recordings/22.05");
 
-/// squeue's recorded text after a change of it.
+/// squeue's recorded output after a modification.
 class ChangedRunner final : public ProcessRunner {
 public:
     explicit ChangedRunner(std::function<void(std::string&)> change) : change_(std::move(change)) {}
@@ -44,13 +45,13 @@ bool is_understood(std::function<void(std::string&)> change) {
 
 BOOST_AUTO_TEST_SUITE(recorded_slurm)
 
-BOOST_AUTO_TEST_CASE(what_slurm_printed_is_read_whole) {
+BOOST_AUTO_TEST_CASE(recorded_output_is_read_completely) {
     RecordedRunner runner(recordings);
     CommandClient slurm(runner, Environment());
     check_readings(readings_of(slurm), must(read_file(recordings / "jobs.txt")));
 }
 
-BOOST_AUTO_TEST_CASE(columns_that_are_not_those_asked_for_are_refused) {
+BOOST_AUTO_TEST_CASE(unexpected_columns_are_refused) {
     BOOST_TEST(is_understood([](std::string&) {}));
     BOOST_TEST(is_understood([](std::string& text) { text.clear(); }));
     BOOST_TEST(!is_understood([](std::string& text) { text = "garbage\n"; }));

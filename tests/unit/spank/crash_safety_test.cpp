@@ -1,4 +1,4 @@
-// The plugin as Slurm calls it: by its exported names, with whatever a job brings along. slurmstepd must
+// The plugin as Slurm calls it: by its exported names, with arbitrary input of a job. slurmstepd must
 // survive.
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -48,7 +48,7 @@ std::map<std::string, std::string> task_of_eight() {
             {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}};
 }
 
-/// Takes back what the plugin gives Slurm for good.
+/// Frees what the plugin hands over to Slurm.
 void release_argv() {
     auto& slurm = fake_spank();
     if (slurm.argv_pointers.empty() || slurm.argv.empty()) return;
@@ -69,7 +69,7 @@ struct Fixture {
         slurm.environment = task_of_eight();
         slurm.argv = {"./train"};
     }
-    /// Every hook, in every context; what each returned must be success or a negative code.
+    /// Calls every hook in every context; each must return success or a negative code.
     void call_all(std::vector<std::string> arguments = {"wrapper=/opt/det/bin/det-wrap-rank"}) {
         std::vector<char*> pointers;
         for (auto& argument : arguments) pointers.push_back(argument.data());
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(any_variable_may_be_absent_or_garbage) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(ten_thousand_nodes_are_no_burden) {
+BOOST_AUTO_TEST_CASE(ten_thousand_nodes_take_no_memory) {
     std::string hosts = "first";
     for (int node = 1; node < 10'000; ++node) hosts += ",a-host-of-its-own-" + std::to_string(node * 7);
     slurm.environment["SLURM_STEP_NODELIST"] = hosts;
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_claims_billions_of_tasks_takes_no_memory) {
     BOOST_TEST(slurm.environment["DET_SLOT_IDS"].size() < 100'000u);
 }
 
-BOOST_AUTO_TEST_CASE(wrong_lines_in_plugstack_conf_stop_no_job_before_its_tasks) {
+BOOST_AUTO_TEST_CASE(errors_in_plugstack_conf_stop_no_job_before_its_tasks) {
     for (auto const& arguments : std::vector<std::vector<std::string>>{
              {""}, {"=", "wrapper"}, {"wrapper=relative"}, {"wrap=maybe"}, {std::string(100'000, 'x')}}) {
         reset();
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_step_without_a_command_is_left_alone) {
     call_all();
 }
 
-BOOST_AUTO_TEST_CASE(options_are_there_where_jobs_are_and_judged_where_users_are) {
+BOOST_AUTO_TEST_CASE(options_exist_in_job_contexts_and_are_checked_on_the_login_node) {
     for (auto const& [context, count] :
          std::map<int, unsigned>{{0, 0}, {1, 4}, {2, 4}, {3, 4}, {4, 0}, {5, 0}}) {
         slurm.registered.clear();
@@ -208,10 +208,10 @@ BOOST_AUTO_TEST_CASE(options_are_there_where_jobs_are_and_judged_where_users_are
     BOOST_TEST(call("det-launch", "node", 0) == 0);
     BOOST_TEST(call("det-launch", "nodes", 0) < 0);
     BOOST_TEST(slurm.errors.back() == "det: --det-launch='nodes': it is node or rank");
-    BOOST_TEST(call("det-launch", "nodes", 1) == 0);  // said at the task, not before
+    BOOST_TEST(call("det-launch", "nodes", 1) == 0);  // reported at the task, not before
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_for_all_is_said_by_one_task_of_a_node) {
+BOOST_AUTO_TEST_CASE(one_task_of_a_node_reports_an_error_of_all) {
     slurm.environment["SLURM_STEP_NODELIST"] = "n[";
     slurm.local_task = 1;
     BOOST_TEST(slurm_spank_task_init(nullptr, 0, nullptr) < 0);

@@ -1,5 +1,5 @@
-// The branch for Slurm from 23.11 on, whatever headers are at hand: the same sources once more, with another
-// version, in a namespace of their own.
+// The branch for Slurm 23.11 and later, whatever headers are installed: the same sources compiled again with
+// another version, in a namespace of their own.
 extern "C" {
 #include <slurm/spank.h>
 #undef SLURM_VERSION_NUMBER
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(the_wrapper_is_put_in_front_by_slurms_own_call) {
     det::must(host.prepend_command("/opt/det/bin/det-wrap-rank"));
     BOOST_TEST(det::join(prepended(), " ") == "/opt/det/bin/det-wrap-rank --spank");
     BOOST_TEST(fake_spank().environment.empty());
-    BOOST_TEST(fake_spank().argv_pointers.empty());  // nobody looked at what must not be changed
+    BOOST_TEST(fake_spank().argv_pointers.empty());  // the argument vector was not read
     fake_spank().fails = true;
     BOOST_TEST(!host.prepend_command("/opt/det/bin/det-wrap-rank").has_value());
 }

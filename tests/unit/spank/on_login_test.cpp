@@ -16,7 +16,7 @@ using namespace det::spank;
 
 namespace {
 
-/// srun's own environment, and nothing of the job yet.
+/// srun's own environment, without variables of the job.
 struct Fixture {
     FakeSpank& slurm = fake_spank();
     Fixture() {
@@ -40,7 +40,7 @@ struct Fixture {
     }
 };
 
-/// Somebody who listens on a port of this host's loopback.
+/// A listening socket on the loopback interface of this host.
 UniqueFd take_port(std::uint16_t port) {
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in address{};
@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(srun_chooses_a_port_that_is_free) {
     BOOST_TEST(port != std::to_string(first));
 }
 
-BOOST_AUTO_TEST_CASE(a_port_that_somebody_chose_stays) {
+BOOST_AUTO_TEST_CASE(a_given_port_stays) {
     ::setenv("MASTER_PORT", "4242", 1);
     BOOST_TEST(chosen_port() == "4242");
 }
 
-BOOST_AUTO_TEST_CASE(launchers_supervised_runs_and_steps_that_do_not_ask_get_no_port) {
+BOOST_AUTO_TEST_CASE(launchers_supervised_runs_and_other_steps_get_no_port) {
     slurm.options["det-launch"] = "node";
     BOOST_TEST(chosen_port() == "");
     slurm.options = {{"det", "off"}};
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(launchers_supervised_runs_and_steps_that_do_not_ask_get_no_
     BOOST_TEST(chosen_port() != "");
 }
 
-BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_told_before_anything_starts) {
+BOOST_AUTO_TEST_CASE(contradicting_options_are_reported_before_anything_starts) {
     slurm.options = {{"det-wrap", "off"}, {"det-log", "x"}};
     auto const error = must_fail(on_local_user_init(Host(nullptr), {}));
     BOOST_TEST(error.message == "--det-log needs the wrapper that --det-wrap=off leaves out");

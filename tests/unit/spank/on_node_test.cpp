@@ -44,7 +44,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(on_node_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_task_is_told_who_it_is_and_gets_the_wrapper_in_front) {
+BOOST_AUTO_TEST_CASE(a_task_gets_its_variables_and_the_wrapper) {
     must(task_init());
     BOOST_TEST(slurm.environment["RANK"] == "5");
     BOOST_TEST(slurm.environment["WORLD_SIZE"] == "8");
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_task_is_told_who_it_is_and_gets_the_wrapper_in_front) {
     BOOST_TEST(slurm.environment["DET_SLOT_COUNTS"] == "4(x2)");
 }
 
-BOOST_AUTO_TEST_CASE(a_launcher_gives_its_ranks_their_variables_itself) {
+BOOST_AUTO_TEST_CASE(with_a_launcher_no_rank_variables_are_set) {
     slurm.environment["DET_LAUNCH"] = "node";
     must(task_init());
     BOOST_TEST(!slurm.environment.contains("RANK"));
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(garbage_in_the_environment_is_an_error_not_a_crash) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_option_asks_and_an_option_refuses) {
+BOOST_AUTO_TEST_CASE(options_enable_and_disable_the_plugin) {
     slurm.environment.erase("DET_SPANK");
     slurm.environment.erase("DET_LAUNCH");
     slurm.environment["MASTER_PORT"] = "4242";
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(an_option_asks_and_an_option_refuses) {
     must(task_init());
     BOOST_TEST(slurm.environment["RANK"] == "5");
     BOOST_TEST(slurm.environment["DET_SPANK"] == "auto");
-    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // as srun chose it
+    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // chosen by srun
     BOOST_TEST(first_word() == wrapper_as_called);
 
     slurm.environment.erase("RANK");
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(an_option_asks_and_an_option_refuses) {
     BOOST_TEST(!slurm.environment.contains("RANK"));
 }
 
-BOOST_AUTO_TEST_CASE(with_det_launch_node_a_launcher_is_told_where_it_is) {
+BOOST_AUTO_TEST_CASE(with_det_launch_node_a_launcher_gets_the_variables_of_its_node) {
     slurm.environment.erase("DET_LAUNCH");
     slurm.environment["CUDA_VISIBLE_DEVICES"] = "2,3";
     slurm.options = {{"det-launch", "node"}};
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(without_the_wrapper_the_command_stays_as_it_is) {
     BOOST_TEST(first_word() == "");
     must(on_task_init(Host(nullptr), Settings{}));
     BOOST_TEST(first_word() == "");
-    slurm.options["det-wrap"] = "rank";  // which this site can't do
+    slurm.options["det-wrap"] = "rank";  // this site has no wrapper
     BOOST_TEST(!on_task_init(Host(nullptr), Settings{}).has_value());
 }
 
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_log_is_named_by_job_and_node) {
     BOOST_TEST(expand_log_path("/x/%n%", task, "n7") == "/x/1%");
 }
 
-BOOST_AUTO_TEST_CASE(only_partitions_that_are_named_have_it) {
+BOOST_AUTO_TEST_CASE(the_plugin_is_active_in_named_partitions_only) {
     Settings const settings{wrapper, Wrap::rank, {"gpu", "long"}};
     slurm.environment["SLURM_JOB_PARTITION"] = "gpu";
     must(on_task_init(Host(nullptr), settings));
@@ -166,11 +166,11 @@ BOOST_AUTO_TEST_CASE(only_partitions_that_are_named_have_it) {
     slurm.environment["SLURM_JOB_PARTITION"] = "debug";
     must(on_task_init(Host(nullptr), settings));
     BOOST_TEST(!slurm.environment.contains("RANK"));
-    slurm.options = {{"det", "on"}};  // a user who asks is told
+    slurm.options = {{"det", "on"}};  // an explicit option is an error
     BOOST_TEST(must_fail(on_task_init(Host(nullptr), settings)).message.find("'debug'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_inherited_from_a_run_in_another_job_does_not_ask) {
+BOOST_AUTO_TEST_CASE(variables_inherited_from_another_jobs_run_do_not_enable_the_plugin) {
     slurm.environment["DET_RUN_KEY"] = "7.0.0-99_0-0";
     slurm.environment["DET_RUN_JOB"] = "99";
     slurm.environment["DET_RUN_PATH"] = "/root/experiments/7/trials/0/runs/0";
@@ -181,12 +181,12 @@ BOOST_AUTO_TEST_CASE(what_was_inherited_from_a_run_in_another_job_does_not_ask) 
     slurm.options = {{"det", "on"}};
     must(task_init());
     BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "123.0-0");
-    BOOST_TEST(!slurm.environment.contains("DET_RUN_PATH"));  // nothing is written into that run
+    BOOST_TEST(!slurm.environment.contains("DET_RUN_PATH"));  // nothing is written into the other run
     BOOST_TEST(!slurm.environment.contains("DET_RANK_LOG"));
     BOOST_TEST(slurm.environment["MASTER_PORT"] != "4242");
 }
 
-BOOST_AUTO_TEST_CASE(in_a_supervisors_run_only_ranks_are_told_and_its_port_stays) {
+BOOST_AUTO_TEST_CASE(in_a_supervisors_run_only_rank_variables_are_set) {
     slurm.environment["DET_RUN_KEY"] = "7.0.0-123_0-0";
     slurm.environment["DET_RUN_JOB"] = "123";
     slurm.environment["MASTER_PORT"] = "4242";

@@ -67,11 +67,11 @@ Status Lane::begin(std::uint32_t trial) {
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
     RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
-    Pulses pulses(record.layout(), assignment_.spec.shape.nodes);
+    HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
-                     std::move(pulses),
+                     std::move(heartbeats),
                      {},
                      {},
                      0,
@@ -90,8 +90,8 @@ Desired Lane::desired() const {
 }
 
 std::optional<std::string> Lane::find_silent_host(bool on_time) {
-    if (!on_time) run_->pulses.start_over();
-    auto const node = run_->pulses.look();
+    if (!on_time) run_->heartbeats.restart();
+    auto const node = run_->heartbeats.find_silent_node();
     if (!node) return std::nullopt;
     auto const hosts = expand_host_list(run_->plan.hosts);
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);

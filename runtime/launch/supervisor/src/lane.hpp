@@ -1,5 +1,5 @@
 #pragma once
-#include <det/launch/supervisor/pulses.hpp>
+#include <det/launch/supervisor/heartbeats.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
@@ -58,7 +58,7 @@ private:
         RunPlan plan;
         RunRecord record;
         RunStateMachine machine;
-        Pulses pulses;
+        HeartbeatMonitor heartbeats;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
         int exit_code = 0;

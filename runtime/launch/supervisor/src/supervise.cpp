@@ -166,14 +166,14 @@ private:
     /// Calls `ask` for each running lane and performs the actions; Slurm is asked once for all lanes.
     template <class Ask>
     void for_running_lanes(Ask ask) {
-        bool look = false;
+        bool find_silent_node = false;
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             auto const act = ask(lane);
-            if (act == RunAction::query_job) look = true;
+            if (act == RunAction::query_job) find_silent_node = true;
             perform(lane, act);
         }
-        if (look) query_job();
+        if (find_silent_node) query_job();
     }
 
     void perform(Lane& lane, RunAction act) {

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include "pulse.hpp"
+#include "heartbeat.hpp"
 #include "read_ahead.hpp"
 #include "run_signals.hpp"
 
@@ -98,11 +98,11 @@ Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment, fs:
     }
     if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
     if (has_run_dir) command.started_by = StartedBy::launcher;
-    std::optional<Pulse> pulse;
+    std::optional<Heartbeat> heartbeat;
     if (supervised && !has_run_dir && command.labels.log) {
         auto const interval = silence_limit(lookup) / beats_until_silent;
-        pulse.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
-        command.beat = [&] { pulse->beat(); };
+        heartbeat.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
+        command.beat = [&] { heartbeat->beat(); };
         command.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
     }
     std::optional<ReadAhead> ahead;

@@ -23,7 +23,7 @@ CheckpointCommitted saved(std::int64_t second) { return {at(second), "uuid", 1, 
 
 BOOST_AUTO_TEST_SUITE(interruption_test)
 
-BOOST_AUTO_TEST_CASE(each_moment_between_notice_and_training_again_is_told) {
+BOOST_AUTO_TEST_CASE(each_time_stamp_from_notice_to_training_is_listed) {
     std::vector runs{run_of(10, 40, Cause::preempted), run_of(50, 60, Cause::finished)};
     runs[0].queued_again = at(41);
     std::vector<RunReports> reports(2);
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(each_moment_between_notice_and_training_again_is_told) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_told_is_left_out) {
+BOOST_AUTO_TEST_CASE(unknown_time_stamps_are_empty) {
     std::vector<RunReports> reports(2);
     reports[0].checkpoints = {saved(20)};
     auto const silent =
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_told_is_left_out) {
     BOOST_TEST(silent[0].started.has_value());
     BOOST_TEST(!silent[0].trained.has_value());
 
-    // Saved, but before it was told to go; and there is no run yet that goes on.
+    // Saved, but before the notice; and no later run exists yet.
     reports[0].acknowledged = PreemptionAcknowledged{at(31)};
     auto const waiting = interruptions_of({run_of(10, 40, Cause::time_limit)}, {reports[0]});
     BOOST_REQUIRE(waiting.size() == 1u);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_told_is_left_out) {
     BOOST_TEST(!waiting[0].started.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_failed_or_is_over_made_room_for_nobody) {
+BOOST_AUTO_TEST_CASE(failed_and_finished_runs_are_no_interruptions) {
     BOOST_TEST(!is_interrupted(run_of(1, 2, Cause::failed)));
     BOOST_TEST(!is_interrupted(run_of(1, 2, Cause::canceled)));
     BOOST_TEST(!is_interrupted(lifecycle::RunView{}));

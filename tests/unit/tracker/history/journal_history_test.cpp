@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(an_empty_root_has_no_experiments) {
     BOOST_TEST((must_fail(history.load_experiment({1})).code == codes::no_such_experiment));
 }
 
-BOOST_AUTO_TEST_CASE(experiments_are_listed_by_number_and_strangers_passed_over) {
+BOOST_AUTO_TEST_CASE(experiments_are_listed_by_number_and_other_files_ignored) {
     for (std::uint32_t const id : {10, 2, 1}) create(id);
     must(make_directory(root.experiments() / "notes"));
     auto const ids = must(history.list_experiments());
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(experiments_are_listed_by_number_and_strangers_passed_over)
     BOOST_TEST(ids[2].value == 10u);
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_is_followed_from_the_queue_to_its_end) {
+BOOST_AUTO_TEST_CASE(an_experiment_passes_from_queued_to_completed) {
     auto const layout = create(1);
     BOOST_TEST(state(1, showing(slurm::JobState::pending)) == "QUEUED");
     run(layout, 0, std::nullopt);
@@ -86,14 +86,14 @@ BOOST_AUTO_TEST_CASE(an_experiment_is_followed_from_the_queue_to_its_end) {
     BOOST_TEST(view.ended()->microseconds == 99);
 }
 
-BOOST_AUTO_TEST_CASE(tasks_that_wait_together_are_found_by_their_array) {
+BOOST_AUTO_TEST_CASE(pending_tasks_are_found_by_their_array) {
     create(1);
     auto queue = showing(slurm::JobState::pending);
     queue.jobs[0].ref.task.reset();
     BOOST_TEST(state(1, queue) == "QUEUED");
 }
 
-BOOST_AUTO_TEST_CASE(creation_that_was_cut_off_is_shown) {
+BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_shown) {
     must(make_directories(ExperimentLayout(root, {3}).path()));
     BOOST_TEST(state(3, {}) == "SUBMITTING");
     auto const layout = create(4);

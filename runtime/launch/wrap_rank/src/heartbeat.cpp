@@ -1,4 +1,4 @@
-#include "pulse.hpp"
+#include "heartbeat.hpp"
 
 #include <det/foundation/files.hpp>
 
@@ -9,9 +9,9 @@
 
 namespace det::launch::wrap_rank {
 
-Pulse::~Pulse() { ::unlink(file_.c_str()); }
+Heartbeat::~Heartbeat() { ::unlink(file_.c_str()); }
 
-void Pulse::beat() const {
+void Heartbeat::beat() const {
     struct stat info {};
     bool const is_fresh =
         ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;

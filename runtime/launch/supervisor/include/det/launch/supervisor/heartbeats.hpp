@@ -1,0 +1,35 @@
+#pragma once
+#include <det/protocol/layout.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace det::launch::supervisor {
+
+/// Detects nodes of a run that are silent, from the files that their wrappers touch every few seconds. A node
+/// is silent if its file exists and has not changed for several checks; a node without a file has not
+/// started, or has ended. If all nodes have ended and the step has not, no process is left that could tell
+/// srun: the first node is reported then.
+class HeartbeatMonitor {
+public:
+    HeartbeatMonitor(RunLayout run, int nodes)
+        : run_(std::move(run)), nodes_(static_cast<std::size_t>(nodes)) {}
+
+    /// The index of a silent node. Call it at intervals longer than that of the heartbeats.
+    std::optional<int> find_silent_node();
+    /// Restarts the count of unchanged checks, after this process itself was delayed.
+    void restart();
+
+private:
+    struct NodeState {
+        std::int64_t heartbeat_ns = 0;
+        int unchanged = 0;
+        bool has_begun = false;
+    };
+    RunLayout run_;
+    std::vector<NodeState> nodes_;
+    int checks_without_any_ = 0;
+};
+
+}  // namespace det::launch::supervisor
