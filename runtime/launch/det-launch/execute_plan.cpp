@@ -64,11 +64,11 @@ public:
 
     Status until_ended() const {
         UniqueFd const watch(::inotify_init1(IN_CLOEXEC));
-        if (!watch || ::inotify_add_watch(machine.get(), run_dir_.c_str(), IN_CREATE) < 0) {
+        if (!watch || ::inotify_add_watch(watch.get(), run_dir_.c_str(), IN_CREATE) < 0) {
             return os_error(fmt::format("watch '{}'", run_dir_.string()), errno);
         }
         alignas(inotify_event) char events[4096];
-        while (!path_exists(run_dir_ / file_)) (void)!::read(machine.get(), events, sizeof events);
+        while (!path_exists(run_dir_ / file_)) (void)!::read(watch.get(), events, sizeof events);
         return Ok{};
     }
 

@@ -24,11 +24,11 @@ Status check_not_needed(FoundCheckpoint const& checkpoint, Session& session) {
     if (!experiment) return experiment.error();
     auto const& trials = experiment->view.trials;
     if (trial->index >= trials.size() || lifecycle::is_terminal(trials[trial->index].state)) return Ok{};
-    DET_TRY_ASSIGN(
-        auto const known,
-        retention::take_inventory(experiment->layout, *experiment->view.record.spec, *checkpoint.store));
-    DET_TRY_ASSIGN(auto const lifeline, retention::find_lifeline(known, trial->index, *checkpoint.store));
-    if (lifeline != checkpoint.manifest.uuid) return Ok{};
+    DET_TRY_ASSIGN(auto const known,
+                   retention::list_stored_checkpoints(experiment->layout, *experiment->view.record.spec,
+                                                      *checkpoint.store));
+    DET_TRY_ASSIGN(auto const latest, retention::find_latest_valid(known, trial->index, *checkpoint.store));
+    if (latest != checkpoint.manifest.uuid) return Ok{};
     return Error{codes::wrong_state,
                  fmt::format("trial {} may still run, and checkpoint {} is what it goes on from",
                              to_string(*trial), checkpoint.manifest.uuid),

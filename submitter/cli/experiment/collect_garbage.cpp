@@ -9,7 +9,7 @@
 
 namespace det::cli {
 
-using retention::Act;
+using retention::GcMode;
 using retention::GcPolicy;
 using retention::GcReport;
 using retention::KnownCheckpoint;
@@ -28,7 +28,7 @@ Json list_json(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints)
     return list;
 }
 
-Json remains_json(ExperimentId id, std::vector<retention::Remains> const& remains) {
+Json uncommitted_json(ExperimentId id, std::vector<retention::UncommittedCheckpoint> const& remains) {
     auto list = Json::array();
     for (auto const& each : remains)
         list.push_back(
@@ -38,7 +38,7 @@ Json remains_json(ExperimentId id, std::vector<retention::Remains> const& remain
 
 }  // namespace
 
-Result<GcReport> collect_garbage(OpenExperiment const& experiment, GcPolicy const& policy, Act act,
+Result<GcReport> collect_garbage(OpenExperiment const& experiment, GcPolicy const& policy, GcMode mode,
                                  Session& session) {
     auto const& view = experiment.view;
     if (!view.record.spec) {
@@ -46,20 +46,20 @@ Result<GcReport> collect_garbage(OpenExperiment const& experiment, GcPolicy cons
                      fmt::format("experiment {} is being created", experiment.id().value)};
     }
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(*view.record.spec, session.environment));
-    retention::GcOptions options{policy, session.clock.now(), act};
+    retention::GcOptions options{policy, session.clock.now(), mode};
     options.is_over = [&](std::uint32_t trial) {
         return trial < view.trials.size() && lifecycle::is_terminal(view.trials[trial].state);
     };
     return retention::collect_garbage(experiment.root, experiment.layout, *store, options);
 }
 
-Json to_json(ExperimentId id, GcPolicy const& policy, GcReport const& report, Act act) {
+Json to_json(ExperimentId id, GcPolicy const& policy, GcReport const& report, GcMode mode) {
     return {{"id", id.value},
             {"policy", retention::to_json(policy)},
-            {"dry_run", act == Act::only_say},
+            {"dry_run", mode == GcMode::dry_run},
             {"kept", list_json(id, report.kept)},
             {"removed", list_json(id, report.removed)},
-            {"remains", remains_json(id, report.remains)}};
+            {"remains", uncommitted_json(id, report.uncommitted)}};
 }
 
 std::string render_checkpoints(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints) {

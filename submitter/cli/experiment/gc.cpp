@@ -7,7 +7,7 @@
 namespace det::cli {
 namespace {
 
-using retention::Act;
+using retention::GcMode;
 using retention::GcPolicy;
 
 class ExperimentGc final : public Command {
@@ -27,15 +27,15 @@ private:
         DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
         auto const& record = experiment.view.record;
         auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
-        auto const act = only_says_ ? Act::only_say : Act::remove;
-        DET_TRY_ASSIGN(auto const report, collect_garbage(experiment, policy, act, session));
+        auto const mode = only_says_ ? GcMode::dry_run : GcMode::remove;
+        DET_TRY_ASSIGN(auto const report, collect_garbage(experiment, policy, mode, session));
         if (session.wants_json()) {
-            session.answer(to_json(record.id, policy, report, act));
+            session.answer(to_json(record.id, policy, report, mode));
         } else {
             session.out << render_checkpoints(record.id, report.removed);
             session.say(fmt::format("{} {} checkpoints, kept {}", only_says_ ? "Would remove" : "Removed",
                                     report.removed.size(), report.kept.size()));
-            for (auto const& each : report.remains) {
+            for (auto const& each : report.uncommitted) {
                 session.say(fmt::format("{} the remains of {}, which run {}.{} did not commit",
                                         only_says_ ? "Would remove" : "Removed", each.uuid,
                                         to_string(TrialId{record.id, each.trial}), each.run));

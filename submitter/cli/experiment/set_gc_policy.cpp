@@ -7,7 +7,7 @@
 namespace det::cli {
 namespace {
 
-using retention::Act;
+using retention::GcMode;
 using retention::GcPolicy;
 
 class ExperimentSetGcPolicy final : public Command {
@@ -33,16 +33,16 @@ private:
         if (experiment_best_) policy.save_experiment_best = *experiment_best_;
         if (trial_best_) policy.save_trial_best = *trial_best_;
         if (trial_latest_) policy.save_trial_latest = *trial_latest_;
-        DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, Act::only_say, session));
+        DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, GcMode::dry_run, session));
         if (!report.removed.empty() && !is_sure_) {
             session.err << render_checkpoints(record.id, report.removed);
             return Error{codes::usage, fmt::format("{} checkpoints would be removed", report.removed.size()),
                          "add --yes to do it: it can't be undone"};
         }
         DET_TRY(record_event(experiment, retention::gc_policy_event, retention::to_json(policy), session));
-        DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, Act::remove, session));
+        DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, GcMode::remove, session));
         if (session.wants_json()) {
-            session.answer(to_json(record.id, policy, report, Act::remove));
+            session.answer(to_json(record.id, policy, report, GcMode::remove));
         } else {
             session.say(fmt::format("Set the policy of experiment {}, removed {} checkpoints",
                                     record.id.value, report.removed.size()));

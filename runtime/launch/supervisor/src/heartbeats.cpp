@@ -7,7 +7,6 @@
 namespace det::launch::supervisor {
 namespace {
 
-constexpr int checks_until_silent = 4;
 constexpr int checks_until_all_ended = 2;  // a step ends at once when its last task does
 
 /// Opens the file, because NFS asks the server on open(2) and not on stat(2).

@@ -23,10 +23,6 @@ using namespace std::chrono_literals;
 using Time = RunStateMachine::Time;
 
 constexpr auto query_timeout = 6s;  // the query is repeated later
-// The desired state is in files, and det-submit sends USR2 when it changes one. The periodic check covers
-// lost signals and overdue heartbeats: this many checks fit into the time after which a node counts as
-// silent.
-constexpr int checks_until_silent = 4;
 
 /// TERM (Slurm's notice) and USR2 (from det-submit: the desired state has changed) as a descriptor to poll.
 class SupervisorSignals {
@@ -284,8 +280,11 @@ private:
 
     Assignment const& assignment_;
     SupervisorContext const& context_;
+    // The desired state is in files, and det-submit sends USR2 when it changes one. The periodic check is for
+    // lost signals and for overdue heartbeats.
     std::chrono::milliseconds const check_interval_ =
-        silence_limit([this](auto name) { return context_.environment.find(name); }) / checks_until_silent;
+        silence_limit([this](auto name) { return context_.environment.find(name); }) /
+        HeartbeatMonitor::checks_until_silent;
     pid_t const slurmstepd_ = ::getppid();
     SupervisorSignals signals_;
     Claims claims_;

@@ -13,6 +13,9 @@ namespace det::launch::supervisor {
 /// srun: the first node is reported then.
 class HeartbeatMonitor {
 public:
+    /// A node whose file has not changed for so many checks is silent.
+    static constexpr int checks_until_silent = 4;
+
     HeartbeatMonitor(RunLayout run, int nodes)
         : run_(std::move(run)), nodes_(static_cast<std::size_t>(nodes)) {}
 
