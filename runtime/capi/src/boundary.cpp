@@ -14,7 +14,7 @@ struct LastError {
 };
 thread_local LastError last_error;
 
-/// These are so short that std::string needs no memory for them.
+/// Stores an error whose texts fit std::string without an allocation, for use after std::bad_alloc.
 void keep_short(char const* code, char const* message) noexcept {
     last_error.code = code;
     last_error.message = message;

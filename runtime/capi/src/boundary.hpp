@@ -10,16 +10,17 @@
 #include <new>
 #include <string_view>
 
-// What stands between C and C++: nothing is thrown across, and errors become a status and the thread's last
-// error.
+// The boundary between C and C++: no exception crosses it. An Error becomes a status, and its text becomes
+// the last error of the thread.
 namespace det::capi {
 
-/// Keeps the error for the thread; its status.
+/// Stores the error as the last error of the thread and returns its status.
 det_status fail(Error const& error) noexcept;
 det_status fail_without_memory() noexcept;
 det_status fail_in_surprise(char const* what) noexcept;
 
-/// Every function that can fail is one call of this. `body` returns a Status.
+/// Runs `body`, which returns a Status, and converts errors and exceptions. Every C function that can fail
+/// uses it.
 template <class Body>
 det_status guarded(Body&& body) noexcept {
     try {
@@ -34,7 +35,7 @@ det_status guarded(Body&& body) noexcept {
     }
 }
 
-/// For pointers that must not be NULL; `name` is that of the argument.
+/// Fails with codes::misuse if `pointer` is NULL. `name` is the name of the argument.
 Status require(void const* pointer, std::string_view name);
 
 template <class... Rest>
@@ -49,8 +50,8 @@ concept Growing = std::same_as<decltype(T::struct_size), std::size_t>;
 Status check_size(std::size_t given, std::string_view name);
 Error too_new(std::string_view name);
 
-/// A structure that the caller may have compiled with a shorter or longer declaration. What it lacks is zero;
-/// what is not known here has to be.
+/// Copies a structure that the caller may have compiled with an older (shorter) or newer (longer)
+/// declaration. Missing members are zero. Unknown members must be zero.
 template <Growing T>
 Result<T> read(T const* given, std::string_view name) {
     T known{};
@@ -64,7 +65,7 @@ Result<T> read(T const* given, std::string_view name) {
     return known;
 }
 
-/// As much of it as the caller has room for, whose size was checked before anything was done.
+/// Copies a structure to the caller, up to the struct_size that the caller has set.
 template <Growing T>
 void write(T* to, T value) {
     value.struct_size = to->struct_size;

@@ -7,7 +7,7 @@ using Strings = std::vector<std::string>;
 
 namespace {
 
-/// `call` gets the ranks and this rank's string, and returns Strings.
+/// Runs a collective on byte strings. `call` takes the context and this rank's string and returns Strings.
 template <class Call>
 det_status exchange(det_context* context, void const* data, size_t size_bytes, det_strings** values,
                     Call call) {

@@ -1,4 +1,4 @@
-// Checkpoints as directories of files.
+// The functions of det.h for checkpoints that consist of files.
 #include "json_text.hpp"
 #include "objects.hpp"
 #include "outcomes.hpp"
@@ -8,7 +8,7 @@ using capi::guarded, capi::require;
 
 namespace {
 
-/// What a C function writes.
+/// Adapts a C callback that writes the files of a checkpoint.
 core::Checkpoint::Write writing(det_write write, void* user) {
     return [=](std::filesystem::path const& directory) -> Status {
         if (write == nullptr) return Error{codes::misuse, "write is NULL"};

@@ -1,4 +1,4 @@
-// Checkpoints as tensors.
+// The functions of det.h for checkpoints that consist of tensors.
 #include <fmt/format.h>
 
 #include "data_types.hpp"
@@ -37,7 +37,7 @@ Result<NamedTensor> to_tensor(det_tensor const& given) {
         {extents(given.begin, given.dimensions), extents(given.part_shape, given.dimensions)}, given.data);
 }
 
-/// What has ended is told once, or is an error where nobody wants to be told.
+/// Returns each finished save once, through `outcomes`. If `outcomes` is NULL, a failed save is an error.
 Status tell(det_context& context, Outcomes fresh, det_outcomes** outcomes) {
     for (auto& outcome : fresh) context.ended.push_back(std::move(outcome));
     auto told = std::make_unique<det_outcomes>();

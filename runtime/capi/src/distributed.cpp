@@ -9,7 +9,7 @@ using collectives::ConstTensor, collectives::DistributedContext, collectives::Ha
 
 namespace {
 
-/// What all ranks have together. What does not fit is more than any memory, which collectives refuse.
+/// part_count times the number of ranks. Saturates on overflow; collectives then refuse the size.
 std::size_t of_all_ranks(DistributedContext const& ranks, std::size_t part_count) {
     auto const size = static_cast<std::size_t>(ranks.size());
     constexpr auto most = std::numeric_limits<std::size_t>::max();
@@ -21,7 +21,7 @@ int32_t ask(det_context const* context, Member member) {
     return context == nullptr ? -1 : member(context->core->distributed());
 }
 
-/// `call` gets the ranks and returns a Status.
+/// Runs a collective. `call` takes the context and returns a Status.
 template <class Call>
 det_status run(det_context* context, Call call) {
     return guarded([&]() -> Status {
@@ -30,7 +30,7 @@ det_status run(det_context* context, Call call) {
     });
 }
 
-/// `call` gets the ranks and returns a Handle.
+/// Starts a non-blocking collective. `call` takes the context and returns a Handle.
 template <class Call>
 det_status start(det_context* context, det_operation** operation, Call call) {
     return guarded([&]() -> Status {

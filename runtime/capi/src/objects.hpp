@@ -7,12 +7,12 @@
 
 #include "boundary.hpp"
 
-// What handles point to. All of a context share its parts, which so live as long as the last of them.
+// The objects behind the handles of det.h. All objects of a context share ownership of its parts.
 
 struct det_context {
     std::shared_ptr<det::core::Context> core;
     std::string info, hyperparameters;      // JSON; info is empty outside of a run
-    det::core::Checkpoint::Outcomes ended;  // saves of which nobody has been told yet
+    det::core::Checkpoint::Outcomes ended;  // finished saves that have not been returned to the caller yet
 };
 
 struct det_operation {

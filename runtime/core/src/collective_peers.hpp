@@ -4,7 +4,7 @@
 
 namespace det::core {
 
-/// The ranks of a run, as those who save and load together see them.
+/// Implements the Peers of the checkpoint module with the DistributedContext of the run.
 class CollectivePeers final : public checkpoint::Peers {
 public:
     explicit CollectivePeers(collectives::DistributedContext& distributed) : distributed_(distributed) {}

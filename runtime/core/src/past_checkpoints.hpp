@@ -8,7 +8,8 @@
 
 namespace det::core {
 
-/// What the chiefs of this run and of those before it have committed to the store, the newest first.
+/// The checkpoints that this run and earlier runs of the trial have committed, newest first, from their
+/// journals.
 Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run,
                                                        checkpoint::Store const& store);
 

@@ -13,23 +13,23 @@
 
 namespace det::core {
 
-/// What the parts of a Context share.
+/// The data that all parts of a Context share.
 struct Session {
     Clock& clock;
     std::optional<Info> info;
     collectives::DistributedContext distributed;
     std::unique_ptr<checkpoint::Store> store;
-    std::optional<journal::JournalWriter> journal;                      // the chief's, in an experiment
+    std::optional<journal::JournalWriter> journal;                      // on the chief, in an experiment
     std::optional<preemption::NoticePage> notice;                       // in a run
-    std::optional<std::chrono::steady_clock::time_point> job_end = {};  // where Slurm says it
+    std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};
 
     bool in_experiment() const { return info && info->trial; }
-    /// When the ranks will be killed, as far as that is known now.
+    /// The time at which the ranks will be killed; nullopt if it is unknown.
     std::optional<std::chrono::steady_clock::time_point> killed_at() const;
 };
 
-/// codes::misuse on every rank but the chief.
+/// Fails with codes::misuse on every rank except the chief.
 Status require_chief(Session const& session, std::string_view call);
 
 }  // namespace det::core

@@ -17,7 +17,7 @@ Error usage(std::string message, std::string hint = {}) {
     return {codes::usage, std::move(message), std::move(hint)};
 }
 
-/// "64M"
+/// Parses a size like "64M".
 std::optional<std::size_t> parse_size(std::string_view text) {
     std::size_t factor = 1;
     constexpr std::string_view letters = "KMG";

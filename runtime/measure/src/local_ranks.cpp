@@ -15,14 +15,15 @@
 namespace det::measure {
 namespace {
 
-constexpr int patience_ms = 10'000;  // with a rank that should be at its end
+constexpr int exit_timeout_ms = 10'000;  // for a rank after its work
 
-/// The exit code; nothing where it does not end in time.
+/// Returns the exit code, or nullopt if the process does not end in time.
 std::optional<int> wait_for(pid_t pid) {
     auto const process = open_pidfd(pid);
     pollfd ended{process.get(), POLLIN, 0};
     int status = 0;
-    if (::poll(&ended, 1, patience_ms) != 1 || ::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+    if (::poll(&ended, 1, exit_timeout_ms) != 1 || ::waitpid(pid, &status, WNOHANG) != pid)
+        return std::nullopt;
     return exit_code_of_wait_status(status);
 }
 

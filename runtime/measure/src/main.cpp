@@ -1,4 +1,4 @@
-// det-bench: what a site can expect. One subcommand so far.
+// det-bench: measures the performance of a site. The only subcommand is `collectives`.
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/measure/local_ranks.hpp>
@@ -22,7 +22,7 @@ int fail(Error const& error) {
     return to_int(error.code.exit);
 }
 
-/// Elsewhere MPI would end the program, or take each rank for the only one.
+/// Without an MPI launcher, MPI_Init would end the program or make each process the only rank.
 Status require_mpi_launcher(Environment const& environment) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
         if (environment.find(name)) return Ok{};
@@ -31,7 +31,7 @@ Status require_mpi_launcher(Environment const& environment) {
                  "--peer mpi is for ranks of mpirun or 'srun --mpi=pmix'"};
 }
 
-/// Each of its ranks would start others.
+/// With a launcher, each of its ranks would start further ranks.
 Status require_no_launcher(Environment const& environment) {
     for (auto const* name : {"RANK", "OMPI_COMM_WORLD_RANK"}) {
         if (environment.find(name)) return Error{codes::usage, "this is a rank already", "leave out --ranks"};

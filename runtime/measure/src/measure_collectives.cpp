@@ -60,7 +60,7 @@ private:
         return row;
     }
 
-    /// So that what slows the machine down for a while slows both.
+    /// Alternates both sides, so that a disturbance of the machine affects both.
     Status take_turns(Side& ours, std::optional<Side>& peer, Row& row) {
         constexpr std::uint32_t turns_max = 5;
         auto const wanted = arguments_.iterations.value_or(iterations_for(row.size_bytes));

@@ -3,7 +3,7 @@
 
 namespace det::measure {
 
-/// The page of a subcommand ("collectives"); empty where there is none.
+/// The help page of a subcommand, for example "collectives"; empty if there is none.
 std::string_view find_page(std::string_view name);
 
 }  // namespace det::measure

@@ -7,7 +7,7 @@
 
 namespace det::measure {
 
-/// A contender at one operation of one size, with memory of its own. Collective.
+/// One contender with the buffers for one operation at one size. All functions are collective.
 class Side {
 public:
     static Result<Side> make(Contender& contender, collectives::DistributedContext& ranks,
@@ -15,11 +15,11 @@ public:
                              Memory memory);
 
     collectives::TensorCall const& call() const { return call_; }
-    /// Some iterations more.
+    /// Runs and measures further iterations.
     Status run(std::uint32_t iterations);
-    /// Of an iteration, of all that were run.
+    /// The mean time of an iteration over all calls of run().
     Result<Times> times();
-    /// Elements that are wrong on any rank, in a result that is made for this.
+    /// Runs the operation once and returns the number of wrong elements on all ranks.
     Result<std::uint64_t> count_wrong();
 
 private:
@@ -32,7 +32,7 @@ private:
     collectives::Buffer out_;
     collectives::TensorCall call_;
     std::optional<TestData> data_;
-    double total_s_ = 0;  // of this rank
+    double total_s_ = 0;  // on this rank
     std::uint32_t iterations_ = 0;
 };
 

@@ -39,7 +39,7 @@ void encode(DataType type, std::int64_t value, std::byte* to) {
         case DataType::bfloat16:
             return put_half(type, value, to);
         default:
-            return;  // collectives refuse the others
+            return;  // collectives refuse the other types
     }
 }
 
@@ -50,7 +50,7 @@ TestData::TestData(TensorCall const& call, std::byte* input, Rank rank, int rank
     for (std::size_t i = 0; i < period; ++i) {
         for (int other = 0; other < ranks; ++other) sums_[i] += value_of(other, i);
     }
-    constexpr std::size_t periods = 4096;  // copied faster than element by element
+    constexpr std::size_t periods = 4096;  // copying a pattern is faster than filling element by element
     auto const size = collectives::size_of(call.in.type);
     pattern_.resize(period * periods * size);
     for (std::size_t i = 0; i < period * periods; ++i)

@@ -6,25 +6,25 @@
 
 namespace det::measure {
 
-/// What a rank puts into a call, and what has to come out of it: small whole numbers, of which every type
-/// holds sums exactly, or rounded once.
+/// The input of a rank and the expected result: small integers, whose sums every type represents exactly or
+/// with one rounding.
 class TestData {
 public:
-    /// input: the memory of call.in.
+    /// \param input the memory of call.in.
     TestData(collectives::TensorCall const& call, std::byte* input, Rank rank, int ranks);
 
-    /// Writes the input anew.
+    /// Writes the input.
     void fill();
-    /// Fills the output with what no result is, so that what was not written shows. Before fill(), since they
-    /// may be the same memory.
+    /// Fills the output with a value that is never a result, so that missing writes are found. Must be called
+    /// before fill(), because input and output may be the same memory.
     void poison();
-    /// Elements of this rank's output that are not as they should be.
+    /// The number of wrong elements in this rank's output.
     std::uint64_t count_wrong() const;
 
 private:
-    static constexpr std::size_t period = 5;  // of what a rank puts in, by index
+    static constexpr std::size_t period = 5;  // of the input values over the index
 
-    /// What rank `rank` puts in at `index`.
+    /// The input value of rank `rank` at `index`.
     static std::int64_t value_of(int rank, std::size_t index);
     std::int64_t expected_at(std::size_t index) const;
     bool gets_result() const;
@@ -33,7 +33,7 @@ private:
     std::byte* input_;
     int rank_, ranks_;
     std::array<std::int64_t, period> sums_{};
-    std::vector<std::byte> pattern_;  // of the input, a multiple of its period
+    std::vector<std::byte> pattern_;  // a multiple of the period of the input
 };
 
 }  // namespace det::measure

@@ -3,7 +3,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-// Exported by libslurm since long, but not in its headers.
+// libslurm exports these functions, but its headers do not declare them.
 extern "C" {
 char const* slurm_job_state_string(uint32_t state);
 char const* slurm_job_reason_string(enum job_state_reason reason);
@@ -14,7 +14,7 @@ char const* slurm_preempt_mode_string(uint16_t mode);
 
 namespace det::libslurm {
 
-/// A message of slurmctld's, freed as Slurm wants it.
+/// Owns a message of slurmctld and frees it with Slurm's function.
 template <class Message, void (*release)(Message*)>
 class Owned {
 public:
@@ -36,12 +36,12 @@ using Jobs = Owned<job_info_msg_t, slurm_free_job_info_msg>;
 using Nodes = Owned<node_info_msg_t, slurm_free_node_info_msg>;
 using Partitions = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
 
-/// The settings' type has another name in each few releases.
+/// The name of the configuration type differs between Slurm releases.
 template <class Message>
 Message freed_by(void (*release)(Message*));
 using Config = Owned<decltype(freed_by(slurm_free_ctl_conf)), slurm_free_ctl_conf>;
 
-/// Of the call that has just failed.
+/// The message of the last failed libslurm call.
 inline char const* why() { return slurm_strerror(slurm_get_errno()); }
 
 }  // namespace det::libslurm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // It includes Slurm's headers, which are GPL-2.0-or-later.
 //
-// What det-submit looks up in det_libslurm.so: C names in, C++ out. Nothing thrown leaves it.
+// The entry point of det_libslurm.so, which det-submit loads. It has a C interface and throws no exceptions.
 #include <exception>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace det::libslurm;
 
-/// The number in libslurm.so.38: each release of Slurm has its own, and other structs.
+/// The number in libslurm.so.38. It differs between Slurm releases, whose structures differ.
 long release_here() { return SLURM_VERSION_MAJOR(slurm_api_version()); }
 
 char const* why_not() {

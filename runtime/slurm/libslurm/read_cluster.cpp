@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Partitions, nodes and settings, with the words of scontrol and sinfo.
+// Reads partitions, nodes and configuration. Values have the text form of scontrol and sinfo.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -27,7 +27,7 @@ uint32_t used_cpus(node_info_t const& node) {
 }
 
 void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
-    // Nobody frees what Slurm allocates here: it has no function for that in its headers, and we end soon.
+    // Not freed: Slurm's headers have no function for it, and this process ends soon.
     auto const state = in_small_letters(slurm_node_state_string_complete(node.node_state));
     auto const main_state = in_small_letters(slurm_node_state_string(node.node_state));
     det_libslurm_node const out{node.name,      partition,     state.c_str(), main_state.c_str(), node.gres,
@@ -35,8 +35,8 @@ void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
     sink.node(sink.context, &out);
 }
 
-/// node_inx holds pairs of first and last, and ends with -1.
-void hand_on_nodes(partition_info_t const& partition, Nodes const& nodes, Sink const& sink) {
+/// node_inx contains pairs of first and last index and ends with -1.
+void send_nodes(partition_info_t const& partition, Nodes const& nodes, Sink const& sink) {
     std::span const all(nodes->node_array, nodes->record_count);
     for (auto const* pair = partition.node_inx; pair != nullptr && pair[0] >= 0; pair += 2) {
         for (auto index = pair[0]; index <= pair[1]; ++index) {
@@ -52,7 +52,7 @@ int load(Partitions& partitions, Nodes& nodes, uint16_t which) {
     return slurm_load_node(0, nodes.out(), SHOW_ALL | SHOW_DETAIL | SHOW_MIXED);
 }
 
-/// A partition without a mode of its own has the cluster's.
+/// The preempt mode of a partition, or that of the cluster if the partition sets none.
 char const* preempt_mode(partition_info_t const& partition, Config& config) {
     auto mode = partition.preempt_mode;
     if (mode == NO_VAL16) {
@@ -62,7 +62,7 @@ char const* preempt_mode(partition_info_t const& partition, Config& config) {
     return slurm_preempt_mode_string(mode);
 }
 
-/// As scontrol prints it.
+/// Formats OverSubscribe as scontrol does.
 std::string oversubscribe(partition_info_t const& partition) {
     auto const jobs = std::to_string(partition.max_share & ~SHARED_FORCE);
     if (partition.max_share == 0) return "EXCLUSIVE";
@@ -101,7 +101,7 @@ char const* read_partitions(Sink const& sink) {
     if (load(partitions, nodes, 0) != SLURM_SUCCESS) return why();
     for (auto const& partition : std::span(partitions->partition_array, partitions->record_count)) {
         hand_on(partition, config, sink);
-        hand_on_nodes(partition, nodes, sink);
+        send_nodes(partition, nodes, sink);
     }
     return nullptr;
 }
@@ -111,7 +111,7 @@ char const* read_nodes(Sink const& sink) {
     Nodes nodes;
     if (load(partitions, nodes, SHOW_ALL) != SLURM_SUCCESS) return why();
     for (auto const& partition : std::span(partitions->partition_array, partitions->record_count)) {
-        hand_on_nodes(partition, nodes, sink);
+        send_nodes(partition, nodes, sink);
     }
     return nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The queue, with the same words as squeue's.
+// Reads the queue. Values have the text form of squeue.
 #include <algorithm>
 #include <ctime>
 #include <map>
@@ -14,7 +14,7 @@
 namespace det::libslurm {
 namespace {
 
-/// A name service may take a while, and a queue has few users.
+/// Caches user names, because a name service may be slow.
 class UserNames {
 public:
     char const* of(slurm_job_info_t const& job) {
@@ -49,7 +49,7 @@ bool is_wanted(slurm_job_info_t const& job, Request const& request) {
 
 int64_t known_time(time_t time) { return time == static_cast<time_t>(INFINITE) ? 0 : time; }
 
-/// A job without a time limit gets an end far away, which nobody means.
+/// Slurm reports an end time in the far future for a job without a time limit; this returns none for it.
 int64_t end_time(slurm_job_info_t const& job, time_t now) {
     return job.time_limit == INFINITE && job.end_time > now ? 0 : known_time(job.end_time);
 }
@@ -84,8 +84,8 @@ det_libslurm_job describe(slurm_job_info_t const& job, UserNames& users, time_t 
     return out;
 }
 
-/// One for each task of an array that waits in one record.
-char const* hand_on(slurm_job_info_t const& job, det_libslurm_job out, Sink const& sink) {
+/// Sends one job for each pending array task, which Slurm stores in one record.
+char const* send_job(slurm_job_info_t const& job, det_libslurm_job out, Sink const& sink) {
     if (job.array_task_str == nullptr) {
         sink.job(sink.context, &out);
         return nullptr;
@@ -97,7 +97,7 @@ char const* hand_on(slurm_job_info_t const& job, det_libslurm_job out, Sink cons
     return is_list ? nullptr : "slurmctld sent a list of array tasks that is none";
 }
 
-/// slurmctld picks the jobs itself where it can.
+/// Lets slurmctld filter the jobs if the request allows it.
 int load(Request const& request, Jobs& jobs) {
     constexpr uint16_t flags = SHOW_ALL;
     if (request.job_count == 1) return slurm_load_job(jobs.out(), request.jobs[0], flags);
@@ -119,7 +119,7 @@ char const* read_jobs(Request const& request, Sink const& sink) {
         if (!is_wanted(job, request)) continue;
         auto const out = describe(job, users, now);
         if (request.user != nullptr && std::string_view(out.user) != request.user) continue;
-        if (auto const* const failed = hand_on(job, out, sink)) return failed;
+        if (auto const* const failed = send_job(job, out, sink)) return failed;
     }
     return nullptr;
 }

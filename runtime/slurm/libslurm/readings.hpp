@@ -7,8 +7,8 @@ namespace det::libslurm {
 using Request = det_libslurm_request;
 using Sink = det_libslurm_sink;
 
-// Each asks slurmctld and hands on what it answers; NULL, or what Slurm said. One after the other, never at
-// once.
+// Each function queries slurmctld and passes the results to `sink`. Returns NULL, or Slurm's error message. Not
+// thread-safe.
 char const* read_jobs(Request const& request, Sink const& sink);
 char const* read_partitions(Sink const& sink);
 char const* read_nodes(Sink const& sink);

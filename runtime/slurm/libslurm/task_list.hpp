@@ -7,10 +7,10 @@
 
 namespace det::libslurm {
 
-/// No MaxArraySize may be larger.
+/// The largest MaxArraySize that Slurm allows.
 inline constexpr std::uint32_t task_index_max = 4'000'000;
 
-/// "3", "0-3", "0-8:2".
+/// A range of array tasks: "3", "0-3" or "0-8:2".
 struct TaskRange {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
@@ -34,7 +34,7 @@ inline std::optional<TaskRange> parse_task_range(std::string_view text) {
     return range;
 }
 
-/// Calls `use` with each index of a list such as "0-3,7,10-20:2%4"; false where it is none.
+/// Calls `use` with each index of a list such as "0-3,7,10-20:2%4"; Returns false if it is not a task list.
 template <class Use>
 bool for_each_task(std::string_view list, Use const& use) {
     list = list.substr(0, list.find('%'));

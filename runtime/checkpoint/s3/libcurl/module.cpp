@@ -1,4 +1,4 @@
-// What is looked up in det_libcurl.so: one exchange over HTTP. C names in, C++ inside.
+// The entry point of det_libcurl.so: one HTTP exchange, with a C interface.
 #include <curl/curl.h>
 #include <memory>
 #include <string_view>
@@ -43,7 +43,7 @@ struct FreeCurl {
 };
 
 std::unique_ptr<curl_slist, FreeCurl> header_list(Request const& request) {
-    // An empty one keeps curl from asking before it sends, or from naming a form.
+    // An empty header disables curl's "Expect: 100-continue" and its default Content-Type.
     curl_slist* list = curl_slist_append(nullptr, "Expect:");
     list = curl_slist_append(list, "Content-Type:");
     for (std::size_t i = 0; i < request.header_count; ++i) list = curl_slist_append(list, request.headers[i]);

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// What a key and its secret are called at one place.
+/// The names of key, secret and token in the environment or in a file.
 struct Names {
     char const* access_key;
     char const* secret_key;
@@ -32,7 +32,7 @@ Result<std::optional<Credentials>> find_credentials(Names const& names, Lookup c
     return std::optional(Credentials{*key, *secret, find(names.session_token).value_or("")});
 }
 
-/// A file of the AWS tools: where it is said to be, or below the home.
+/// The path of a file of the AWS tools: from `variable`, else ~/.aws/<name>.
 std::optional<fs::path> locate(Environment const& environment, char const* variable, char const* name) {
     if (auto const path = environment.find_non_empty(variable)) return *path;
     auto const home = environment.find_non_empty("HOME");
@@ -74,7 +74,7 @@ std::optional<Profile> parse_profile(std::string_view text, std::string_view sec
             continue;
         }
         auto const equals = words.find('=');
-        // Indented lines are settings of a setting ("s3 =").
+        // Indented lines belong to a nested section ("s3 =") and are ignored.
         bool const is_setting =
             line.front() != ' ' && line.front() != '\t' && equals != std::string_view::npos;
         if (is_inside && is_setting)

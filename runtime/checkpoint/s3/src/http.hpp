@@ -15,7 +15,7 @@ struct HttpRequest {
     std::string url;
     Headers headers = {};
     std::string_view body = {};
-    /// Where the body of a successful answer goes; nothing: into the response.
+    /// File for the body of a successful response; nullopt: HttpResponse::body.
     std::optional<std::filesystem::path> into = {};
 };
 
@@ -27,14 +27,15 @@ struct HttpResponse {
     bool is_success() const { return status >= 200 && status < 300; }
 };
 
-/// HTTP by libcurl, which lies behind a module that is opened here. Thread-safe.
+/// HTTP with libcurl, which a module loaded at run time provides. Thread-safe.
 class Http {
 public:
-    /// The first of these files that can be opened: it stays open for as long as the process lives.
-    /// codes::not_supported where none can, with what the loader says.
+    /// Loads the first of these files that can be opened; it stays loaded until the process ends. Fails with
+    /// codes::not_supported and the messages of the dynamic linker if none can be opened.
     static Result<Http> open(std::span<std::filesystem::path const> modules);
 
-    /// One exchange. codes::transport where there was none, or it stood still for half a minute.
+    /// One request and its response. Fails with codes::transport without a connection, or after 30 s without
+    /// progress.
     Result<HttpResponse> exchange(HttpRequest const& request) const;
 
 private:

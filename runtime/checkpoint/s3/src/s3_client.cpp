@@ -34,7 +34,7 @@ Error refused(std::string const& method, std::string const& key, HttpResponse co
                         text_of(response.body, "Code"), text_of(response.body, "Message"))};
 }
 
-/// A file as one text, without reading it at once.
+/// Maps a file into memory.
 class MappedFile {
 public:
     static Result<MappedFile> open(std::filesystem::path const& path) {
@@ -136,11 +136,11 @@ Status S3Client::put_in_parts(std::string const& key, std::string_view bytes) co
         DET_TRY_ASSIGN(auto const parts, put_parts(key, upload, bytes));
         DET_TRY_ASSIGN(auto const end,
                        send({.method = "POST", .key = key, .query = {{"uploadId", upload}}, .body = parts}));
-        // It may take long, and then fail behind a 200.
+        // S3 may send status 200 first and report an error in the body later.
         if (end.body.find("<Error>") != std::string::npos) return refused("POST", key, end);
         return Ok{};
     }();
-    // Parts that belong to nothing are paid for.
+    // Parts of an upload that is never completed cost money, so they are removed.
     if (!completed)
         static_cast<void>(send({.method = "DELETE", .key = key, .query = {{"uploadId", upload}}}));
     return completed;

@@ -3,21 +3,21 @@
 
 namespace det::checkpoint::s3 {
 
-/// What a store asks of a bucket. Keys are relative to it. An answer that says no is codes::transport with
-/// the server's words; what is absent is codes::no_such_file. Thread-safe.
+/// The requests for one bucket. Keys are relative to the bucket. A refused request is codes::transport with
+/// the server's message; a missing object is codes::no_such_file. Thread-safe.
 class S3Client {
 public:
     S3Client(Http http, Options options, Clock& clock);
 
     Status put(std::string const& key, std::string_view bytes) const;
-    /// In parts where it is large.
+    /// Uploads a file; a large one in parts.
     Status put_file(std::string const& key, std::filesystem::path const& path) const;
     Result<std::string> get(std::string const& key) const;
     Status get_file(std::string const& key, std::filesystem::path const& into) const;
-    /// Absent is fine.
+    /// Succeeds if the object does not exist.
     Status remove(std::string const& key) const;
     Result<std::vector<std::string>> list_keys(std::string const& prefix) const;
-    /// What comes behind `prefix` up to the next slash.
+    /// The folder names directly below `prefix`.
     Result<std::vector<std::string>> list_folders(std::string const& prefix) const;
 
 private:
@@ -33,7 +33,7 @@ private:
     Status put_in_parts(std::string const& key, std::string_view bytes) const;
     Result<std::string> put_parts(std::string const& key, std::string const& upload,
                                   std::string_view bytes) const;
-    /// `take` gets the text of each page.
+    /// Calls `take` with the XML of each result page.
     Status list(Query query, std::function<void(std::string const& page)> const& take) const;
 
     Http http_;

@@ -12,23 +12,23 @@ namespace det::checkpoint::s3 {
 using Headers = std::map<std::string, std::string>;  // lower-case names
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-/// A request as it will go out, with nothing encoded yet.
+/// A request before encoding and signing.
 struct UnsignedRequest {
     std::string method;
-    std::string host;  // with the port, where it is not the scheme's
+    std::string host;  // with the port unless it is the default of the scheme
     std::string path;  // "/bucket/key"
     Query query = {};
     Headers headers = {};
     std::string payload_sha256;
 };
 
-/// RFC 3986, upper-case digits; slashes stay where they separate parts of a path.
+/// Percent-encoding by RFC 3986 with upper-case digits. Slashes stay as they are in a path.
 enum class Slashes { stay, encoded };
 std::string uri_encode(std::string_view text, Slashes slashes);
-/// Sorted and encoded: what is signed is what has to be sent.
+/// The sorted and encoded query. The request must be sent with exactly this text, which is signed.
 std::string canonical_query(Query query);
 
-/// Signature Version 4: all headers that the request has to carry. Pure.
+/// Signs with AWS Signature Version 4. Returns all headers that the request must carry. Pure.
 Headers sign(UnsignedRequest const& request, Credentials const& credentials, std::string const& region,
              UtcTime now);
 

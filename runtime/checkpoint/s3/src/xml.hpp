@@ -5,10 +5,10 @@
 
 namespace det::checkpoint::s3 {
 
-/// What lies between <name> and </name>, each time, with entities replaced. S3's answers nest no element in
-/// one of its own name, and have no attributes there.
+/// The texts of all elements <name>, with entities replaced. Sufficient for S3's responses, in which these
+/// elements have no attributes and no nested elements of the same name.
 std::vector<std::string> texts_of(std::string_view xml, std::string_view name);
-/// The first, or nothing.
+/// The text of the first such element, or "".
 std::string text_of(std::string_view xml, std::string_view name);
 
 }  // namespace det::checkpoint::s3

@@ -6,22 +6,21 @@
 
 namespace det::measure {
 
-/// One of those that are measured, as one rank of it. Ranks are numbered alike by all of them.
+/// One rank of a measured implementation. All implementations number the ranks in the same way.
 class Contender {
 public:
     virtual ~Contender() = default;
     virtual std::string name() const = 0;
-    /// Whether it has this operation for this type.
+    /// Whether it supports this operation with this type.
     virtual bool knows(collectives::TensorCall const& call) const = 0;
     virtual Status run(collectives::TensorCall const& call) = 0;
 };
 
-/// Ours. `ranks` outlives it.
+/// Our collectives. `ranks` must outlive the result.
 std::unique_ptr<Contender> contend_with(collectives::DistributedContext& ranks);
 
-/// The MPI that was there at build time. Collective. An Error where there was none, or where it numbers the
-/// ranks otherwise; where no MPI launcher has started them MPI may end the program, so this must be known
-/// before.
+/// The MPI of the build. Collective. Fails if the build had no MPI, or if MPI numbers the ranks differently.
+/// Without an MPI launcher, MPI_Init may end the program, so the caller must check the launcher before.
 Result<std::unique_ptr<Contender>> contend_with_mpi(Rank rank, int size);
 
 }  // namespace det::measure

@@ -6,11 +6,11 @@
 
 namespace det::measure {
 
-/// Given one row after another, on rank 0.
+/// Called on rank 0 with each row.
 using Told = std::function<void(Row const& row)>;
 
-/// Collective: measures each operation at each size, ours and `peer` (null: none) in turns. An Error where
-/// ranks fail; how many elements of our results were wrong, on all ranks.
+/// Measures each operation at each size, alternating ours and `peer` (nullptr: none). Collective. Returns on
+/// all ranks the number of wrong elements in our results. Fails if a rank fails.
 Result<std::uint64_t> measure_collectives(CollectivesArguments const& arguments,
                                           collectives::DistributedContext& ranks, Contender* peer,
                                           Told const& told);

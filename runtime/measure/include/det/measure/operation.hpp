@@ -11,27 +11,28 @@ namespace det::measure {
 struct Operation {
     std::string_view name;
     collectives::Kind kind;
-    /// Elements of one rank's part alone on one side, those of all on the other.
+    /// Input or output is the part of one rank, and the other one is that of all ranks (as in allgather).
     bool has_parts;
-    /// Bytes that have to pass each rank's link per byte of the operation: what makes different operations
-    /// comparable.
+    /// Bytes that each rank must transfer per byte of the operation. Makes the bandwidths of different
+    /// operations comparable (bus bandwidth, as in nccl-tests).
     double (*bus_factor)(int ranks);
 };
 
 std::vector<Operation> const& all_operations();
-/// "allreduce"; nothing: there is none of that name.
+/// Finds an operation by name, for example "allreduce".
 std::optional<Operation> find_operation(std::string_view name);
 
-/// What an operation of about `size_bytes` moves: a multiple of what can be divided among the ranks, at least
-/// one element each.
+/// The size of an operation, rounded to a multiple of the number of ranks, with at least one element per
+/// rank.
+///
 struct Extent {
     std::size_t part_count = 0;  // elements of one rank
-    std::size_t count = 0;       // of the whole
+    std::size_t count = 0;       // of all ranks
     std::size_t size_bytes = 0;  // of the whole
 };
 Extent extent_of(Operation const& operation, collectives::DataType type, std::size_t size_bytes, int ranks);
 
-/// The call, on memory of the whole size: where only a part is looked at, on the first part of it.
+/// The call on buffers of the whole size. If only a part is used, it is the first part of the buffer.
 collectives::TensorCall call_of(Operation const& operation, collectives::DataType type, Extent const& extent,
                                 void* in, void* out);
 

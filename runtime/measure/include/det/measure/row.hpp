@@ -3,26 +3,26 @@
 
 namespace det::measure {
 
-/// How long an operation took: the mean of an iteration, and what ranks make of it. The operation's time is
-/// that of its slowest rank.
+/// The mean time of an iteration: minimum, mean and maximum over the ranks. The time of an operation is that
+/// of the slowest rank.
 struct Times {
     double min_us = 0;
     double mean_us = 0;
     double max_us = 0;
 };
 
-/// One operation at one size.
+/// The result for one operation at one size.
 struct Row {
     std::string operation;
     std::size_t size_bytes = 0;
     std::size_t count = 0;  // elements
     std::string type;
     int ranks = 1;
-    std::string way;  // how it was done; empty: not known
+    std::string way;  // the algorithm; empty: unknown
     std::uint32_t iterations = 0;
     Times times;
     double bus_factor = 1;
-    std::uint64_t wrong = 0;  // elements
+    std::uint64_t wrong = 0;  // number of wrong elements
     struct PeerResult {
         std::string name;
         Times times;
@@ -31,11 +31,11 @@ struct Row {
     std::optional<PeerResult> peer = {};
 };
 
-/// Bytes of the operation per second, in GB: algorithm bandwidth; times bus_factor: bus bandwidth.
+/// The algorithm bandwidth in GB/s. Multiplied by bus_factor it is the bus bandwidth.
 double algorithm_gb_per_s(Row const& row);
 double bus_gb_per_s(Row const& row);
 
-/// Lines without their ends. Pure.
+/// Renders lines without a newline. Pure.
 std::string render_heading(Peer peer);
 std::string render_line(Row const& row);
 std::string render_json(Row const& row);

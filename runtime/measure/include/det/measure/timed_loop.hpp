@@ -6,10 +6,10 @@
 #include <x86intrin.h>
 #endif
 
-// Needs nothing of the other rooms: benchmarks compile it into programs of other MPIs.
+// Independent of other modules, because benchmarks compile it into programs of other MPIs.
 namespace det::measure {
 
-/// Reading the system's clock takes as long as some of what is measured.
+/// A clock that reads the time stamp counter: reading the system clock takes as long as a small operation.
 class Ticks {
 public:
     using Count = std::uint64_t;
@@ -21,7 +21,7 @@ public:
         return static_cast<Count>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
     }
-    /// Measured once, which takes 50 ms.
+    /// The seconds per tick. The first call measures it in 50 ms.
     static double seconds_each() {
         static double const value = [] {
             auto const begin = std::chrono::steady_clock::now();
@@ -34,12 +34,12 @@ public:
     }
 };
 
-/// Iterations that are not counted, before so many that are.
+/// The number of warm-up iterations, which are not measured.
 constexpr std::uint32_t warm_up_for(std::uint32_t iterations) { return iterations / 10 + 1; }
 
-/// The mean time of `operation()` alone. Before each `prepare(i)` writes its input anew, since otherwise
-/// caches hide what it costs, and `barrier()` lets all ranks begin together. i counts from 0 and runs through
-/// the warm-up too.
+/// The mean time of `operation()`. Before each iteration `prepare(i)` writes the input again, because cached
+/// input would hide its cost, and `barrier()` synchronises the ranks. Neither is measured. i counts from 0
+/// and includes the warm-up.
 template <class Prepare, class Barrier, class Operation>
 double mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, Operation operation) {
     Ticks::Count total = 0;

@@ -12,29 +12,29 @@ namespace det::checkpoint::s3 {
 struct Credentials {
     std::string access_key;
     std::string secret_key;
-    std::string session_token = {};  // of temporary ones
+    std::string session_token = {};  // for temporary credentials
     friend bool operator==(Credentials const&, Credentials const&) = default;
 };
 
-/// What a user has told the AWS tools, read as these do.
+/// The user's settings for the AWS tools, from the same variables and files.
 struct AwsSettings {
     /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; else the profile (AWS_PROFILE, or
     /// "default") in AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials; else in AWS_CONFIG_FILE or
-    /// ~/.aws/config. Roles, SSO and the services of clouds that hand out credentials are not asked.
+    /// ~/.aws/config. Roles, SSO and instance metadata services are not supported.
     std::optional<Credentials> credentials = {};
-    /// AWS_DEFAULT_REGION, AWS_REGION, or the profile's.
+    /// AWS_DEFAULT_REGION, AWS_REGION, or the region of the profile.
     std::optional<std::string> region = {};
     /// AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.
     std::optional<std::string> endpoint_url = {};
 };
 
-/// Reads those files. Absent ones say nothing. codes::permission where one holds a key without its other
-/// half.
+/// Reads the variables and files. Missing files are ignored. Fails with codes::permission if a place has a
+/// key without its secret.
 Result<AwsSettings> load_aws_settings(Environment const& environment);
 
 using Profile = std::map<std::string, std::string, std::less<>>;
 
-/// The lines "name = value" of [section]; nothing where there is no such section. Pure.
+/// Parses the lines "name = value" of [section]. Returns nullopt if there is no such section. Pure.
 std::optional<Profile> parse_profile(std::string_view text, std::string_view section);
 
 }  // namespace det::checkpoint::s3

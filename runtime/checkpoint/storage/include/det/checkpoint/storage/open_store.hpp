@@ -10,16 +10,16 @@
 
 namespace det::checkpoint::storage {
 
-/// Where the checkpoints of an experiment are, by the type that its configuration names. Nothing is asked of
-/// a server yet. codes::not_supported for types that this program has no store of, or no library for.
+/// Opens the checkpoint store of an experiment according to its configuration. Does not contact a server yet.
+/// Fails with codes::not_supported for a storage type without a store or without its library.
 Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec,
                                                       Environment const& environment);
 
-/// Libraries of ours that a program must be able to open for that store, as files of this machine.
+/// The paths of our libraries that a program must be able to load for that store.
 std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment);
 
-/// Names the place for comparison: two experiments whose answers are equal keep their checkpoints together.
-/// Pure.
+/// Identifies the storage location: two experiments with equal results keep their checkpoints in the same
+/// place. Pure.
 std::string place_of(ExperimentSpec const& spec);
 
 }  // namespace det::checkpoint::storage
