@@ -1,5 +1,5 @@
 #pragma once
-#include <det/checkpoint/read_from.hpp>
+#include <det/checkpoint/store.hpp>
 #include <det/foundation/files.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "pinned_memory.hpp"
+#include "host_memory.hpp"
 
 namespace det::checkpoint {
 namespace {

@@ -1,13 +1,14 @@
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/load.hpp>
+#include <det/checkpoint/stored_manifest.hpp>
 
 #include <cstring>
 #include <fmt/format.h>
 
-#include "damage.hpp"
 #include "device_load.hpp"
-#include "each_in_parallel.hpp"
 #include "read_plan.hpp"
 #include "shard_reader.hpp"
+#include "thread_pool.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -64,7 +65,8 @@ Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid,
     DET_TRY_ASSIGN(auto const root, store.fetch(manifest, is_needed));
     auto const read = options.devices != nullptr ? read_to_devices_too(root, manifest, state, options)
                                                  : read_all(root, plan, options.spare_memory);
-    if (!read && read.error().code == codes::checkpoint_damaged) return damaged(uuid, read.error().message);
+    if (!read && read.error().code == codes::checkpoint_damaged)
+        return damaged_error(uuid, read.error().message);
     if (!read) return read.error();
     return manifest;
 }
@@ -89,13 +91,14 @@ Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector
     Loaded loaded;
     for (auto const& uuid : candidates) {
         auto manifest = load_own(store, uuid, state, options);
-        auto agreed = agree(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
-        if (agreed) {
+        auto loaded_by_all = share_status(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
+        if (loaded_by_all) {
             loaded.manifest = *std::move(manifest);
             return std::optional(std::move(loaded));
         }
-        if (on_damage == OnDamage::fail || !may_pass_over(agreed.error())) return agreed.error();
-        loaded.passed_over.push_back(std::move(agreed).error());
+        if (on_damage == OnDamage::fail || !may_pass_over(loaded_by_all.error()))
+            return loaded_by_all.error();
+        loaded.passed_over.push_back(std::move(loaded_by_all).error());
     }
     if (candidates.empty()) return std::optional<Loaded>();
     return loaded.passed_over.front();

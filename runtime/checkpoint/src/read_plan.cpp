@@ -1,11 +1,11 @@
 #include "read_plan.hpp"
 
+#include <det/checkpoint/stored_manifest.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-
-#include "damage.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -78,7 +78,7 @@ Status add_tensor(CheckpointManifest const& manifest, NamedTensor const& wanted,
         add_pieces(slice, wanted, *both, pieces[slice.file]);
     }
     if (found == count_elements(wanted.part.shape)) return Ok{};
-    return damaged(manifest.uuid, fmt::format("its manifest does not cover tensor '{}'", wanted.name));
+    return damaged_error(manifest.uuid, fmt::format("its manifest does not cover tensor '{}'", wanted.name));
 }
 
 /// Cuts pieces, in the order of the file, where blocks end.
@@ -106,15 +106,15 @@ Result<ReadPlan> plan_reads(CheckpointManifest const& manifest, State const& sta
     for (auto& [name, pieces] : by_file) {
         auto const file = std::ranges::find(manifest.files, name, &CheckpointFile::path);
         if (file == manifest.files.end() || file->block_size_bytes == 0)
-            return damaged(manifest.uuid, fmt::format("its manifest has no checksums for '{}'", name));
+            return damaged_error(manifest.uuid, fmt::format("its manifest has no checksums for '{}'", name));
         std::ranges::sort(pieces, {}, &Piece::offset_bytes);
         auto const leaves = [&](Piece const& piece) {
             return piece.size_bytes > file->size_bytes ||
                    piece.offset_bytes > file->size_bytes - piece.size_bytes;
         };
         if (std::ranges::any_of(pieces, leaves))
-            return damaged(manifest.uuid,
-                           fmt::format("its manifest names bytes behind the end of '{}'", name));
+            return damaged_error(manifest.uuid,
+                                 fmt::format("its manifest names bytes behind the end of '{}'", name));
         add_reads(plan.shards.size(), file->block_size_bytes, pieces, plan.reads);
         plan.shards.push_back(&*file);
     }

@@ -1,18 +1,17 @@
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/saver.hpp>
 
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
+#include <future>
 #include <limits>
 
-#include "commit_files.hpp"
-#include "error_message.hpp"
-#include "metadata_file.hpp"
-#include "pinned_memory.hpp"
+#include "checkpoint_files.hpp"
+#include "host_memory.hpp"
 #include "save_agreement.hpp"
-#include "save_in_flight.hpp"
+#include "shard_write.hpp"
 #include "snapshot.hpp"
-#include "written_files.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -21,6 +20,48 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::chrono::microseconds since(SteadyClock::time_point begin) {
     return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
+}
+
+/// A save that has begun and not ended, as one rank sees it.
+struct SaveInFlight {
+    std::string uuid;
+    SaveDescription description;
+    std::shared_ptr<WritePlan const> plan;
+    std::shared_ptr<ShardWrite> write = nullptr;            // null: nothing to write, or it could not begin
+    std::optional<Error> error = {};                        // why it could not begin
+    std::future<Result<CheckpointManifest>> manifest = {};  // the chief's, once it was handed in
+
+    bool is_written() const { return !write || write->is_done(); }
+    bool is_committed() const {
+        return manifest.valid() && manifest.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+    /// The file of this rank, if it has one, once it is written.
+    Result<std::vector<CheckpointFile>> written() const {
+        if (error) return *error;
+        if (!write) return std::vector<CheckpointFile>();
+        DET_TRY_ASSIGN(auto file, write->result());
+        return std::vector{std::move(file)};
+    }
+    /// What says that it is a checkpoint, with the files of all ranks.
+    CheckpointManifest make_manifest(int world_size, std::vector<CheckpointFile> files) const {
+        return {uuid,
+                description.run,
+                description.steps_completed,
+                description.time,
+                world_size,
+                std::move(files),
+                {},
+                description.metadata,
+                plan->tensors};
+    }
+};
+
+/// The files of all ranks, or the error of the lowest rank that has one.
+Result<std::vector<CheckpointFile>> concatenate(std::vector<Result<std::vector<CheckpointFile>>> results) {
+    DET_TRY_ASSIGN(auto const of_ranks, require_all(std::move(results)));
+    std::vector<CheckpointFile> files;
+    for (auto const& of_rank : of_ranks) files.insert(files.end(), of_rank.begin(), of_rank.end());
+    return files;
 }
 
 }  // namespace
@@ -33,7 +74,7 @@ public:
           options_(std::move(options)),
           agreement_(peers),
           memory_(options_.in_flight_max),
-          workers_(options_.writer_threads) {}
+          pool_(options_.writer_threads) {}
     ~Engine() {
         for (auto& save : in_flight_) {
             if (save.write) save.write->give_up();
@@ -49,34 +90,34 @@ public:
         for (auto& memory : memory_) {
             if (all) all = make_room(memory, *agreed.plan, state);
         }
-        return agree(peers_, all);
+        return share_status(peers_, all);
     }
 
-    Result<Begun> save(About const& about, State const& state, Then then) {
+    Result<SaveStarted> save(SaveDescription const& description, State const& state, AfterSave after) {
         DET_TRY_ASSIGN(auto ended, poll());
-        Begun begun;
+        SaveStarted started;
         auto const begin = SteadyClock::now();
         while (in_flight_.size() == options_.in_flight_max) {
             DET_TRY_ASSIGN(auto outcome, end_oldest());
             ended.push_back(std::move(outcome));
-            begun.waited = since(begin);
+            started.waited = since(begin);
         }
-        begun.ended = std::move(ended);
-        DET_TRY_ASSIGN(auto const agreed,
-                       agreement_.agree(about.steps_completed, state, check_metadata(about.metadata)));
-        begun.uuid = agreed.uuid;
-        auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, about, agreed.plan});
-        // Who compares with what this memory held has done so, or it is not touched yet.
+        started.ended = std::move(ended);
+        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(description.steps_completed, state,
+                                                           check_metadata(description.metadata)));
+        started.uuid = agreed.uuid;
+        auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
+        // A write that compares with the old contents of this memory has read them before they are replaced.
         if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
         auto const copy_begin = SteadyClock::now();
-        begin_writing(save, state, memory, then);
-        begun.copied = since(copy_begin);
-        return begun;
+        begin_writing(save, state, memory, after);
+        started.copied = since(copy_begin);
+        return started;
     }
 
-    Result<std::vector<Outcome>> poll() {
-        std::vector<Outcome> ended;
+    Result<std::vector<SaveOutcome>> poll() {
+        std::vector<SaveOutcome> ended;
         if (in_flight_.empty()) return ended;
         std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
                                  peers_.is_chief() ? count_while(&SaveInFlight::is_committed) : everything};
@@ -85,14 +126,14 @@ public:
         while (gathered_count_ < written)
             DET_TRY(hand_in(in_flight_[static_cast<std::size_t>(gathered_count_ - ended_count_)]));
         while (ended_count_ < committed && ended_count_ < gathered_count_) {
-            DET_TRY_ASSIGN(auto outcome, tell_outcome());
+            DET_TRY_ASSIGN(auto outcome, end_committed());
             ended.push_back(std::move(outcome));
         }
         return ended;
     }
 
-    Result<std::vector<Outcome>> finish() {
-        std::vector<Outcome> ended;
+    Result<std::vector<SaveOutcome>> finish() {
+        std::vector<SaveOutcome> ended;
         while (!in_flight_.empty()) {
             DET_TRY_ASSIGN(auto outcome, end_oldest());
             ended.push_back(std::move(outcome));
@@ -130,8 +171,8 @@ private:
                             refusal.message);
     }
 
-    /// What goes wrong from here on is told when the save ends: other ranks don't wait for us.
-    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, Then then) {
+    /// Errors from here on are reported when the save ends: other ranks do not wait for this one.
+    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, AfterSave after) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.slices.empty()) return;
@@ -150,62 +191,62 @@ private:
                  }});
         }
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
-        bool const writes_meanwhile = options_.write_while_copying || then == Then::finish;
-        if (writes_meanwhile) save.write->start(workers_);
+        bool const writes_meanwhile = options_.write_while_copying || after == AfterSave::finish;
+        if (writes_meanwhile) save.write->start(pool_);
         auto const copied = take_snapshot(
             shard, state, room.memory(),
             {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_there(size); }});
         if (!copied) save.write->on_missing(copied.error());
-        if (!writes_meanwhile) save.write->start(workers_);
+        if (!writes_meanwhile) save.write->start(pool_);
     }
 
-    /// How many saves, counted from the first, are so far: for this rank, for the chief.
+    /// Number of saves before the first one that does not meet the condition.
     std::int64_t count_while(bool (SaveInFlight::*is_so)() const) const {
         auto const first =
             std::ranges::find_if_not(in_flight_, [&](auto const& save) { return (save.*is_so)(); });
         return ended_count_ + (first - in_flight_.begin());
     }
 
-    /// All have written it: the chief gets their checksums, and lets its threads commit.
+    /// All ranks have written this save: the chief gets their checksums, and its threads commit.
     Status hand_in(SaveInFlight& save) {
-        DET_TRY_ASSIGN(auto const texts, peers_.gather(render_written(save.written())));
+        DET_TRY_ASSIGN(auto results, gather_results(peers_, save.written(), Receivers::chief));
         ++gathered_count_;
         if (!peers_.is_chief()) return Ok{};
         std::promise<Result<CheckpointManifest>> promise;
         save.manifest = promise.get_future();
-        auto files = collect_written(texts);
+        auto files = concatenate(std::move(results));
         if (!files) {
             promise.set_value(clean_up_after(std::move(files).error(), store_, save.uuid));
             return Ok{};
         }
         auto manifest = save.make_manifest(peers_.size(), *std::move(files));
-        workers_.hand([this, manifest = std::move(manifest),
-                       promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
+        pool_.submit([this, manifest = std::move(manifest),
+                      promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
             promise->set_value(commit_files(store_, std::move(manifest), options_.may_commit));
         });
         return Ok{};
     }
 
-    /// The chief knows how the oldest save ended, and tells the others.
-    Result<Outcome> tell_outcome() {
+    /// Ends the oldest save, whose commit is over: the chief shares how it ended.
+    Result<SaveOutcome> end_committed() {
         auto& save = in_flight_.front();
-        Outcome outcome{save.uuid, save.about.steps_completed, {}, {}};
-        std::string text;
+        SaveOutcome outcome{save.uuid, save.description.steps_completed, {}, {}};
+        Status committed = Ok{};
         if (peers_.is_chief()) {
             auto manifest = save.manifest.get();
             if (manifest)
                 outcome.manifest = *std::move(manifest);
             else
-                text = render_error(manifest.error());
+                committed = std::move(manifest).error();
         }
-        DET_TRY_ASSIGN(auto const told, peers_.broadcast(std::move(text)));
-        if (!told.empty()) outcome.error = parse_error(told);
+        DET_TRY_ASSIGN(auto const results, gather_results(peers_, committed));
+        if (!results[0]) outcome.error = results[0].error();
         in_flight_.pop_front();
         ++ended_count_;
         return outcome;
     }
 
-    Result<Outcome> end_oldest() {
+    Result<SaveOutcome> end_oldest() {
         auto& save = in_flight_.front();
         if (save.write) DET_TRY(save.write->wait(options_.write_limit));
         if (gathered_count_ == ended_count_) DET_TRY(hand_in(save));
@@ -214,7 +255,7 @@ private:
             return Error{codes::timed_out, fmt::format("checkpoint {} was not committed within {} s",
                                                        save.uuid, options_.write_limit.count() / 1000)};
         }
-        return tell_outcome();
+        return end_committed();
     }
 
     Peers& peers_;
@@ -233,7 +274,7 @@ private:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;
     std::int64_t ended_count_ = 0;
-    Workers workers_;  // last: its threads use the others
+    ThreadPool pool_;  // last: its threads use the others
 };
 
 SaverOptions options_for_cores(int cores_per_rank) {
@@ -251,11 +292,11 @@ Saver& Saver::operator=(Saver&&) noexcept = default;
 Saver::~Saver() = default;
 
 Status Saver::prepare(State const& state) { return engine_->prepare(state); }
-Result<Saver::Begun> Saver::save(About const& about, State const& state, Then then) {
-    return engine_->save(about, state, then);
+Result<SaveStarted> Saver::save(SaveDescription const& description, State const& state, AfterSave after) {
+    return engine_->save(description, state, after);
 }
-Result<std::vector<Saver::Outcome>> Saver::poll() { return engine_->poll(); }
-Result<std::vector<Saver::Outcome>> Saver::finish() { return engine_->finish(); }
+Result<std::vector<SaveOutcome>> Saver::poll() { return engine_->poll(); }
+Result<std::vector<SaveOutcome>> Saver::finish() { return engine_->finish(); }
 std::size_t Saver::in_flight() const { return engine_->in_flight(); }
 std::span<std::byte> Saver::spare_memory() const { return engine_->spare_memory(); }
 

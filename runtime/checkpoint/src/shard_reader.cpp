@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "each_in_parallel.hpp"
+#include "thread_pool.hpp"
 
 namespace det::checkpoint {
 namespace {

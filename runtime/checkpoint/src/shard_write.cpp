@@ -20,8 +20,8 @@ ShardWrite::ShardWrite(std::function<Result<std::filesystem::path>()> open, std:
     file_.block_crc32c.resize((size_bytes + block_size_bytes - 1) / block_size_bytes);
 }
 
-void ShardWrite::start(Workers& workers) {
-    workers.hand([self = shared_from_this(), &workers] { self->open(workers); });
+void ShardWrite::start(ThreadPool& pool) {
+    pool.submit([self = shared_from_this(), &pool] { self->open(pool); });
 }
 
 void ShardWrite::on_there(std::uint64_t size_bytes) {
@@ -77,7 +77,7 @@ Result<bool> ShardWrite::share_with_before() {
     return true;
 }
 
-void ShardWrite::open(Workers& workers) {
+void ShardWrite::open(ThreadPool& pool) {
     auto const shared = share_with_before();
     forget_before();
     if (!shared) fail(shared.error());
@@ -86,9 +86,9 @@ void ShardWrite::open(Workers& workers) {
         fail(std::move(created).error());
         return end();
     }
-    lanes_ = std::max(1, std::min<int>(workers.count(), static_cast<int>(file_.block_crc32c.size())));
+    lanes_ = std::max(1, std::min<int>(pool.count(), static_cast<int>(file_.block_crc32c.size())));
     for (int lane = lanes_; lane > 0; --lane)
-        workers.hand([self = shared_from_this()] { self->write_blocks(); });
+        pool.submit([self = shared_from_this()] { self->write_blocks(); });
 }
 
 Status ShardWrite::create() {

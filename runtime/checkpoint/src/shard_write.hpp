@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "block_file.hpp"
-#include "workers.hpp"
+#include "thread_pool.hpp"
 
 namespace det::checkpoint {
 
@@ -37,7 +37,7 @@ public:
     /// until wait_until_compared() returns.
     void compare_with(Before before) { before_ = std::move(before); }
 
-    void start(Workers& workers);
+    void start(ThreadPool& pool);
     /// So many bytes are there, from the first on: their blocks can be written.
     void on_there(std::uint64_t size_bytes);
     /// The rest of the bytes will not come.
@@ -54,7 +54,7 @@ public:
     Result<CheckpointFile> result() const;
 
 private:
-    void open(Workers& workers);
+    void open(ThreadPool& pool);
     /// False: they will not come.
     bool wait_until_there(std::uint64_t size_bytes);
     template <class Condition>

@@ -1,3 +1,4 @@
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
 
@@ -5,41 +6,36 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "commit_files.hpp"
-#include "error_message.hpp"
-#include "file_checksum.hpp"
+#include "checkpoint_files.hpp"
 #include "upload_sources.hpp"
-#include "written_files.hpp"
 
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Every rank's value, or the error of the lowest rank that has one: the same on all.
-Result<std::vector<Json>> hear_all(Peers& peers, Result<Json> const& own) {
-    auto const text =
-        own ? to_line(Json{{"value", *own}}) : to_line(Json{{"error", render_error(own.error())}});
-    DET_TRY_ASSIGN(auto const texts, peers.allgather(text));
-    std::vector<Json> values;
-    for (auto const& said : texts) {
-        DET_TRY_ASSIGN(auto const json, decode_json("what a rank said", [&] { return Json::parse(said); }));
-        if (json.contains("error")) return parse_error(json["error"].get<std::string>());
-        values.push_back(json.value("value", Json()));
-    }
-    return values;
-}
+}  // namespace
 
-/// One rank's part in an upload.
-class Part {
+template <>
+struct Codec<Json> {
+    static std::string encode(Json const& value) { return to_line(value); }
+    static Result<Json> decode(std::string const& text) {
+        return decode_json("a message of another rank", [&] { return Json::parse(text); });
+    }
+};
+
+namespace {
+
+/// What one rank does in an upload.
+class RankUpload {
 public:
-    Part(Peers& peers, Store& store, Upload const& upload, std::string uuid)
+    RankUpload(Peers& peers, Store& store, Upload const& upload, std::string uuid)
         : peers_(peers), store_(store), upload_(upload), uuid_(std::move(uuid)) {}
 
-    /// Whether it has brought everything that it will.
-    Result<Json> readiness() const {
+    /// The error of the program, if it could not write its files.
+    Status readiness() const {
         if (upload_.trouble) return *upload_.trouble;
-        return Json();
+        return Ok{};
     }
 
     Result<Json> list() {
@@ -137,9 +133,9 @@ std::vector<std::string> directories_in(std::vector<std::vector<std::string>> co
     return {directories.begin(), directories.end()};
 }
 
-Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, Part const& part,
+Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankUpload const& part,
                                                              std::vector<Uploads> const& uploads) {
-    DET_TRY_ASSIGN(auto const sums, hear_all(peers, part.sum_shared(uploads)));
+    DET_TRY_ASSIGN(auto const sums, gather_values(peers, part.sum_shared(uploads)));
     std::vector<Uploads> ranks;
     for (auto const& sum : sums) ranks.push_back(sum.get<Uploads>());
     return plan_uploads(ranks);
@@ -147,37 +143,37 @@ Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, Part 
 
 using Uploaded = Result<std::optional<CheckpointManifest>>;
 
-Uploaded upload_part(Peers& peers, Store& store, Part& part, Store::Description const& description,
+Uploaded upload_part(Peers& peers, Store& store, RankUpload& part, Store::Description const& description,
                      MayCommit const& may_commit) {
-    // One may list what all write.
-    DET_TRY(hear_all(peers, part.readiness()));
-    DET_TRY_ASSIGN(auto const lists, hear_all(peers, part.list()));
+    // All ranks have written before one lists the files of a common directory.
+    DET_TRY(share_status(peers, part.readiness()));
+    DET_TRY_ASSIGN(auto const lists, gather_values(peers, part.list()));
     if (std::ranges::none_of(lists, [](auto const& list) { return list["brings"] == true; }))
         return Error{codes::misuse, "no rank has a directory to upload"};
     DET_TRY_ASSIGN(auto metadata, metadata_of(lists));
     DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, part, uploads_of(lists)));
     auto const written = part.write(plan[static_cast<std::size_t>(peers.rank())]);
-    DET_TRY_ASSIGN(auto const texts, peers.allgather(render_written(written)));
-    DET_TRY_ASSIGN(auto files, collect_written(texts));
+    DET_TRY_ASSIGN(auto const of_ranks, gather_values(peers, written));
+    std::vector<CheckpointFile> files;
+    for (auto const& of_rank : of_ranks) files.insert(files.end(), of_rank.begin(), of_rank.end());
     std::optional<CheckpointManifest> manifest;
-    auto const committed = [&]() -> Result<Json> {
-        if (!peers.is_chief()) return Json();
+    auto const committed = [&]() -> Status {
+        if (!peers.is_chief()) return Ok{};
         CheckpointManifest whole{description.uuid,     description.run,        description.steps_completed,
                                  description.time,     description.world_size, std::move(files),
                                  directories_in(plan), std::move(metadata)};
         DET_TRY_ASSIGN(manifest, commit_files(store, std::move(whole), may_commit));
-        return Json();
+        return Ok{};
     }();
-    DET_TRY(hear_all(peers, committed));
+    DET_TRY(share_status(peers, committed));
     return manifest;
 }
 
 }  // namespace
 
-Uploaded upload_sharded(Peers& peers, Store& store, Upload const& upload, Store::Description description,
-                        MayCommit const& may_commit) {
-    DET_TRY_ASSIGN(description.uuid, peers.broadcast(description.uuid));
-    Part part(peers, store, upload, description.uuid);
+Uploaded upload_sharded(Peers& peers, Store& store, Upload const& upload,
+                        Store::Description const& description, MayCommit const& may_commit) {
+    RankUpload part(peers, store, upload, description.uuid);
     auto uploaded = upload_part(peers, store, part, description, may_commit);
     if (!uploaded) return part.clean_up(std::move(uploaded).error());
     return uploaded;

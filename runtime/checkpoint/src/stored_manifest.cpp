@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "damage.hpp"
-
 namespace det::checkpoint {
 namespace {
 
@@ -25,12 +23,14 @@ Status check_uuid(std::string const& uuid) {
 
 Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text) {
     auto manifest = parse_manifest(text);
-    if (!manifest && manifest.error().code == codes::damaged) return damaged(uuid, manifest.error().message);
+    if (!manifest && manifest.error().code == codes::damaged)
+        return damaged_error(uuid, manifest.error().message);
     if (!manifest) return manifest;
     if (manifest->uuid != uuid)
-        return damaged(uuid, fmt::format("its manifest is that of {}", manifest->uuid));
+        return damaged_error(uuid, fmt::format("its manifest is that of {}", manifest->uuid));
     for (auto const& file : manifest->files) {
-        if (!stays_inside(file.path)) return damaged(uuid, fmt::format("its manifest names '{}'", file.path));
+        if (!stays_inside(file.path))
+            return damaged_error(uuid, fmt::format("its manifest names '{}'", file.path));
     }
     return manifest;
 }
@@ -39,6 +39,11 @@ Error manifest_name_taken() {
     return {codes::bad_value,
             fmt::format("a checkpoint can't hold a file '{}': the store writes it", manifest_name),
             "give the file another name"};
+}
+
+Error damaged_error(std::string const& uuid, std::string const& why) {
+    return Error{codes::checkpoint_damaged, fmt::format("checkpoint {} is damaged: {}", uuid, why),
+                 "go back to an older checkpoint of the trial"};
 }
 
 }  // namespace det::checkpoint

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/checkpoint/sharded_upload.hpp>
-#include <det/checkpoint/upload_rules.hpp>
+
+#include "upload_plan.hpp"
 
 namespace det::checkpoint {
 

@@ -1,11 +1,12 @@
 #include "write_plan.hpp"
 
+#include <det/foundation/bytes.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-
-#include "safetensors.hpp"
+#include <nlohmann/json.hpp>
 
 namespace det::checkpoint {
 namespace {
@@ -83,6 +84,52 @@ void choose_writers(TensorParts const& tensors, std::vector<ShardPlan>& shards) 
         shards[writer->first].slices.push_back(writer->second);
     }
     for (auto& shard : shards) std::ranges::sort(shard.slices);
+}
+
+/// A tensor as a safetensors file names it.
+struct ShardTensor {
+    std::string name;
+    DataType type = DataType::float32;
+    Extents shape;
+    std::uint64_t offset_bytes = 0;  // in the file, not in its data
+    std::uint64_t size_bytes = 0;
+    friend bool operator==(ShardTensor const&, ShardTensor const&) = default;
+};
+
+/// Direct I/O, and those who map the file, want data to begin at a page.
+inline constexpr std::size_t shard_alignment_bytes = 4096;
+
+constexpr std::size_t prefix_bytes = sizeof(std::uint64_t);
+
+/// In the order of the data.
+nlohmann::ordered_json header_of(std::vector<ShardTensor> const& tensors) {
+    auto header = nlohmann::ordered_json::object();
+    for (auto const& tensor : tensors) {
+        header[tensor.name] = {
+            {"dtype", safetensors_name(tensor.type)},
+            {"shape", tensor.shape},
+            {"data_offsets", {tensor.offset_bytes, tensor.offset_bytes + tensor.size_bytes}}};
+    }
+    return header;
+}
+
+/// The beginning of a safetensors file, up to its data, padded with spaces to whole pages. Sets the offset
+/// and the size of each tensor: in the order given, without gaps.
+std::string render_shard_header(std::vector<ShardTensor>& tensors) {
+    std::uint64_t at = 0;
+    for (auto& tensor : tensors) {
+        tensor.size_bytes = count_elements(tensor.shape).value_or(0) * size_of(tensor.type);
+        tensor.offset_bytes = at;
+        at += tensor.size_bytes;
+    }
+    auto header = header_of(tensors).dump();
+    auto const used = prefix_bytes + header.size();
+    auto const whole = (used + shard_alignment_bytes - 1) / shard_alignment_bytes * shard_alignment_bytes;
+    header.append(whole - used, ' ');
+    for (auto& tensor : tensors) tensor.offset_bytes += whole;
+    std::string start;
+    append_value(start, std::uint64_t{header.size()});
+    return start + header;
 }
 
 void lay_out(std::vector<LocalTensorSlice> const& slices, ShardPlan& shard) {

@@ -1,3 +1,5 @@
+#include <det/checkpoint/error_exchange.hpp>
+#include <det/checkpoint/saver.hpp>
 #include <det/core/checkpoint.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -110,7 +112,7 @@ Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::jso
         return Ok{};
     }();
     CollectivePeers peers(session_.distributed);
-    DET_TRY(checkpoint::agree(peers, own));
+    DET_TRY(checkpoint::share_status(peers, own));
     return true;
 }
 
@@ -179,15 +181,14 @@ Status Checkpoint::report(Outcomes const& outcomes) {
 
 Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().saver.prepare(state); }
 
-Result<checkpoint::Saver::Begun> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                                  checkpoint::State const& state) {
-    return begin_save(steps_completed, std::move(metadata), state, checkpoint::Saver::Then::train);
+Result<checkpoint::SaveStarted> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                 checkpoint::State const& state) {
+    return begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::train);
 }
 
-Result<checkpoint::Saver::Begun> Checkpoint::begin_save(std::uint64_t steps_completed,
-                                                        nlohmann::json metadata,
-                                                        checkpoint::State const& state,
-                                                        checkpoint::Saver::Then then) {
+Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                       checkpoint::State const& state,
+                                                       checkpoint::AfterSave then) {
     // Metadata that is none is refused where all ranks hear of it.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = session_.clock.steady_now();
@@ -217,7 +218,7 @@ Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed
                                                    checkpoint::State const& state) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
     if (saves)
-        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::Saver::Then::finish));
+        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::finish));
     return finish();
 }
 

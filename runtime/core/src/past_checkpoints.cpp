@@ -1,6 +1,6 @@
 #include "past_checkpoints.hpp"
 
-#include <det/checkpoint/of_run.hpp>
+#include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>

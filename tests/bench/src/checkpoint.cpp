@@ -80,7 +80,7 @@ struct RankState {
     }
 };
 
-void require_success(std::vector<Saver::Outcome> const& outcomes) {
+void require_success(std::vector<SaveOutcome> const& outcomes) {
     for (auto const& outcome : outcomes) {
         if (outcome.error) must(Status(*outcome.error));
     }
@@ -115,7 +115,7 @@ public:
     }
 
 private:
-    void uuid_of(Saver::Begun const& begun) { uuid_ = begun.uuid; }
+    void uuid_of(SaveStarted const& begun) { uuid_ = begun.uuid; }
 
     static double together(ThreadPeers& peers, std::function<void()> const& work) {
         must(peers.allgather(""));

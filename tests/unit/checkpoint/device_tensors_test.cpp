@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_writes_while_the_copy_is_under_way_and_who_train
         while (!begun() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
         BOOST_TEST(begun());
     };
-    must(saver.save(about(2), model.state(), Saver::Then::finish));
+    must(saver.save(about(2), model.state(), AfterSave::finish));
     must(store.verify(must(saver.finish()).at(0).uuid));
 }
 

@@ -17,7 +17,7 @@ inline Box rows_of(int rank, int size, std::uint64_t rows, std::uint64_t columns
     return {{begin(rank), 0}, {begin(rank + 1) - begin(rank), columns}};
 }
 
-inline Saver::About about(std::uint64_t steps) {
+inline SaveDescription about(std::uint64_t steps) {
     return {"7.0.0", steps, UtcTime{1}, Json{{"steps_completed", steps}}};
 }
 

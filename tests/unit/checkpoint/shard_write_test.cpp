@@ -23,7 +23,7 @@ constexpr std::size_t block_bytes = 8192, size_bytes = 2 * block_bytes + 100;
 struct Fixture {
     TemporaryDirectory directory;
     HostMemory bytes = must(HostMemory::allocate(3 * block_bytes));
-    Workers workers{2};
+    ThreadPool pool{2};
     std::shared_ptr<ShardWrite> write = std::make_shared<ShardWrite>(
         [this] { return Result<std::filesystem::path>(directory.path()); }, [] { return Status(Ok{}); },
         "shard", bytes.data(), size_bytes, block_bytes);
@@ -48,7 +48,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(shard_write_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_block_that_is_there_is_written_before_the_rest_comes) {
-    write->start(workers);
+    write->start(pool);
     write->on_there(block_bytes + 1);
     BOOST_TEST(has_first_block_in_time());
     BOOST_TEST(!write->is_done());
@@ -64,10 +64,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_come_is_the_error_of_the_write) {
         auto const own = std::make_shared<ShardWrite>(
             [this] { return Result<std::filesystem::path>(directory.path()); }, [] { return Status(Ok{}); },
             comes_first ? "a" : "b", bytes.data(), size_bytes, block_bytes);
-        if (comes_first) own->start(workers);
+        if (comes_first) own->start(pool);
         own->on_there(block_bytes);
         own->on_missing(Error{codes::transport, "the device fell off the bus"});
-        if (!comes_first) own->start(workers);
+        if (!comes_first) own->start(pool);
         must(own->wait(limit));
         BOOST_TEST(must_fail(own->result()).message == "the device fell off the bus");
         BOOST_TEST(!std::filesystem::exists(directory / (comes_first ? "a" : "b")));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_come_is_the_error_of_the_write) {
 }
 
 BOOST_AUTO_TEST_CASE(who_gives_up_waits_for_nothing) {
-    write->start(workers);
+    write->start(pool);
     write->give_up();
     must(write->wait(limit));
     BOOST_TEST((must_fail(write->result()).code == codes::interrupted));

@@ -1,6 +1,5 @@
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
-#include <det/checkpoint/upload_rules.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 
@@ -9,6 +8,7 @@
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
 #include "thread_peers.hpp"
+#include "upload_plan.hpp"
 
 using namespace det;
 using namespace det::checkpoint;
@@ -30,8 +30,7 @@ struct Fixture {
         return path;
     }
     Result<std::optional<CheckpointManifest>> upload(Peers& peers, Upload const& upload) {
-        return upload_sharded(peers, store, upload,
-                              {peers.is_chief() ? uuid : "", "7.0.0", 5, UtcTime{1}, 2, {}},
+        return upload_sharded(peers, store, upload, {uuid, "7.0.0", 5, UtcTime{1}, 2, {}},
                               [] { return Status(Ok{}); });
     }
 };

@@ -1,4 +1,4 @@
-#include <det/checkpoint/of_run.hpp>
+#include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>

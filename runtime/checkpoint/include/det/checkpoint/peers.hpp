@@ -26,9 +26,6 @@ public:
     bool is_chief() const { return rank() == 0; }
 };
 
-/// Collective. The same on all ranks: Ok, or the error of the lowest that has one.
-Status agree(Peers& peers, Status const& own);
-
 /// One rank that has no others.
 class NoPeers final : public Peers {
 public:

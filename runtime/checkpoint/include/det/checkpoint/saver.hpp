@@ -1,97 +1,95 @@
 #pragma once
 #include <det/checkpoint/peers.hpp>
+#include <det/checkpoint/save_outcome.hpp>
 #include <det/checkpoint/state.hpp>
 #include <det/checkpoint/store.hpp>
 #include <det/tensor/device_copies.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace det::checkpoint {
 
 struct SaverOptions {
-    /// Saves that may be under way at once. Each has a copy of this rank's part of the state in memory.
+    /// Saves that may be in flight at once. Each has a copy of this rank's part of the state in memory.
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
-    int copy_threads = 1;  // more than one helps where a core can't fill the memory bus
-    /// Blocks are written as soon as they are copied. For ranks with several cores: of a single one it would
-    /// take from the copy, which holds up the training.
+    int copy_threads = 1;  ///< more than one helps if one core cannot fill the memory bus
+    /// Blocks are written as soon as they are copied. For ranks with several cores: with a single core the
+    /// writing would slow the copy, for which the training waits.
     bool write_while_copying = false;
-    /// What has a checksum of its own and is written in one call: a multiple of 4096.
+    /// The unit of checksums and of write calls: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
     /// A shard that is byte for byte as in the save before is not written again: both checkpoints have the
-    /// one file (Store::share). Needs two saves in flight; a file that is damaged is so in all that share it.
+    /// one file (Store::share). Needs two saves in flight. If the file is damaged, all checkpoints that share
+    /// it are.
     bool share_unchanged = false;
-    /// No rank writes longer at one checkpoint.
+    /// A rank that writes longer at one checkpoint fails with codes::timed_out.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
-    /// Where tensors may lie too; the copies that saves have in memory are pinned for it. Not owned. Null:
-    /// all tensors lie in memory of the process.
+    /// Copies of tensors in device memory; the memory of saves is pinned for it. Not owned; outlives the
+    /// saver. Null: all tensors lie in memory of the process.
     tensor::DeviceCopies* devices = nullptr;
-    /// Is told, once, where that memory could not be pinned: copies are slower then.
+    /// Called once if that memory could not be pinned: copies are slower then.
     std::function<void(std::string const& warning)> on_warning = {};
 };
 
-/// What of the options follows from the cores that a rank has for itself.
+/// Options that fit the number of cores that a rank has for itself.
 SaverOptions options_for_cores(int cores_per_rank);
 
-/// Saves state while training goes on. save() copies what this rank is to write into memory that is ready for
-/// it, and returns; threads write it, and when all ranks have written, the chief's commit it.
+/// What a manifest says besides the tensors. The chief's counts, except for steps_completed, which is the
+/// same on all ranks.
+struct SaveDescription {
+    std::string run;
+    std::uint64_t steps_completed = 0;
+    UtcTime time;
+    Json metadata = Json::object();
+};
+
+/// What the program does when save() returns.
+enum class AfterSave : std::uint8_t {
+    train,   ///< threads leave the cores to the copy and the training where they can
+    finish,  ///< nothing: blocks are written as soon as they are copied
+};
+
+/// Saves state while training continues. save() copies what this rank writes into memory that is already
+/// allocated, and returns; threads write it. When all ranks have written, the chief's threads commit.
 ///
-/// Every member is collective: all ranks make the same calls in the same order, and get the same errors.
-/// Threads: one at a time. Destroying a saver gives up what has not been committed.
+///     Saver saver(peers, store);
+///     DET_TRY(saver.prepare(state));
+///     for (...) { train(); DET_TRY(saver.save({.steps_completed = step}, state)); DET_TRY(saver.poll()); }
+///     DET_TRY(saver.finish());
+///
+/// Every member that returns a Result is collective: all ranks make the same calls in the same order, and an
+/// error is the same on all ranks.
+/// Thread safety: one thread at a time. The destructor abandons saves that have not been committed.
 class Saver {
 public:
+    /// \param peers,store not owned; outlive the saver
     Saver(Peers& peers, Store& store, SaverOptions options = {});
     Saver(Saver&&) noexcept;
     Saver& operator=(Saver&&) noexcept;
     ~Saver();
 
-    /// What a manifest says beside the tensors; the chief's counts, but for steps_completed, which is the
-    /// same on all ranks.
-    struct About {
-        std::string run;
-        std::uint64_t steps_completed = 0;
-        UtcTime time;
-        Json metadata = Json::object();
-    };
-
-    /// A save that has come to its end.
-    struct Outcome {
-        std::string uuid;
-        std::uint64_t steps_completed = 0;
-        std::optional<Error> error;                  // nothing: it is a checkpoint
-        std::optional<CheckpointManifest> manifest;  // the chief's
-    };
-
-    struct Begun {
-        std::string uuid;
-        std::chrono::microseconds
-            waited{};  // for an earlier save to end: the disk is slower than the training
-        std::chrono::microseconds copied{};  // how long the copy took
-        std::vector<Outcome> ended;          // earlier saves
-    };
-
-    /// Makes the memory ready that saves of such a state will take, so that the first is as quick as all.
+    /// Allocates the memory for copies of such a state, so that the first save is as fast as later ones.
     Status prepare(State const& state);
-    /// What the cores are wanted for when save() returns.
-    enum class Then : std::uint8_t {
-        train,   // what can wait is left for later
-        finish,  // nothing: as soon as something is there to write, it is written
-    };
-    /// Returns when the state may change again.
-    Result<Begun> save(About const& about, State const& state, Then then = Then::train);
-    /// Goes on with saves that can go on, without waiting for a disk. Call it often: each step, say.
-    Result<std::vector<Outcome>> poll();
-    /// Waits for the end of all saves.
-    Result<std::vector<Outcome>> finish();
+    /// Blocks until the state is copied, after which it may change. If in_flight_max saves are in flight, it
+    /// first blocks until the oldest ends. \return codes::misuse: a state is not valid, the states of the
+    /// ranks do not fit together, ranks differ in
+    ///   steps_completed, or the metadata is not a JSON object; codes::timed_out. Later failures of this save
+    ///   are in its SaveOutcome
+    Result<SaveStarted> save(SaveDescription const& description, State const& state,
+                             AfterSave after = AfterSave::train);
+    /// Advances saves that can advance without waiting for a disk. For every step.
+    /// \return the saves that have ended since the last call
+    Result<std::vector<SaveOutcome>> poll();
+    /// Blocks until all saves have ended.
+    Result<std::vector<SaveOutcome>> finish();
 
-    /// Saves that have begun and not ended.
+    /// \return the number of saves that have begun and not ended
     std::size_t in_flight() const;
-    /// What prepare() made ready, as long as no save has needed it: for load(). Empty: nothing.
+    /// The memory that prepare() allocated, while no save has used it: for load(). Empty: none.
     std::span<std::byte> spare_memory() const;
 
 private:

@@ -6,21 +6,27 @@
 
 namespace det::checkpoint {
 
-/// What one rank brings: a directory, of which the selected files are taken, or nothing.
+/// What one rank brings to an upload.
 struct Upload {
-    std::optional<std::filesystem::path> directory;
-    Selector selector = nullptr;  // null: all
+    std::optional<std::filesystem::path> directory;  ///< empty: no files
+    Selector selector = nullptr;                     ///< which files to take; null: all
     Json metadata = Json::object();
-    std::optional<Error> trouble = {};  // why it brings nothing: an error on all ranks
+    std::optional<Error> trouble = {};  ///< why this rank could not write its files: an error on all ranks
 };
 
-/// Collective: one checkpoint of what all ranks bring, by the rules of upload_rules.hpp. Of ranks that bring
-/// the same directory of a node without a selector the lowest counts. What lies in the directory that
-/// store.open() gives is not copied. `description` is the chief's, but for its metadata, which is merged of
-/// all ranks'. The manifest comes back on the chief. codes::misuse, on all ranks, where the rules say no or
-/// nobody brings anything; after an error nothing is left of it.
+/// Makes one checkpoint of files from all ranks. Collective. Blocks until everything is on disk.
+///
+/// Several ranks may bring the same file. If ranks bring the same directory of a node without a selector, the
+/// lowest of them uploads it. Files that already lie in the directory of Store::open() are not copied.
+/// \param description the uuid is the same on all ranks; all else is the chief's. Its metadata is not used:
+/// that of
+///   all ranks is merged
+/// \return the manifest on the chief, empty on other ranks. codes::misuse, on all ranks, if ranks bring
+/// different
+///   files of one name or metadata that contradicts, or if no rank brings a directory. After an error nothing
+///   is left of the checkpoint
 Result<std::optional<CheckpointManifest>> upload_sharded(Peers& peers, Store& store, Upload const& upload,
-                                                         Store::Description description,
+                                                         Store::Description const& description,
                                                          MayCommit const& may_commit);
 
 }  // namespace det::checkpoint

@@ -1,14 +1,18 @@
 #pragma once
-#include <det/checkpoint/read_from.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace det::checkpoint {
+
+/// Where to read a file from. A copy in the page cache is good enough for a reader that goes on to use the
+/// bytes, but not for a check of what is on the disk.
+enum class ReadFrom : std::uint8_t { disk, page_cache_or_disk };
 
 /// Asked right before a manifest gets its name: whether this is still the one who may commit.
 using MayCommit = std::function<Status()>;

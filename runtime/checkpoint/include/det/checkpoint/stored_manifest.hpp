@@ -7,13 +7,17 @@
 
 namespace det::checkpoint {
 
-// What is the same for manifests wherever they are kept.
+// Checks of manifests that every store makes. Pure.
 
-/// no_such_checkpoint where it is none: it becomes a part of paths.
+/// Checks text that becomes a part of paths.
+/// \return codes::no_such_checkpoint if it is not a UUID
 Status check_uuid(std::string const& uuid);
-/// What lies where the manifest of that checkpoint is. checkpoint_damaged where it can't be one.
+/// Parses what a store has as the manifest of that checkpoint.
+/// \return codes::checkpoint_damaged if it cannot be that manifest
 Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text);
-/// Of a checkpoint that holds a file of the manifest's name.
+/// For a checkpoint that holds a file with the name of the manifest: codes::bad_value.
 Error manifest_name_taken();
+/// codes::checkpoint_damaged: "checkpoint <uuid> is damaged: <why>".
+Error damaged_error(std::string const& uuid, std::string const& why);
 
 }  // namespace det::checkpoint

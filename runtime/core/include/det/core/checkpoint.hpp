@@ -1,7 +1,8 @@
 #pragma once
 #include <det/checkpoint/load.hpp>
-#include <det/checkpoint/saver.hpp>
+#include <det/checkpoint/save_outcome.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
+#include <det/checkpoint/state.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
@@ -14,6 +15,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace det::checkpoint {
+enum class AfterSave : std::uint8_t;
+}  // namespace det::checkpoint
 
 namespace det::core {
 
@@ -64,7 +69,7 @@ public:
     /// merged.
     Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
 
-    using Outcomes = std::vector<checkpoint::Saver::Outcome>;
+    using Outcomes = std::vector<checkpoint::SaveOutcome>;
 
     // Tensors, saved by all ranks together while training goes on. Collective: all ranks make the same calls.
     //
@@ -74,7 +79,7 @@ public:
 
     /// Returns when the state has been copied and may change again. It becomes a checkpoint later: `ended` of
     /// this and later calls says of which.
-    Result<checkpoint::Saver::Begun> save(std::uint64_t steps_completed, nlohmann::json metadata,
+    Result<checkpoint::SaveStarted> save(std::uint64_t steps_completed, nlohmann::json metadata,
                                           checkpoint::State const& state);
     /// The last one, after should_preempt(): waits until everything is committed. Where less time is left
     /// than one and a half times what the last checkpoint took, the state is not saved any more: what was
@@ -104,8 +109,8 @@ public:
 private:
     struct Tensors;
     Tensors& tensors();
-    Result<checkpoint::Saver::Begun> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                                checkpoint::State const& state, checkpoint::Saver::Then then);
+    Result<checkpoint::SaveStarted> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                checkpoint::State const& state, checkpoint::AfterSave then);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);

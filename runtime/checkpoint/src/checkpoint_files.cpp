@@ -1,8 +1,9 @@
-#include "file_checksum.hpp"
+#include "checkpoint_files.hpp"
 
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -52,6 +53,37 @@ Status check_file(std::filesystem::path const& root, CheckpointFile const& expec
     if (actual->crc32c != expected.crc32c)
         return differs(fmt::format("the checksum of '{}' does not match", expected.path));
     return Ok{};
+}
+
+Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Json const& metadata) {
+    auto const text = metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    DET_TRY(write_file(directory / metadata_name, text, 0600, Durability::power_loss));
+    return CheckpointFile{std::string(metadata_name), text.size(), crc32c(text)};
+}
+
+Status check_metadata(Json const& metadata) {
+    if (metadata.is_object()) return Ok{};
+    return Error{codes::misuse, "a checkpoint's metadata is a map"};
+}
+
+Error clean_up_after(Error error, Store& store, std::string const& uuid) {
+    auto const removed = store.remove(uuid);
+    return removed ? error
+                   : std::move(error).noting("its remains could not be removed: " + removed.error().message);
+}
+
+Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
+                                        MayCommit const& may_commit) {
+    auto const published = [&]() -> Status {
+        DET_TRY_ASSIGN(auto const directory, store.open(manifest.uuid));
+        DET_TRY_ASSIGN(auto metadata, write_metadata(directory, manifest.metadata));
+        DET_TRY(store.put(manifest.uuid, {metadata.path}));
+        manifest.files.push_back(std::move(metadata));
+        std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
+        return store.publish(manifest, may_commit);
+    }();
+    if (published) return manifest;
+    return clean_up_after(published.error(), store, manifest.uuid);
 }
 
 }  // namespace det::checkpoint

@@ -1,19 +1,57 @@
-#include "each_in_parallel.hpp"
+#include "thread_pool.hpp"
+
+#include <det/foundation/thread.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 
 #include "host_memory.hpp"
-#include "workers.hpp"
 
 namespace det::checkpoint {
 namespace {
 
+constexpr char thread_name[] = "det-checkpoint";
 constexpr std::size_t page_bytes = 4096;
 
 }  // namespace
+
+ThreadPool::ThreadPool(int count) {
+    for (int i = 0; i < count; ++i)
+        threads_.push_back(start_thread(thread_name, [this](auto const& stop) { work(stop); }));
+}
+
+ThreadPool::~ThreadPool() {
+    for (auto& thread : threads_) thread.request_stop();
+}
+
+void ThreadPool::submit(std::function<void()> task) {
+    {
+        std::lock_guard const lock(mutex_);
+        tasks_.push_back(std::move(task));
+    }
+    news_.notify_one();
+}
+
+void ThreadPool::work(std::stop_token const& stop) {
+    for (;;) {
+        std::function<void()> task;
+        {
+            std::unique_lock lock(mutex_);
+            if (!news_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested()) return;
+            task = std::move(tasks_.front());
+            tasks_.pop_front();
+        }
+        task();
+    }
+}
+
+void run_on_threads(int threads, std::function<void()> const& body) {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i)
+        others.push_back(start_thread(thread_name, [&body](auto const&) { body(); }));
+    body();
+}
 
 Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory,
                         std::function<Status(std::size_t, std::byte*)> const& work) {
@@ -28,7 +66,7 @@ Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory
         std::lock_guard const lock(mutex);
         if (!first || index < first->first) first.emplace(index, std::move(error));
     };
-    run_side_by_side(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), count)), [&] {
+    run_on_threads(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), count)), [&] {
         auto const thread = next_thread++;
         bool const is_lent = thread < lent_count;
         auto own = is_lent ? Result(HostMemory()) : HostMemory::allocate(size);

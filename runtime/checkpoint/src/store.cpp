@@ -1,16 +1,15 @@
 #include <det/checkpoint/store.hpp>
+#include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "file_checksum.hpp"
-#include "metadata_file.hpp"
+#include "checkpoint_files.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -68,6 +67,37 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
     DET_TRY(put(description.uuid, paths));
     DET_TRY(publish(manifest, may_commit));
     return manifest;
+}
+
+Result<Store::Whole> Store::fetch_whole(std::string const& uuid, ReadFrom from) const {
+    DET_TRY_ASSIGN(auto manifest, find(uuid));
+    DET_TRY_ASSIGN(auto directory, fetch(manifest, [](auto const&) { return true; }));
+    for (auto const& file : manifest.files) {
+        auto const checked = check_file(directory, file, from);
+        if (!checked && checked.error().code == codes::checkpoint_damaged)
+            return damaged_error(uuid, checked.error().message);
+        if (!checked) return checked.error();
+    }
+    return Whole{std::move(manifest), std::move(directory)};
+}
+
+Result<CheckpointManifest> Store::verify(std::string const& uuid) const {
+    DET_TRY_ASSIGN(auto whole, fetch_whole(uuid, ReadFrom::disk));
+    return std::move(whole.manifest);
+}
+
+Status Store::remove_files(std::string const& uuid, std::vector<std::string> const& paths) {
+    DET_TRY_ASSIGN(auto manifest, find(uuid));
+    auto const is_removed = [&](std::string const& path) {
+        return std::ranges::find(paths, path) != paths.end();
+    };
+    std::erase_if(manifest.files, [&](auto const& file) { return is_removed(file.path); });
+    std::erase_if(manifest.tensors, [&](auto const& tensor) {
+        return std::ranges::any_of(tensor.slices, is_removed, &StoredSlice::file);
+    });
+    DET_TRY(replace_manifest(manifest));
+    for (auto const& path : paths) DET_TRY(remove_file(uuid, path));
+    return Ok{};
 }
 
 }  // namespace det::checkpoint

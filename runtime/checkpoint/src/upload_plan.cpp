@@ -1,4 +1,4 @@
-#include <det/checkpoint/upload_rules.hpp>
+#include "upload_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

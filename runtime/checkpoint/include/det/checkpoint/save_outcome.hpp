@@ -1,0 +1,28 @@
+#pragma once
+#include <det/foundation/error.hpp>
+#include <det/protocol/checkpoint_manifest.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::checkpoint {
+
+/// How a save ended.
+struct SaveOutcome {
+    std::string uuid;
+    std::uint64_t steps_completed = 0;
+    std::optional<Error> error;                  ///< empty: it is a checkpoint
+    std::optional<CheckpointManifest> manifest;  ///< on the chief, if it is a checkpoint
+};
+
+/// A save whose state has been copied. It becomes a checkpoint, or fails, later.
+struct SaveStarted {
+    std::string uuid;                    ///< of the checkpoint that it will be
+    std::chrono::microseconds waited{};  ///< for an earlier save to end: the disk is slower than the training
+    std::chrono::microseconds copied{};  ///< how long the copy took
+    std::vector<SaveOutcome> ended;      ///< earlier saves that have ended since the last call
+};
+
+}  // namespace det::checkpoint
