@@ -7,7 +7,7 @@
 namespace det {
 namespace {
 
-/// Pieces between commas that stand outside of brackets; nothing where brackets don't match.
+/// Splits at commas outside of brackets. Returns nullopt if the brackets do not match.
 std::optional<std::vector<std::string_view>> split_outside_brackets(std::string_view text) {
     std::vector<std::string_view> pieces;
     std::size_t start = 0;
@@ -25,7 +25,7 @@ std::optional<std::vector<std::string_view>> split_outside_brackets(std::string_
     return pieces;
 }
 
-/// "07-10" or "12": numbers from first to last, at least `width` digits each.
+/// A range like "07-10" or "12", with at least `width` digits per number.
 struct Range {
     std::uint64_t first, last;
     std::size_t width;
@@ -45,7 +45,7 @@ Error malformed(std::string_view text) {
     return Error{codes::slurm_output, fmt::format("'{}' is not a list of hosts", text)};
 }
 
-/// Appends to each of `names` each number of the bracket "07-10,12".
+/// Appends each number of a bracket like "07-10,12" to each of `names`.
 std::optional<std::vector<std::string>> extend(std::vector<std::string> const& names,
                                                std::string_view bracket) {
     std::vector<std::string> extended;
@@ -77,7 +77,7 @@ std::optional<std::vector<std::string>> expand_piece(std::string_view piece) {
     return names;
 }
 
-/// A host name as what stands before its last number, that number, and what stands behind.
+/// A host name, split at its last number into prefix, number and suffix.
 struct Numbered {
     std::string_view prefix, digits, suffix;
     std::optional<std::uint64_t> number;
@@ -92,7 +92,7 @@ Numbered take_apart(std::string_view host) {
     return {host.substr(0, first), digits, host.substr(last + 1), parse_integer<std::uint64_t>(digits)};
 }
 
-/// Whether `next` belongs into the bracket that `previous` is in, or opens.
+/// Whether `next` can share a bracket with `previous`.
 bool share_bracket(Numbered const& previous, Numbered const& next) {
     auto const padded = [](Numbered const& n) { return n.digits.size() > 1 && n.digits[0] == '0'; };
     bool const same_width =

@@ -9,12 +9,12 @@ namespace det {
 namespace {
 
 constexpr std::uint16_t master_port_first = 20'000;
-constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; launchers' own begin at 29,400
-constexpr std::size_t slots_max = 4096;  // of a node: whatever an environment says, memory stays bounded
+constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; the ports of launchers begin at 29,400
+constexpr std::size_t slots_max = 4096;             // per node; limits the memory for any environment
 
 std::string text_of(VariableLookup const& lookup, std::string_view name) { return lookup(name).value_or(""); }
 
-/// FNV-1a: the same on every node and in every release.
+/// FNV-1a, which is the same on every node and in every release.
 std::uint64_t hash(std::string_view text) {
     std::uint64_t value = 0xcbf29ce484222325;
     for (char const c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -31,7 +31,7 @@ struct Visible {
 };
 
 Visible find_visible(VariableLookup const& lookup) {
-    // Slurm says NoDevFiles where it gave none.
+    // Slurm sets NoDevFiles if it has allocated no device.
     for (auto const& [type, name] : {std::pair(SlotType::cuda, "CUDA_VISIBLE_DEVICES"),
                                      std::pair(SlotType::rocm, "ROCR_VISIBLE_DEVICES")}) {
         auto devices = text_of(lookup, name);
@@ -73,7 +73,7 @@ bool is_put_in_front(std::string_view argv0) {
 }
 
 std::uint16_t master_port(std::string_view run_key, unsigned attempt) {
-    constexpr unsigned stride = 1013;  // no divisor of the count: all ports come up
+    constexpr unsigned stride = 1013;  // coprime to the number of ports, so that all ports are tried
     return static_cast<std::uint16_t>(master_port_first +
                                       (hash(run_key) + std::uint64_t{attempt} * stride) % master_port_count);
 }
@@ -92,7 +92,8 @@ std::vector<int> local_slots(VariableLookup const& lookup, int count) {
     }
     auto const seen = std::min(devices.size(), slots_max);
     auto const meant = count == 0 ? seen : static_cast<std::size_t>(count);
-    // Names like GPU-5ba4... number nothing, and with one device per task each task sees its own alone.
+    // UUIDs like GPU-5ba4... are not numbers, and with one device per task each task sees only its own
+    // device.
     return slots.size() == meant ? slots : counted(meant);
 }
 
@@ -102,8 +103,8 @@ std::string render_slot_ids(std::vector<int> const& slots) {
 
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup) {
     auto const slots = local_slots(lookup, launch == Launch::rank ? task.local_size : 0);
-    // Of other nodes' slots nothing is known where launchers start the ranks: they are taken to be like this
-    // one.
+    // If a launcher starts the ranks, the slots of other nodes are unknown. Assumes that all nodes are like
+    // this one.
     auto const counts =
         launch == Launch::rank ? task.tasks_per_node : fmt::format("{}(x{})", slots.size(), task.cross_size);
     Variables told{

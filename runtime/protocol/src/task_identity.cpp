@@ -8,7 +8,7 @@
 namespace det {
 namespace {
 
-/// The first of `names` that is set: a step's own variables come before the job's.
+/// Returns the first of `names` that is set. Variables of the step come before those of the job.
 Result<std::string> require(VariableLookup const& lookup, std::vector<std::string_view> const& names) {
     for (auto const name : names) {
         if (auto value = lookup(name)) return *std::move(value);
