@@ -58,11 +58,12 @@ void add_validations(std::vector<Record> const& records, std::string const& metr
 }
 
 std::vector<CheckpointCommitted> committed_in(std::vector<Record> const& records) {
-    std::vector<CheckpointCommitted> told;
+    std::vector<CheckpointCommitted> committed_checkpoints;
     for (auto const& record : records) {
-        if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) told.push_back(*committed);
+        if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
+            committed_checkpoints.push_back(*committed);
     }
-    return told;
+    return committed_checkpoints;
 }
 
 Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial, std::uint32_t index,

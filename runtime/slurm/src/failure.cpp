@@ -35,18 +35,18 @@ bool says_unreachable(std::string_view text) {
                        [&](auto words) { return text.find(words) != std::string_view::npos; });
 }
 
-Error unreachable(std::string_view who, std::string_view said) {
+Error unreachable(std::string_view source, std::string_view said) {
     Error error{
         codes::slurm_unreachable, "Slurm does not answer",
         "check that 'sinfo' works here: slurmctld may be down, or SLURM_CONF may name the wrong file"};
-    if (!trim(said).empty()) error.notes.push_back(fmt::format("{} said: {}", who, trim(said)));
+    if (!trim(said).empty()) error.notes.push_back(fmt::format("{} said: {}", source, trim(said)));
     return error;
 }
 
-Error failure(std::string_view who, std::string_view said) {
-    if (says_unreachable(said)) return unreachable(who, said);
-    return Error{codes::slurm_refused, fmt::format("Slurm refused '{}'", who)}.noting(
-        fmt::format("{} said: {}", who, trim(said)));
+Error failure(std::string_view source, std::string_view said) {
+    if (says_unreachable(said)) return unreachable(source, said);
+    return Error{codes::slurm_refused, fmt::format("Slurm refused '{}'", source)}.noting(
+        fmt::format("{} said: {}", source, trim(said)));
 }
 
 }  // namespace det::slurm

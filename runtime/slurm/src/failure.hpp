@@ -8,9 +8,9 @@ namespace det::slurm {
 /// Whether Slurm's message means that slurmctld did not answer, rather than that it refused.
 bool says_unreachable(std::string_view text);
 
-/// `who` is a command of Slurm or a library.
-Error unreachable(std::string_view who, std::string_view said);
+/// `source` is a command of Slurm or a library.
+Error unreachable(std::string_view source, std::string_view said);
 /// slurm_unreachable or slurm_refused, depending on the message.
-Error failure(std::string_view who, std::string_view said);
+Error failure(std::string_view source, std::string_view said);
 
 }  // namespace det::slurm

@@ -23,7 +23,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr char who[] = "libslurm";
+constexpr char library_name[] = "libslurm";
 constexpr int pipe_size_bytes = 1 << 20;
 constexpr std::size_t answer_limit_bytes = std::size_t{1} << 30;
 
@@ -113,7 +113,7 @@ private:
 };
 
 /// Reads what is available; closes the descriptor at its end.
-void take_some(UniqueFd& from, std::string& into) {
+void read_available(UniqueFd& from, std::string& into) {
     auto const size = into.size();
     into.resize(size + pipe_size_bytes);
     auto const count = ::read(from.get(), into.data() + size, pipe_size_bytes);
@@ -126,46 +126,47 @@ int milliseconds_until(SteadyClock::time_point deadline) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-struct Heard {
+struct ChildOutput {
     std::string bytes;
     std::string said;
 };
 
-Result<Heard> listen(UniqueFd answer, UniqueFd said, std::chrono::milliseconds timeout) {
+Result<ChildOutput> read_output(UniqueFd answer, UniqueFd said, std::chrono::milliseconds timeout) {
     auto const deadline = SteadyClock::now() + timeout;
-    Heard heard;
+    ChildOutput output;
     while (answer) {
         std::array<pollfd, 2> polled{pollfd{answer.get(), POLLIN, 0}, pollfd{said.get(), POLLIN, 0}};
         int const ready = ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
         if (ready < 0 && errno != EINTR) return os_error("wait for libslurm", errno);
-        if (ready == 0) return unreachable(who, fmt::format("nothing for {} s", timeout.count() / 1000));
-        if (polled[1].revents != 0) take_some(said, heard.said);
-        if (polled[0].revents != 0) take_some(answer, heard.bytes);
-        if (heard.bytes.size() + heard.said.size() > answer_limit_bytes) {
+        if (ready == 0)
+            return unreachable(library_name, fmt::format("nothing for {} s", timeout.count() / 1000));
+        if (polled[1].revents != 0) read_available(said, output.said);
+        if (polled[0].revents != 0) read_available(answer, output.bytes);
+        if (output.bytes.size() + output.said.size() > answer_limit_bytes) {
             return Error{codes::slurm_output,
-                         fmt::format("libslurm said more than {}", format_size(answer_limit_bytes))};
+                         fmt::format("libslurm printed more than {}", format_size(answer_limit_bytes))};
         }
     }
     if (said) {
         ::fcntl(said.get(), F_SETFL, O_NONBLOCK);
-        take_some(said, heard.said);
+        read_available(said, output.said);
     }
-    return heard;
+    return output;
 }
 
-Error of_no_use(std::string_view why) {
+Error unusable(std::string_view why) {
     return Error{codes::slurm_backend, "Slurm can't be read through libslurm here",
                  "without DET_SLURM_BACKEND=libslurm Slurm's commands are used"}
         .noting(std::string(trim(why)));
 }
 
-Result<LibslurmAnswer> understand(Heard const& heard) {
-    auto answer = parse_libslurm_answer(heard.bytes);
-    if (!answer) return of_no_use("libslurm ended in the middle of it: " + heard.said);
+Result<LibslurmAnswer> parse_output(ChildOutput const& output) {
+    auto answer = parse_libslurm_answer(output.bytes);
+    if (!answer) return unusable("libslurm ended early: " + output.said);
     if (*answer) return **std::move(answer);
     auto const& failed = answer->error();
-    if (failed.trouble == LibslurmTrouble::not_loaded) return of_no_use(failed.why);
-    return failure(who, failed.why);
+    if (failed.trouble == LibslurmTrouble::not_loaded) return unusable(failed.why);
+    return failure(library_name, failed.why);
 }
 
 /// libslurm waits a minute for a missing configuration file.
@@ -190,9 +191,9 @@ Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_readi
     Child const child(pid);
     answer.write_end.reset();
     said.write_end.reset();
-    DET_TRY_ASSIGN(auto const heard,
-                   listen(std::move(answer.read_end), std::move(said.read_end), call.timeout));
-    return understand(heard);
+    DET_TRY_ASSIGN(auto const output,
+                   read_output(std::move(answer.read_end), std::move(said.read_end), call.timeout));
+    return parse_output(output);
 }
 
 }  // namespace det::slurm

@@ -30,7 +30,7 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
     UniqueFd const reason(ends[0]);
-    UniqueFd told(ends[1]);
+    UniqueFd exec_error(ends[1]);
     pid_t const parent = ::getpid();
     pid_t const pid = ::fork();
     if (pid < 0) return os_error("fork", errno);
@@ -42,11 +42,11 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
         if (::getppid() != parent) ::_exit(1);  // the parent has ended meanwhile
         ::execvpe(arguments.data()[0], arguments.data(), variables.data());
         int const failed = errno;
-        (void)!::write(told.get(), &failed, sizeof failed);
+        (void)!::write(exec_error.get(), &failed, sizeof failed);
         ::_exit(127);
     }
     DET_TRY_ASSIGN(auto step, watch(pid));
-    told.reset();
+    exec_error.reset();
     int failed = 0;  // stays 0 if exec succeeded
     if (::read(reason.get(), &failed, sizeof failed) == sizeof failed) {
         return os_error(fmt::format("start '{}'", argv.at(0)), failed);

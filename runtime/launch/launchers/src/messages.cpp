@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view worker_word = "worker ", remote_word = "remote ", exit_word = "exit ";
 
-/// An address has room for 107 characters, and TMPDIR may be longer: the folder is named by a descriptor.
+/// A socket address has at most 107 characters and TMPDIR may be longer: the directory is named by a
+/// descriptor.
 struct ShortAddress {
     UniqueFd folder;
     sockaddr_un address{};
@@ -74,7 +75,7 @@ std::optional<UniqueFd> connect_to(fs::path const& path) {
 
 void send_message(UniqueFd const& socket, Message const& message) {
     auto const text = render_message(message);
-    // Whoever listened may have gone: then nobody needs to know.
+    // An error means that the monitor has ended, which needs no message.
     (void)::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 

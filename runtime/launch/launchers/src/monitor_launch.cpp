@@ -1,20 +1,135 @@
 #include <det/foundation/process.hpp>
+#include <det/launch/launchers/launch_outcome.hpp>
+#include <det/launch/launchers/messages.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <list>
 #include <optional>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 #include "child.hpp"
-#include "worker_registry.hpp"
 
 namespace det::launch::launchers {
 namespace {
 
 using Time = std::chrono::steady_clock::time_point;
+
+/// The workers of a launch that are connected.
+class WorkerRegistry {
+public:
+    static Result<WorkerRegistry> open(std::filesystem::path const& path);
+    WorkerRegistry(WorkerRegistry&&) = default;
+    WorkerRegistry& operator=(WorkerRegistry&&) = delete;
+    ~WorkerRegistry();
+
+    std::filesystem::path const& path() const { return path_; }
+    void add_to(std::vector<pollfd>& polled) const;
+    /// Accepts new workers and reads messages and disconnections into `facts`.
+    void process_messages(LaunchFacts& facts);
+    /// Number of connected workers, without commands on other nodes.
+    int connected() const;
+    /// Closes all connections: the workers kill what they started.
+    void disconnect_all() { members_.clear(); }
+
+private:
+    struct Member {
+        UniqueFd socket;
+        WorkerHello hello;
+        bool has_exited = false;
+    };
+    WorkerRegistry(std::filesystem::path path, UniqueFd listening)
+        : path_(std::move(path)), listening_(std::move(listening)) {}
+    void accept_workers();
+    /// False when it has disconnected.
+    static bool receive(Member& member, LaunchFacts& facts);
+    static void on_disconnect(Member const& member, LaunchFacts& facts);
+
+    std::filesystem::path path_;
+    UniqueFd listening_;
+    std::list<Member> members_;
+};
+
+bool is_worker(WorkerHello const& hello) { return hello.kind == WorkerHello::Kind::worker; }
+
+void record_exit(WorkerHello const& hello, WorkerExit const& exit, LaunchFacts& facts) {
+    if (exit.exit_code == 0) return;
+    if (is_worker(hello) && exit.exit_code == 128 + SIGTERM) {
+        facts.was_terminated = true;
+        return;
+    }
+    auto& first = is_worker(hello) ? facts.first_failure : facts.remote_failure;
+    if (!first) first = exit.exit_code;
+}
+
+Result<WorkerRegistry> WorkerRegistry::open(std::filesystem::path const& path) {
+    DET_TRY_ASSIGN(auto listening, listen_at(path));
+    ::fcntl(listening.get(), F_SETFL, O_NONBLOCK);
+    return WorkerRegistry(path, std::move(listening));
+}
+
+WorkerRegistry::~WorkerRegistry() {
+    if (listening_) ::unlink(path_.c_str());
+}
+
+void WorkerRegistry::add_to(std::vector<pollfd>& polled) const {
+    polled.push_back({listening_.get(), POLLIN, 0});
+    for (auto const& member : members_) polled.push_back({member.socket.get(), POLLIN, 0});
+}
+
+void WorkerRegistry::accept_workers() {
+    for (;;) {
+        UniqueFd socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket) return;
+        members_.push_back({std::move(socket), {WorkerHello::Kind::worker, "a worker"}, false});
+    }
+}
+
+bool WorkerRegistry::receive(Member& member, LaunchFacts& facts) {
+    std::array<char, message_size_max> buffer;
+    for (;;) {
+        auto const size = ::recv(member.socket.get(), buffer.data(), buffer.size(), 0);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+        if (size <= 0) break;
+        auto const message = parse_message({buffer.data(), static_cast<std::size_t>(size)});
+        if (!message) continue;
+        if (auto const* hello = std::get_if<WorkerHello>(&*message)) {
+            member.hello = *hello;
+        } else {
+            member.has_exited = true;
+            record_exit(member.hello, std::get<WorkerExit>(*message), facts);
+        }
+    }
+    if (!member.has_exited && is_worker(member.hello)) on_disconnect(member, facts);
+    return false;
+}
+
+void WorkerRegistry::on_disconnect(Member const& member, LaunchFacts& facts) {
+    if (!facts.disconnected) facts.disconnected = member.hello.name;
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    // A worker leads the process group of its command.
+    bool const is_known = ::getsockopt(member.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    if (is_known && peer.pid > 1) ::kill(-peer.pid, SIGKILL);
+}
+
+void WorkerRegistry::process_messages(LaunchFacts& facts) {
+    accept_workers();
+    members_.remove_if([&](Member& member) { return !receive(member, facts); });
+}
+
+int WorkerRegistry::connected() const {
+    return static_cast<int>(
+        std::ranges::count_if(members_, [](Member const& member) { return is_worker(member.hello); }));
+}
 
 /// A launch from its first process to its last.
 class Launch {

@@ -48,9 +48,9 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
                           std::string const& name) {
     VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
     bool const own_run = find_step_kind(task, lookup) == StepKind::own_run;
-    auto told = own_run ? step_run_variables(task, launch, lookup) : Variables{};
-    if (!own_run && environment.find(variables::launch) == "rank") told = rank_variables(task);
-    for (auto& [variable, value] : told) environment.set(std::move(variable), std::move(value));
+    auto assigned = own_run ? step_run_variables(task, launch, lookup) : Variables{};
+    if (!own_run && environment.find(variables::launch) == "rank") assigned = rank_variables(task);
+    for (auto& [variable, value] : assigned) environment.set(std::move(variable), std::move(value));
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);
     if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));

@@ -38,8 +38,8 @@ void delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
 void prepare_start(Assignment const& assignment, RequeueRequest const& request,
                    SupervisorContext const& context) {
     if (auto const nodes = excluded_nodes(assignment, request.bad_hosts); !nodes.empty()) {
-        if (auto const told = context.slurm.change(assignment.job, {.excluded_nodes = nodes}); !told)
-            context.log(fmt::format("Slurm may give it the same nodes again: {}", told.error().message));
+        if (auto const changed = context.slurm.change(assignment.job, {.excluded_nodes = nodes}); !changed)
+            context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
     if (request.start == RequeueRequest::Start::held) return;
     delay_start(assignment.job, context);

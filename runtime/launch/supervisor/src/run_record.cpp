@@ -30,8 +30,8 @@ Result<RunId> RunRecord::create_next(Assignment const& assignment, TrialId trial
     RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
     DET_TRY_ASSIGN(bool const mine, make_directory(directory.run(run.number).path()));
     if (mine) return run;
-    return Error{codes::superseded,
-                 fmt::format("run {} of trial {} was begun by somebody else", run.number, to_string(trial))};
+    return Error{codes::superseded, fmt::format("run {} of trial {} was begun by another process", run.number,
+                                                to_string(trial))};
 }
 
 Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, ResumePoint const& resume,

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "child_monitor.hpp"
+#include "child.hpp"
 #include "output_stream.hpp"
 #include "signals.hpp"
 

@@ -34,10 +34,10 @@ std::string render_message(Message const& message);
 std::optional<Message> parse_message(std::string_view text);
 inline constexpr std::size_t message_size_max = 256;
 
-/// A socket that listens at a path, however long that is; who connects is of this user, for nobody else may
-/// enter the folder.
+/// A listening socket at a path of any length. Only processes of this user can connect, because the directory
+/// is private.
 Result<UniqueFd> listen_at(std::filesystem::path const& path);
-/// Nothing where nobody listens there: a worker on a node that its launcher does not run on.
+/// Connects to a socket. Empty if no process listens there, as for a worker on a node without its launcher.
 std::optional<UniqueFd> connect_to(std::filesystem::path const& path);
 void send_message(UniqueFd const& socket, Message const& message);
 

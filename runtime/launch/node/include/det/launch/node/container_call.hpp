@@ -10,7 +10,7 @@
 
 namespace det::launch::node {
 
-/// Where things of ours are seen inside.
+/// Paths of our files inside a container.
 inline constexpr char run_dir_inside[] = "/run/determined";
 /// Below DET_RUN_DIR, outside and inside: our programs, and the libraries that they need.
 inline constexpr char programs_folder[] = "host/bin";
