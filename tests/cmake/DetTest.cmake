@@ -32,6 +32,7 @@ function(add_mpi_test name)
   set_target_properties(${program} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests" POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${program} PRIVATE MPI::MPI_C det_compile_options ${ARG_LINKS})
+  add_dependencies(${program} det_mpi)
   if(NOT ARG_OWN_MAIN)
     target_sources(${program} PRIVATE ${DET_TESTS_DIR}/support/mpi_main.cpp)
     set_source_files_properties(${DET_TESTS_DIR}/support/mpi_main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

@@ -1,12 +1,12 @@
 // A rank that fails alone leaves with abandon() and ends, while the others wait for it: the launcher then
 // ends them, and nobody hangs in MPI_Finalize.
-#include <det/transport/mpi.hpp>
+#include <det/transport/mpi/mpi_transport.hpp>
 
 #include <cstdio>
 
 int main() {
     using namespace det::transport;
-    auto opened = open_mpi_transport();
+    auto opened = mpi::open_transport();
     if (!opened) return 2;
     auto& transport = **opened;
     if (transport.rank().value == 1) {

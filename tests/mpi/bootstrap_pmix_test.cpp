@@ -1,5 +1,5 @@
 // The ranks that mpirun started, without MPI: it is a PMIx server, and that is all that is used of it.
-#include <det/transport/pmix_bootstrap.hpp>
+#include <det/transport/pmix/pmix_bootstrap.hpp>
 
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 int main() {
     using namespace det;
     using namespace det::transport;
-    auto const bootstrap = open_pmix_bootstrap({std::chrono::seconds(20)});
+    auto const bootstrap = pmix::open_bootstrap({std::chrono::seconds(20)});
     if (!bootstrap) {
         std::fprintf(stderr, "no bootstrap: %s\n", bootstrap.error().message.c_str());
         return 1;

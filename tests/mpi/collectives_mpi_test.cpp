@@ -1,4 +1,4 @@
-#include <det/transport/mpi.hpp>
+#include <det/transport/mpi/mpi_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ using namespace det::collectives;
 namespace {
 
 DistributedContext open_context(Tuning tuning = {}) {
-    auto transport = must(transport::open_mpi_transport());
+    auto transport = must(transport::mpi::open_transport());
     auto const topology = on_one_node(*transport);
     return must(DistributedContext::make(std::move(transport), topology, tuning));
 }
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(ranks_agree_on_everything) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_find_out_who_sits_with_whom) {
-    auto transport = must(transport::open_mpi_transport());
+    auto transport = must(transport::mpi::open_transport());
     auto const rank = transport->rank().value, size = transport->size();
     auto context = must(DistributedContext::make_by_nodes(std::move(transport), rank == 0 ? "a" : "b"));
     BOOST_TEST(context.cross_size() == std::min(size, 2));

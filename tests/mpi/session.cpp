@@ -2,7 +2,7 @@
 // program of its own, because MPI is initialised once in a process.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
-#include <det/transport/mpi.hpp>
+#include <det/transport/mpi/mpi_transport.hpp>
 
 #include <cstdio>
 #include <mpi.h>
@@ -28,7 +28,7 @@ bool is_finalised() {
 int main() {
     using namespace det::transport;
     {
-        auto const opened = open_mpi_transport();
+        auto const opened = mpi::open_transport();
         check(opened.has_value(), "the transport opens MPI by itself");
         if (!opened) return 1;
         auto& transport = **opened;
@@ -43,7 +43,7 @@ int main() {
         check(!is_finalised(), "MPI stays open as long as its transport");
     }
     check(is_finalised(), "the transport closes what it opened");
-    auto const again = open_mpi_transport();
+    auto const again = mpi::open_transport();
     check(!again && again.error().code == det::codes::misuse, "MPI cannot be opened again");
     return complaints == 0 ? 0 : 1;
 }

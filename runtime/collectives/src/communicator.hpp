@@ -37,9 +37,9 @@ private:
     /// where that is not what the ranks have agreed on.
     template <class T>
     Result<T> finish_operation(Result<T> result) const {
-        auto const settled = transport_->settle();
-        if (has_mismatch_ || (result && settled)) return result;
-        return with_context(result ? settled.error() : std::move(result).error());
+        auto const flushed = transport_->flush();
+        if (has_mismatch_ || (result && flushed)) return result;
+        return with_context(result ? flushed.error() : std::move(result).error());
     }
     Error with_context(Error error) const;
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);

@@ -2,7 +2,7 @@
 // rank that can't go on, at whichever level, takes part in the rest with the reason, so that all hear of it.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
-#include <det/transport/part.hpp>
+#include <det/transport/subgroup.hpp>
 
 #include <fmt/format.h>
 #include <optional>
@@ -46,7 +46,7 @@ public:
           is_even_(nodes_.are_even()) {
         if (is_even_ || is_leader()) {
             auto const members = nodes_.cross_ranks(local_->rank().value);
-            cross_.emplace(transport::make_part(*transport_, members), tuning);
+            cross_.emplace(transport::make_subgroup(*transport_, members), tuning);
             cross_->set_global_ranks(members);
         }
         local_->set_global_ranks(nodes_.on(own_node()));

@@ -30,10 +30,10 @@ collectives::Tuning tuning_for(Place const& place, Environment const& environmen
 }
 
 Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
-                   Environment const& environment, Patience const& patience) {
+                   Environment const& environment, Timeouts const& timeouts) {
     if (place.topology.local_size == 1) return collectives::make_single_rank();
-    collectives::node::Options node{.node_name = node_name, .on_warning = patience.warn};
-    node.collective_timeout = patience.timeout;
+    collectives::node::Options node{.node_name = node_name, .on_warning = timeouts.warn};
+    node.collective_timeout = timeouts.timeout;
     return collectives::node::join_at(
         {directory, meeting_name(environment), Rank{place.topology.local_rank}, place.topology.local_size},
         std::move(node));
@@ -41,15 +41,15 @@ Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, s
 
 /// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
 Ranks connect_node(Place const& place, Info const& info, Environment const& environment,
-                   Patience const& patience) {
-    return meet_on_node(place, info.run_dir, info.cluster.agent_id, environment, patience);
+                   Timeouts const& timeouts) {
+    return meet_on_node(place, info.run_dir, info.cluster.agent_id, environment, timeouts);
 }
 
 /// Without a run, too, ranks of one node need no messages.
 Ranks connect_launched(Place const& place, std::filesystem::path const& directory,
-                       Environment const& environment, Patience const& patience) {
+                       Environment const& environment, Timeouts const& timeouts) {
     DET_TRY(make_private_directory(directory));
-    DET_TRY_ASSIGN(auto ranks, meet_on_node(place, directory, {}, environment, patience));
+    DET_TRY_ASSIGN(auto ranks, meet_on_node(place, directory, {}, environment, timeouts));
     // All have come. What else may be in there is nothing of ours.
     if (place.rank == 0) ::rmdir(directory.c_str());
     return ranks;
@@ -62,26 +62,26 @@ struct Connected {
 };
 
 Result<Connected> connect_host(Place const& place, std::optional<Info> const& info,
-                               ContextOptions const& options, Patience const& patience) {
+                               ContextOptions const& options, Timeouts const& timeouts) {
     auto const& topology = place.topology;
     if (place.size == 1) return Connected{collectives::make_single_rank()};
     if (info && topology.local_size == place.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, patience));
+        DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, timeouts));
         return Connected{std::move(ranks)};
     }
     auto const directory = find_launch_directory(options.environment);
     if (!info && directory && topology.local_size == place.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_launched(place, *directory, options.environment, patience));
+        DET_TRY_ASSIGN(auto ranks, connect_launched(place, *directory, options.environment, timeouts));
         return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(place, options.environment);
-    DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, patience));
+    DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, timeouts));
     // On several nodes the ranks of one have no place to meet without a run's directory.
     if (!info) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
-    DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, patience));
+    DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, timeouts));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return Connected{std::move(ranks), local};
@@ -98,13 +98,13 @@ Result<Backend> open_devices() {
 }
 #endif
 
-Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend, Patience const& patience) {
+Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend, Timeouts const& timeouts) {
     if (backend == nullptr) {
         DET_TRY_ASSIGN(backend, open_devices());
     }
     collectives::device::DeviceOptions device_options;
-    device_options.waits.on_long_wait = patience.warn;
-    if (patience.timeout) device_options.waits.timeout = *patience.timeout;
+    device_options.waits.on_long_wait = timeouts.warn;
+    if (timeouts.timeout) device_options.waits.timeout = *timeouts.timeout;
     return collectives::device::make_device_group(std::move(host), std::move(backend),
                                                   std::move(device_options));
 }
@@ -114,11 +114,11 @@ Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
 Result<DistributedContext> connect(Place const& place, std::optional<Info> const& info,
                                    ContextOptions const& options) {
     if (place.size == 1 && options.devices == Devices::none) return DistributedContext::single();
-    DET_TRY_ASSIGN(auto const patience, find_patience(options));
-    DET_TRY_ASSIGN(auto connected, connect_host(place, info, options, patience));
+    DET_TRY_ASSIGN(auto const timeouts, find_timeouts(options));
+    DET_TRY_ASSIGN(auto connected, connect_host(place, info, options, timeouts));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,
-                       add_devices(std::move(connected.ranks), options.device_backend, patience));
+                       add_devices(std::move(connected.ranks), options.device_backend, timeouts));
     }
     return DistributedContext::make(std::move(connected.ranks), place.topology, std::move(connected.local));
 }

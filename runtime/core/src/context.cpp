@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "connect.hpp"
-#include "patience.hpp"
 #include "session.hpp"
+#include "timeouts.hpp"
 
 namespace det::core {
 namespace {
@@ -73,7 +73,7 @@ Result<Context> Context::init(ContextOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     return Context(std::make_unique<Parts>(
         Session{clock, std::move(info), std::move(distributed), std::move(store), std::move(journal),
-                std::move(notice), find_job_end(options.environment, clock), warner_of(options)},
+                std::move(notice), find_job_end(options.environment, clock), warning_handler(options)},
         options.preempt_mode));
 }
 

@@ -4,14 +4,10 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/transport/tcp.hpp>
+#include <det/transport/mpi/mpi_transport.hpp>
+#include <det/transport/tcp/tcp_transport.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
-#ifdef DET_WITH_MPI
-#include <det/transport/mpi.hpp>
-#endif
-#ifdef DET_WITH_UCX
-#include <det/transport/ucx.hpp>
-#endif
+#include <det/transport/ucx/ucx_transport.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -28,7 +24,7 @@ std::string chief_address(Place const& place, Info const& info) {
 }
 
 bool can_meet(Place const& place, std::optional<Info> const& info) {
-    return info && !info->run_path.empty() && path_exists(RunLayout(info->run_path).meeting()) &&
+    return info && !info->run_path.empty() && path_exists(RunLayout(info->run_path).rendezvous()) &&
            !chief_address(place, *info).empty();
 }
 
@@ -40,20 +36,20 @@ std::string own_address(Place const& place, Info const& info) {
 /// The ranks of a run before they have a transport.
 struct Met {
     std::unique_ptr<transport::Bootstrap> bootstrap;
-    std::unique_ptr<transport::Watch> watch;
-    transport::WaitRules waits;
+    std::unique_ptr<transport::RankMonitor> monitor;
+    transport::WaitPolicy waits;
 };
 
-Result<Met> meet(Place const& place, Info const& info, Patience const& patience) {
+Result<Met> meet(Place const& place, Info const& info, Timeouts const& timeouts) {
     auto const chief = chief_address(place, info);
     Met met;
-    DET_TRY_ASSIGN(met.bootstrap,
-                   transport::open_tcp_bootstrap({place.rank}, place.size, RunLayout(info.run_path).meeting(),
-                                                 {.chief_address = chief}));
-    DET_TRY_ASSIGN(met.watch, transport::open_watch(*met.bootstrap,
-                                                    {.chief_address = chief, .node = info.cluster.agent_id}));
-    met.waits.on_long_wait = patience.warn;
-    if (patience.timeout) met.waits.timeout = *patience.timeout;
+    DET_TRY_ASSIGN(met.bootstrap, transport::open_tcp_bootstrap({place.rank}, place.size,
+                                                                RunLayout(info.run_path).rendezvous(),
+                                                                {.chief_address = chief}));
+    DET_TRY_ASSIGN(met.monitor, transport::open_rank_monitor(
+                                    *met.bootstrap, {.chief_address = chief, .node = info.cluster.agent_id}));
+    met.waits.on_long_wait = timeouts.warn;
+    if (timeouts.timeout) met.waits.timeout = *timeouts.timeout;
     return met;
 }
 
@@ -64,14 +60,11 @@ Opened open_tcp(Place const& place, Info const& info, Met met) {
                      fmt::format("rank {} does not know an address of its node", place.rank),
                      "set DET_INTER_NODE_NETWORK_INTERFACE in the experiment's environment"};
     }
-    return transport::open_tcp_transport(std::move(met.bootstrap), {.address = address,
-                                                                    .local_ranks = place.topology.local_size,
-                                                                    .watch = std::move(met.watch),
-                                                                    .waits = std::move(met.waits)});
+    return transport::tcp::open_transport(std::move(met.bootstrap), {.address = address,
+                                                                     .local_ranks = place.topology.local_size,
+                                                                     .monitor = std::move(met.monitor),
+                                                                     .waits = std::move(met.waits)});
 }
-
-#ifdef DET_WITH_UCX
-constexpr bool has_ucx = true;
 
 /// Those that the experiment names. What the node found out by itself is where host names lead to, which need
 /// not be the fast network.
@@ -85,23 +78,15 @@ std::string configured_interfaces(Info const& info) {
 }
 
 Opened open_ucx(Place const& place, Info const& info, Met met) {
-    return transport::open_ucx_transport(std::move(met.bootstrap), {.interfaces = configured_interfaces(info),
-                                                                    .local_ranks = place.topology.local_size,
-                                                                    .watch = std::move(met.watch),
-                                                                    .waits = std::move(met.waits)});
+    return transport::ucx::open_transport(std::move(met.bootstrap),
+                                          {.interfaces = configured_interfaces(info),
+                                           .local_ranks = place.topology.local_size,
+                                           .monitor = std::move(met.monitor),
+                                           .waits = std::move(met.waits)});
 }
-#else
-constexpr bool has_ucx = false;
 
-Opened open_ucx(Place const&, Info const&, Met) {
-    return Error{codes::transport, "this program was built without UCX",
-                 "install libucx-dev and build again"};
-}
-#endif
-
-#ifdef DET_WITH_MPI
 Opened open_mpi(Place const& place) {
-    DET_TRY_ASSIGN(auto transport, transport::open_mpi_transport());
+    DET_TRY_ASSIGN(auto transport, transport::mpi::open_transport());
     if (transport->size() == place.size && transport->rank().value == place.rank)
         return Opened(std::move(transport));
     return Error{codes::transport,
@@ -109,11 +94,6 @@ Opened open_mpi(Place const& place) {
                              place.size, transport->rank().value, transport->size()),
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
-#else
-Opened open_mpi(Place const&) {
-    return Error{codes::transport, "this program was built without MPI", "install an MPI and build again"};
-}
-#endif
 
 /// What the ranks of a run talk through once they have met.
 struct Way {
@@ -127,7 +107,7 @@ constexpr std::string_view whatever_is_best = "";
 /// All ranks have to take the same way. Those that were not told one take UCX where each node has an adapter
 /// for which UCX is there; where it would have only TCP, our own sockets use more of the wire.
 Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wanted) {
-    bool const has_adapter = has_ucx && path_exists("/sys/class/infiniband");
+    bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
     std::string const own(wanted != whatever_is_best ? wanted : has_adapter ? "may-ucx" : "may-tcp");
     DET_TRY_ASSIGN(auto const said, bootstrap.allgather(own));
     bool const is_open = own.starts_with("may-");
@@ -149,7 +129,7 @@ Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wante
 }  // namespace
 
 Opened open_transport(Place const& place, std::optional<Info> const& info, Environment const& environment,
-                      Patience const& patience) {
+                      Timeouts const& timeouts) {
     auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(whatever_is_best));
     bool const is_way = std::ranges::find(ways, wanted, &Way::name) != std::end(ways);
     if (wanted != whatever_is_best && wanted != "mpi" && !is_way)
@@ -160,7 +140,7 @@ Opened open_transport(Place const& place, std::optional<Info> const& info, Envir
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
     }
     if (wanted == "mpi" || !can_meet(place, info)) return open_mpi(place);
-    DET_TRY_ASSIGN(auto met, meet(place, *info, patience));
+    DET_TRY_ASSIGN(auto met, meet(place, *info, timeouts));
     DET_TRY_ASSIGN(auto const way, agree_on_way(*met.bootstrap, wanted));
     return way.open(place, *info, std::move(met));
 }

@@ -2,7 +2,7 @@
 #include <det/core/place.hpp>
 #include <det/transport/transport.hpp>
 
-#include "patience.hpp"
+#include "timeouts.hpp"
 
 namespace det::core {
 
@@ -13,6 +13,6 @@ namespace det::core {
 Result<std::unique_ptr<transport::Transport>> open_transport(Place const& place,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,
-                                                             Patience const& patience);
+                                                             Timeouts const& timeouts);
 
 }  // namespace det::core

@@ -2,13 +2,13 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_module.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -53,11 +53,8 @@ det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter cons
 
 /// The module, or why it can't be used.
 Result<det_libslurm_module const*, std::string> load_module(std::filesystem::path const& path) {
-    // RTLD_GLOBAL, because Slurm's plugins use libslurm's symbols without linking it.
-    void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
-    if (library == nullptr) return std::string(::dlerror());
-    auto const entry = reinterpret_cast<det_libslurm_entry>(::dlsym(library, DET_LIBSLURM_ENTRY));
-    if (entry == nullptr) return fmt::format("{} is no such module", path.string());
+    DET_TRY_ASSIGN(auto* const function, open_module(path, DET_LIBSLURM_ENTRY, SymbolScope::all));
+    auto const entry = reinterpret_cast<det_libslurm_entry>(function);
     auto const* const module = entry();
     if (module->abi_version != DET_LIBSLURM_ABI_VERSION) {
         return fmt::format("{} belongs to another version of this program", path.string());

@@ -6,7 +6,8 @@
 
 namespace det::transport {
 
-Result<FrameClient> FrameClient::join(Endpoint const& server, Club const& club, Rank rank, Moment deadline) {
+Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& key, Rank rank,
+                                      TimePoint deadline) {
     DET_TRY_ASSIGN(auto socket, connect_to(server, deadline));
     DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, deadline));
     auto const server_nonce = parse_greeting(greeting);
@@ -14,11 +15,11 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, Club const& club, 
         return Error{codes::transport,
                      fmt::format("who listens at {} port {} is no run of ours", server.address, server.port)};
     }
-    auto const answer = render_answer(club, rank, *server_nonce, make_nonce());
+    auto const answer = render_answer(key, rank, *server_nonce, make_nonce());
     DET_TRY(send_all(socket, answer, deadline));
     DET_TRY_ASSIGN(auto const verdict, receive_exactly(socket, verdict_bytes, deadline));
-    switch (check_verdict(club, *server_nonce, answer, verdict)) {
-        case Admission::welcome:
+    switch (check_verdict(key, *server_nonce, answer, verdict)) {
+        case Admission::accepted:
             return FrameClient(std::move(socket));
         case Admission::taken:
             return Error{codes::permission, fmt::format("there is a rank {} already", rank.value),
@@ -30,14 +31,14 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, Club const& club, 
         codes::permission,
         fmt::format("rank {} of {} was turned away by the chief at {} port {}: the secret or the number "
                     "of ranks is another there",
-                    rank.value, club.size, server.address, server.port)};
+                    rank.value, key.size, server.address, server.port)};
 }
 
-Status FrameClient::send(std::string_view frame, Moment deadline) {
+Status FrameClient::send(std::string_view frame, TimePoint deadline) {
     return send_all(socket_, wrap_frame(frame), deadline);
 }
 
-Result<std::string> FrameClient::receive(std::size_t limit_bytes, Moment deadline) {
+Result<std::string> FrameClient::receive(std::size_t limit_bytes, TimePoint deadline) {
     DET_TRY_ASSIGN(auto const head, receive_exactly(socket_, frame_head_bytes, deadline));
     auto const size = frame_size(head);
     if (size > limit_bytes) {

@@ -8,10 +8,11 @@ namespace det::transport {
 class FrameClient {
 public:
     /// codes::permission where the server turned us away; else whatever kept us from coming that far.
-    static Result<FrameClient> join(Endpoint const& server, Club const& club, Rank rank, Moment deadline);
+    static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
+                                    TimePoint deadline);
 
-    Status send(std::string_view frame, Moment deadline);
-    Result<std::string> receive(std::size_t limit_bytes, Moment deadline);
+    Status send(std::string_view frame, TimePoint deadline);
+    Result<std::string> receive(std::size_t limit_bytes, TimePoint deadline);
     int fd() const { return socket_.get(); }
 
 private:

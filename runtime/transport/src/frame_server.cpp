@@ -16,14 +16,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t strangers_max = 64;
-constexpr std::chrono::seconds answer_time{3};
+constexpr std::size_t unauthenticated_max = 64;
+constexpr std::chrono::seconds answer_timeout{3};
 constexpr std::size_t read_at_once_bytes = std::size_t{64} << 10;
-constexpr std::size_t farewell_ms = 500;
+constexpr std::size_t drain_ms = 500;
 
 }  // namespace
 
-Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& address, Club club,
+Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& address, SessionKey key,
                                                         std::size_t frame_limit_bytes,
                                                         std::unique_ptr<FrameHandler> handler) {
     DET_TRY_ASSIGN(auto listener, listen_at(address));
@@ -31,20 +31,20 @@ Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& addre
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
     return std::unique_ptr<FrameServer>(new FrameServer(std::move(listener), std::move(wake), {address, port},
-                                                        std::move(club), frame_limit_bytes,
+                                                        std::move(key), frame_limit_bytes,
                                                         std::move(handler)));
 }
 
-FrameServer::FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, Club club,
+FrameServer::FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, SessionKey key,
                          std::size_t frame_limit_bytes, std::unique_ptr<FrameHandler> handler)
     : listener_(std::move(listener)),
       wake_(std::move(wake)),
       endpoint_(std::move(endpoint)),
-      club_(std::move(club)),
+      key_(std::move(key)),
       frame_limit_bytes_(frame_limit_bytes),
       handler_(std::move(handler)),
       post_([this](Rank to, std::string const& frame) { post(to, frame); }) {
-    auto const name = ("det-" + club_.purpose).substr(0, 15);
+    auto const name = ("det-" + key_.purpose).substr(0, 15);
     thread_ = start_thread(name.c_str(), [this](auto const&) { serve(); });
 }
 
@@ -58,7 +58,7 @@ FrameServer::~FrameServer() {
 void FrameServer::serve() {
     auto next_tick = steady_clock::now();
     while (!is_ending_) {
-        wait_for_something(next_tick);
+        poll_once(next_tick);
         auto const now = steady_clock::now();
         if (now >= next_tick) {
             handler_->on_tick(now, post_);
@@ -67,18 +67,18 @@ void FrameServer::serve() {
         for (auto& [fd, connection] : connections_) {
             if (!connection.member && now >= connection.answer_until) connection.is_over = true;
         }
-        drop_those_that_are_over();
+        close_ended();
     }
     // What was said last is still on its way to members.
     for (auto& [fd, connection] : connections_) {
-        auto const until = steady_clock::now() + std::chrono::milliseconds(farewell_ms);
+        auto const until = steady_clock::now() + std::chrono::milliseconds(drain_ms);
         if (connection.member) (void)send_all(connection.socket, connection.outgoing, until);
     }
 }
 
-void FrameServer::wait_for_something(Moment until) {
+void FrameServer::poll_once(TimePoint until) {
     std::vector<pollfd> entries{{wake_.get(), POLLIN, 0}};
-    entries.push_back({strangers() < strangers_max ? listener_.get() : -1, POLLIN, 0});
+    entries.push_back({unauthenticated() < unauthenticated_max ? listener_.get() : -1, POLLIN, 0});
     for (auto const& [fd, connection] : connections_) {
         entries.push_back(
             {fd, static_cast<short>(connection.outgoing.empty() ? POLLIN : POLLIN | POLLOUT), 0});
@@ -89,22 +89,22 @@ void FrameServer::wait_for_something(Moment until) {
         if ((entries[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(connection);
         if ((entries[i].revents & POLLOUT) != 0) write_to(connection);
     }
-    if (entries[1].revents != 0) admit_newcomers();
+    if (entries[1].revents != 0) accept_connections();
 }
 
-std::size_t FrameServer::strangers() const { return connections_.size() - members_.size(); }
+std::size_t FrameServer::unauthenticated() const { return connections_.size() - members_.size(); }
 
-void FrameServer::admit_newcomers() {
-    while (strangers() < strangers_max) {
+void FrameServer::accept_connections() {
+    while (unauthenticated() < unauthenticated_max) {
         UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
-        tune(socket);
+        set_options(socket);
         int const fd = socket.get();
         auto nonce = make_nonce();
         auto greeting = render_greeting(nonce);
         auto& connection = connections_[fd];
         connection = {
-            std::move(socket),  std::move(nonce), steady_clock::now() + answer_time, std::nullopt, {},
+            std::move(socket),  std::move(nonce), steady_clock::now() + answer_timeout, std::nullopt, {},
             std::move(greeting)};
         write_to(connection);
     }
@@ -127,12 +127,12 @@ void FrameServer::take_answer(Connection& connection) {
     if (connection.incoming.size() < answer_bytes) return;
     auto const answer = connection.incoming.substr(0, answer_bytes);
     connection.incoming.erase(0, answer_bytes);
-    auto const rank = check_answer(club_, connection.nonce, answer);
+    auto const rank = check_answer(key_, connection.nonce, answer);
     auto const admission = !rank                            ? Admission::wrong_proof
                            : members_.contains(rank->value) ? Admission::taken
-                                                            : Admission::welcome;
-    connection.outgoing += render_verdict(club_, admission, connection.nonce, answer);
-    if (admission == Admission::welcome) {
+                                                            : Admission::accepted;
+    connection.outgoing += render_verdict(key_, admission, connection.nonce, answer);
+    if (admission == Admission::accepted) {
         connection.member = rank;
         members_[rank->value] = &connection;
         handler_->on_joined(*rank, post_);
@@ -177,7 +177,7 @@ void FrameServer::post(Rank to, std::string const& frame) {
     if (was_empty) write_to(connection);
 }
 
-void FrameServer::drop_those_that_are_over() {
+void FrameServer::close_ended() {
     for (auto i = connections_.begin(); i != connections_.end();) {
         if (!i->second.is_over) {
             ++i;

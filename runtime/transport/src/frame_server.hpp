@@ -22,7 +22,7 @@ public:
     virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
     virtual void on_left(Rank, Post const&) {}
     /// Every tick_ms, give or take.
-    virtual void on_tick(Moment, Post const&) {}
+    virtual void on_tick(TimePoint, Post const&) {}
 };
 
 /// A thread that listens and speaks in frames with the ranks of a run. Strangers cost it little: they may
@@ -31,7 +31,7 @@ class FrameServer {
 public:
     static constexpr int tick_ms = 200;
 
-    static Result<std::unique_ptr<FrameServer>> start(std::string const& address, Club club,
+    static Result<std::unique_ptr<FrameServer>> start(std::string const& address, SessionKey key,
                                                       std::size_t frame_limit_bytes,
                                                       std::unique_ptr<FrameHandler> handler);
     ~FrameServer();
@@ -44,31 +44,31 @@ private:
     struct Connection {
         UniqueFd socket;
         std::string nonce;
-        Moment answer_until;
+        TimePoint answer_until;
         std::optional<Rank> member;
         std::string incoming;
         std::string outgoing;
         bool is_over = false;
     };
 
-    FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, Club club, std::size_t frame_limit_bytes,
-                std::unique_ptr<FrameHandler> handler);
+    FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, SessionKey key,
+                std::size_t frame_limit_bytes, std::unique_ptr<FrameHandler> handler);
 
     void serve();
-    void wait_for_something(Moment until);
-    void admit_newcomers();
+    void poll_once(TimePoint until);
+    void accept_connections();
     void read_from(Connection& connection);
     void take_answer(Connection& connection);
     void take_frames(Connection& connection);
     void write_to(Connection& connection);
-    void drop_those_that_are_over();
-    std::size_t strangers() const;
+    void close_ended();
+    std::size_t unauthenticated() const;
     void post(Rank to, std::string const& frame);
 
     UniqueFd listener_;
     UniqueFd wake_;
     Endpoint endpoint_;
-    Club club_;
+    SessionKey key_;
     std::size_t frame_limit_bytes_;
     std::unique_ptr<FrameHandler> handler_;
     FrameHandler::Post post_;

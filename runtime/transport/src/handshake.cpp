@@ -12,10 +12,10 @@ namespace {
 constexpr std::string_view magic = "DETMEET1";
 
 /// Over everything that was said: no part of it can be used in another conversation.
-std::string proof(Club const& club, std::string_view side, Rank rank, std::string_view server_nonce,
+std::string proof(SessionKey const& key, std::string_view side, Rank rank, std::string_view server_nonce,
                   std::string_view client_nonce) {
-    return hmac_sha256(club.secret, fmt::format("{} {} {} rank {} of {} {} {}", magic, club.purpose, side,
-                                                rank.value, club.size, server_nonce, client_nonce));
+    return hmac_sha256(key.secret, fmt::format("{} {} {} rank {} of {} {} {}", magic, key.purpose, side,
+                                               rank.value, key.size, server_nonce, client_nonce));
 }
 
 struct Answer {
@@ -44,41 +44,42 @@ std::optional<std::string> parse_greeting(std::string_view greeting) {
     return std::string(greeting.substr(magic.size()));
 }
 
-std::string render_answer(Club const& club, Rank rank, std::string_view server_nonce,
+std::string render_answer(SessionKey const& key, Rank rank, std::string_view server_nonce,
                           std::string_view client_nonce) {
     std::string answer;
     append_value(answer, std::int32_t{rank.value});
     append_value(answer, std::int32_t{0});  // reserved
     answer += client_nonce;
-    return answer + proof(club, "client", rank, server_nonce, client_nonce);
+    return answer + proof(key, "client", rank, server_nonce, client_nonce);
 }
 
-std::optional<Rank> check_answer(Club const& club, std::string_view server_nonce, std::string_view answer) {
+std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_nonce,
+                                 std::string_view answer) {
     if (answer.size() != answer_bytes) return std::nullopt;
     auto const given = read_answer(answer);
-    auto const wanted = proof(club, "client", given.rank, server_nonce, given.nonce);
+    auto const wanted = proof(key, "client", given.rank, server_nonce, given.nonce);
     if (!equal_in_constant_time(given.proof, wanted)) return std::nullopt;
-    if (given.rank.value < 0 || given.rank.value >= club.size) return std::nullopt;
+    if (given.rank.value < 0 || given.rank.value >= key.size) return std::nullopt;
     return given.rank;
 }
 
-std::string render_verdict(Club const& club, Admission admission, std::string_view server_nonce,
+std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer) {
     auto const given = read_answer(answer);
-    auto const own_proof = admission == Admission::welcome
-                               ? proof(club, "server", given.rank, server_nonce, given.nonce)
+    auto const own_proof = admission == Admission::accepted
+                               ? proof(key, "server", given.rank, server_nonce, given.nonce)
                                : std::string(proof_bytes, '-');
     return static_cast<char>(admission) + own_proof;
 }
 
-Admission check_verdict(Club const& club, std::string_view server_nonce, std::string_view answer,
+Admission check_verdict(SessionKey const& key, std::string_view server_nonce, std::string_view answer,
                         std::string_view verdict) {
     if (verdict.size() != verdict_bytes) return Admission::wrong_proof;
     if (verdict.front() == static_cast<char>(Admission::taken)) return Admission::taken;
     auto const given = read_answer(answer);
-    auto const wanted = proof(club, "server", given.rank, server_nonce, given.nonce);
+    auto const wanted = proof(key, "server", given.rank, server_nonce, given.nonce);
     bool const is_proven = equal_in_constant_time(verdict.substr(1), wanted);
-    return is_proven ? Admission::welcome : Admission::wrong_proof;
+    return is_proven ? Admission::accepted : Admission::wrong_proof;
 }
 
 }  // namespace det::transport

@@ -12,14 +12,14 @@ namespace det::transport {
 // answers with a verdict, and its own proof. Pure: bytes in, bytes out.
 
 /// What both sides must agree on besides the secret.
-struct Club {
+struct SessionKey {
     std::string secret;
     std::string purpose;  // "store": a proof for one kind of server is none for another
     int size = 1;
 };
 
 enum class Admission : char {
-    welcome = 'W',
+    accepted = 'W',
     wrong_proof = 'P',  // another secret, purpose or number of ranks
     taken = 'T',        // a rank that is here already
 };
@@ -35,16 +35,17 @@ std::string make_nonce();
 std::string render_greeting(std::string_view server_nonce);
 std::optional<std::string> parse_greeting(std::string_view greeting);
 
-std::string render_answer(Club const& club, Rank rank, std::string_view server_nonce,
+std::string render_answer(SessionKey const& key, Rank rank, std::string_view server_nonce,
                           std::string_view client_nonce);
 /// Who it is, if the proof is right.
-std::optional<Rank> check_answer(Club const& club, std::string_view server_nonce, std::string_view answer);
+std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_nonce,
+                                 std::string_view answer);
 
-/// With the server's proof where it is a welcome.
-std::string render_verdict(Club const& club, Admission admission, std::string_view server_nonce,
+/// With the server's proof where it is a accepted.
+std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer);
 /// wrong_proof too where the server's own proof is wrong.
-Admission check_verdict(Club const& club, std::string_view server_nonce, std::string_view answer,
+Admission check_verdict(SessionKey const& key, std::string_view server_nonce, std::string_view answer,
                         std::string_view verdict);
 
 }  // namespace det::transport

@@ -52,7 +52,7 @@ void set_option(UniqueFd const& socket, int level, int option, int value) {
 
 Error closed_by_peer() { return Error{codes::transport, "the other side has closed the connection"}; }
 
-Status wait_for(UniqueFd const& socket, short events, Moment deadline) {
+Status wait_for(UniqueFd const& socket, short events, TimePoint deadline) {
     for (;;) {
         pollfd entry{socket.get(), events, 0};
         int const ready = ::poll(&entry, 1, remaining_ms(deadline));
@@ -64,7 +64,7 @@ Status wait_for(UniqueFd const& socket, short events, Moment deadline) {
 
 }  // namespace
 
-int remaining_ms(Moment deadline) {
+int remaining_ms(TimePoint deadline) {
     auto const left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
@@ -92,12 +92,14 @@ Result<std::uint16_t> port_of(UniqueFd const& socket) {
     return ntohs(port);
 }
 
-void tune(UniqueFd const& connection) {
+void set_options(UniqueFd const& connection) {
     set_option(connection, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(connection, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-void acknowledge_late(UniqueFd const& connection) { set_option(connection, IPPROTO_TCP, TCP_QUICKACK, 0); }
+void delay_acknowledgements(UniqueFd const& connection) {
+    set_option(connection, IPPROTO_TCP, TCP_QUICKACK, 0);
+}
 
 Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
     DET_TRY_ASSIGN(auto const where, socket_address(endpoint.address, endpoint.port));
@@ -105,11 +107,11 @@ Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
     if (::connect(socket.get(), where.get(), where.size) != 0 && errno != EINPROGRESS) {
         return os_error(fmt::format("connect to {} port {}", endpoint.address, endpoint.port), errno);
     }
-    tune(socket);
+    set_options(socket);
     return socket;
 }
 
-Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline) {
+Result<UniqueFd> connect_to(Endpoint const& endpoint, TimePoint deadline) {
     DET_TRY_ASSIGN(auto socket, start_connecting(endpoint));
     DET_TRY(wait_for(socket, POLLOUT, deadline));
     int problem = 0;
@@ -120,7 +122,7 @@ Result<UniqueFd> connect_to(Endpoint const& endpoint, Moment deadline) {
     return socket;
 }
 
-Status send_all(UniqueFd const& connection, std::string_view bytes, Moment deadline) {
+Status send_all(UniqueFd const& connection, std::string_view bytes, TimePoint deadline) {
     while (!bytes.empty()) {
         auto const sent = ::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent >= 0) {
@@ -136,7 +138,7 @@ Status send_all(UniqueFd const& connection, std::string_view bytes, Moment deadl
     return Ok{};
 }
 
-Result<std::string> receive_exactly(UniqueFd const& connection, std::size_t size, Moment deadline) {
+Result<std::string> receive_exactly(UniqueFd const& connection, std::size_t size, TimePoint deadline) {
     std::string bytes(size, '\0');
     std::size_t done = 0;
     while (done < size) {

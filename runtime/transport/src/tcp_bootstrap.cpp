@@ -14,38 +14,38 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t meeting_limit_bytes = 4096;
 
-Result<Meeting> load_meeting(fs::path const& path) {
+Result<Rendezvous> load_rendezvous(fs::path const& path) {
     DET_TRY_ASSIGN(auto const text, read_file(path, meeting_limit_bytes));
-    return parse_meeting(text);
+    return parse_rendezvous(text);
 }
 
 /// The chief's: says where it listens for as long as it does.
 class OpenStore {
 public:
-    static Result<OpenStore> open(fs::path path, Meeting meeting, Club const& club,
+    static Result<OpenStore> open(fs::path path, Rendezvous rendezvous, SessionKey const& key,
                                   std::string const& address) {
-        DET_TRY_ASSIGN(auto server, FrameServer::start(address, club, Store::frame_limit_bytes,
-                                                       std::make_unique<Store>(club.size)));
-        meeting.chief = server->endpoint();
-        DET_TRY(write_file(path, render_meeting(meeting)));
-        return OpenStore(std::move(path), std::move(meeting), std::move(server));
+        DET_TRY_ASSIGN(auto server, FrameServer::start(address, key, Store::frame_limit_bytes,
+                                                       std::make_unique<Store>(key.size)));
+        rendezvous.chief = server->endpoint();
+        DET_TRY(write_file(path, render_rendezvous(rendezvous)));
+        return OpenStore(std::move(path), std::move(rendezvous), std::move(server));
     }
     OpenStore(OpenStore&&) noexcept = default;
     OpenStore& operator=(OpenStore&&) = delete;
     ~OpenStore() {
         if (!server_) return;
         meeting_.chief.reset();
-        (void)write_file(path_, render_meeting(meeting_));  // who reads the old one finds nobody there
+        (void)write_file(path_, render_rendezvous(meeting_));  // who reads the old one finds nobody there
     }
 
     Endpoint const& endpoint() const { return server_->endpoint(); }
 
 private:
-    OpenStore(fs::path path, Meeting meeting, std::unique_ptr<FrameServer> server)
-        : path_(std::move(path)), meeting_(std::move(meeting)), server_(std::move(server)) {}
+    OpenStore(fs::path path, Rendezvous rendezvous, std::unique_ptr<FrameServer> server)
+        : path_(std::move(path)), meeting_(std::move(rendezvous)), server_(std::move(server)) {}
 
     fs::path path_;
-    Meeting meeting_;
+    Rendezvous meeting_;
     std::unique_ptr<FrameServer> server_;
 };
 
@@ -98,14 +98,14 @@ Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& v
 }
 
 /// Until the chief can be reached: the file may not say yet where, or still where an earlier one was.
-Result<FrameClient> find_chief(fs::path const& path, Club const& club, Rank rank, Moment deadline) {
+Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
     using namespace std::chrono_literals;
     for (auto nap = 1ms;; nap = std::min(nap * 2, 50ms)) {
-        DET_TRY_ASSIGN(auto const meeting, load_meeting(path));
+        DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(path));
         Error last{codes::timed_out,
                    fmt::format("the chief has not said in '{}' where it listens", path.string())};
-        if (meeting.chief) {
-            auto client = FrameClient::join(*meeting.chief, club, rank, deadline);
+        if (rendezvous.chief) {
+            auto client = FrameClient::join(*rendezvous.chief, key, rank, deadline);
             if (client || client.error().code == codes::permission) return client;
             last = std::move(client).error();
         }
@@ -118,18 +118,18 @@ Result<FrameClient> find_chief(fs::path const& path, Club const& club, Rank rank
 
 }  // namespace
 
-Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, fs::path meeting_path,
+Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, fs::path rendezvous_path,
                                                       TcpBootstrapOptions options) {
     auto const deadline = steady_clock::now() + options.waits.timeout;
-    DET_TRY_ASSIGN(auto const meeting, load_meeting(meeting_path));
-    Club const club{meeting.secret, "store", size};
+    DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(rendezvous_path));
+    SessionKey const key{rendezvous.secret, "store", size};
     std::optional<OpenStore> store;
     if (rank.value == 0) {
-        DET_TRY_ASSIGN(auto opened, OpenStore::open(meeting_path, meeting, club, options.chief_address));
+        DET_TRY_ASSIGN(auto opened, OpenStore::open(rendezvous_path, rendezvous, key, options.chief_address));
         store.emplace(std::move(opened));
     }
-    DET_TRY_ASSIGN(auto client, store ? FrameClient::join(store->endpoint(), club, rank, deadline)
-                                      : find_chief(meeting_path, club, rank, deadline));
+    DET_TRY_ASSIGN(auto client, store ? FrameClient::join(store->endpoint(), key, rank, deadline)
+                                      : find_chief(rendezvous_path, key, rank, deadline));
     return Result<std::unique_ptr<Bootstrap>>(
         std::make_unique<TcpBootstrap>(rank, size, std::move(store), std::move(client), options.waits));
 }

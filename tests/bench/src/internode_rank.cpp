@@ -8,10 +8,10 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/protocol/meeting.hpp>
-#include <det/transport/tcp.hpp>
+#include <det/protocol/rendezvous.hpp>
+#include <det/transport/tcp/tcp_transport.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
-#include <det/transport/ucx.hpp>
+#include <det/transport/ucx/ucx_transport.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -34,9 +34,9 @@ Result<DistributedContext> connect(Rank rank, int ranks, std::vector<std::string
                    transport::open_tcp_bootstrap(rank, ranks, meeting, {.chief_address = address}));
     DET_TRY_ASSIGN(auto transport,
                    rest.at(4) == "ucx"
-                       ? transport::open_ucx_transport(std::move(bootstrap), {.local_ranks = ranks})
-                       : transport::open_tcp_transport(std::move(bootstrap),
-                                                       {.address = rest.at(5), .local_ranks = ranks}));
+                       ? transport::ucx::open_transport(std::move(bootstrap), {.local_ranks = ranks})
+                       : transport::tcp::open_transport(std::move(bootstrap),
+                                                        {.address = rest.at(5), .local_ranks = ranks}));
     return DistributedContext::make(std::move(transport), Topology{0, 1, rank.value, ranks});
 }
 
@@ -86,7 +86,7 @@ Status serve(DistributedContext& context) {
 }
 
 Status run(std::vector<std::string> const& arguments) {
-    if (arguments.size() == 1) return write_file(arguments[0], render_meeting({make_uuid()}));
+    if (arguments.size() == 1) return write_file(arguments[0], render_rendezvous({make_uuid()}));
     if (arguments.size() != 6) return Error{codes::usage, "see the source for the arguments"};
     auto const rank = parse_integer<int>(arguments.at(0)), ranks = parse_integer<int>(arguments.at(1));
     if (!rank || !ranks) return Error{codes::usage, "RANK and RANKS are numbers"};

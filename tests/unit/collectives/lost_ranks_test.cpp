@@ -2,7 +2,7 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/node/node_group.hpp>
 #include <det/collectives/two_level.hpp>
-#include <det/transport/tcp.hpp>
+#include <det/transport/tcp/tcp_transport.hpp>
 
 #include <csignal>
 #include <thread>
@@ -18,12 +18,12 @@ constexpr int nodes = 2, ranks_of_node = 2, ranks = nodes * ranks_of_node;
 
 std::string node_of(int rank) { return fmt::format("n{}", rank / ranks_of_node); }
 
-struct Meet : transport::MeetingPlace {
+struct Meet : transport::TestRendezvous {
     Result<std::unique_ptr<transport::Transport>> open_tcp(Rank rank) const {
         DET_TRY_ASSIGN(auto bootstrap, this->bootstrap(rank, ranks));
-        DET_TRY_ASSIGN(auto watch, transport::open_watch(*bootstrap, {.node = node_of(rank.value)}));
-        return transport::open_tcp_transport(std::move(bootstrap),
-                                             {.local_ranks = ranks, .watch = std::move(watch)});
+        DET_TRY_ASSIGN(auto monitor, transport::open_rank_monitor(*bootstrap, {.node = node_of(rank.value)}));
+        return transport::tcp::open_transport(std::move(bootstrap),
+                                              {.local_ranks = ranks, .monitor = std::move(monitor)});
     }
 
     Result<DistributedContext> open_two_levels(Rank rank) const {

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/protocol/meeting.hpp>
+#include <det/protocol/rendezvous.hpp>
 #include <det/transport/file_bootstrap.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
@@ -55,7 +55,7 @@ void run_suite(int size, Open const& open) {
 }
 
 struct Meet : TemporaryDirectory {
-    Meet() { must(write_file(file, render_meeting({"a secret"}))); }
+    Meet() { must(write_file(file, render_rendezvous({"a secret"}))); }
 
     Open tcp(int size, std::chrono::milliseconds timeout = 20s) const {
         return [this, size, timeout](Rank rank) {
@@ -67,9 +67,9 @@ struct Meet : TemporaryDirectory {
             return open_file_bootstrap(rank, size, path() / "files", {timeout});
         };
     }
-    Endpoint chief() const { return *must(parse_meeting(must(read_file(file)))).chief; }
+    Endpoint chief() const { return *must(parse_rendezvous(must(read_file(file)))).chief; }
 
-    std::filesystem::path const file = path() / "meeting";
+    std::filesystem::path const file = path() / "rendezvous";
 };
 
 UniqueFd call(Endpoint const& endpoint) {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(files_and_the_store_wait_for_what_is_put_later) {
 
 BOOST_AUTO_TEST_CASE(a_chief_can_come_again_at_the_same_meeting) {
     for (int i = 0; i < 3; ++i) run_suite(2, tcp(2));
-    BOOST_TEST(!must(parse_meeting(must(read_file(file)))).chief.has_value());
+    BOOST_TEST(!must(parse_rendezvous(must(read_file(file)))).chief.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(nobody_else_can_read_the_meeting) {
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_gone_hears_it_at_once) {
 BOOST_AUTO_TEST_CASE(who_has_another_secret_is_turned_away) {
     auto const store = must(tcp(2)(Rank{0}));
     auto const theirs = path() / "theirs";
-    must(write_file(theirs, render_meeting({"another secret", chief()})));
+    must(write_file(theirs, render_rendezvous({"another secret", chief()})));
     auto const error = must_fail(open_tcp_bootstrap({1}, 2, theirs, {.waits = {20s}}));
     BOOST_TEST((error.code == codes::permission), error.message);
 }

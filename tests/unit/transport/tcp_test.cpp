@@ -1,17 +1,17 @@
-#include <det/transport/tcp.hpp>
+#include <det/transport/tcp/tcp_transport.hpp>
 
-#include "meeting_ranks.hpp"
+#include "test_rendezvous.hpp"
 
 using namespace det;
 using namespace det::transport;
 
 namespace {
 
-struct Meet : MeetingPlace {
-    Result<std::unique_ptr<Transport>> open(Rank rank, int size, TcpOptions options = {}) const {
-        DET_TRY_ASSIGN(auto meeting, bootstrap(rank, size));
+struct Meet : TestRendezvous {
+    Result<std::unique_ptr<Transport>> open(Rank rank, int size, tcp::Options options = {}) const {
+        DET_TRY_ASSIGN(auto rendezvous, bootstrap(rank, size));
         options.local_ranks = size;
-        return open_tcp_transport(std::move(meeting), std::move(options));
+        return tcp::open_transport(std::move(rendezvous), std::move(options));
     }
 };
 
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(it_is_one_that_keeps_nothing_before_it_is_asked_for) {
     for (std::size_t const limit : {0, 1000}) {
         Meet const meet;
         check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
-            DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.early_limit_bytes = limit}));
+            DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.unexpected_limit_bytes = limit}));
             return run_suite(*transport);
         }));
     }
@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps
     constexpr int turns = 300;    // enough to receive all of them meanwhile
     Meet const meet;
     check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.early_limit_bytes = 2 * message_bytes}));
+        DET_TRY_ASSIGN(auto const transport,
+                       meet.open(rank, 3, {.unexpected_limit_bytes = 2 * message_bytes}));
         std::vector<std::byte> bytes(message_bytes, std::byte{7});
         std::byte word{}, answer{};
         auto const one = std::span(&word, 1);
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps
 BOOST_AUTO_TEST_CASE(what_is_waited_for_is_found_behind_what_nobody_has_asked_for) {
     Meet const meet;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.early_limit_bytes = 100}));
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.unexpected_limit_bytes = 100}));
         std::vector<std::byte> bytes(std::size_t{16} << 20, std::byte{7}), in(bytes.size());
         std::byte word{};
         if (rank.value == 1) {
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(small_and_large_messages_of_one_tag_keep_their_order) {
 BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
     Meet const meet;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.early_limit_bytes = 100}));
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.unexpected_limit_bytes = 100}));
         std::vector<std::byte> large(std::size_t{16} << 20, std::byte{7}), in(large.size());
         std::byte word{9};
         auto const small = std::span(&word, 1);
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
         { DET_TRY_ASSIGN(auto const second, transport->start_send({0}, Tag{1}, large)); }
         DET_TRY(transport->send({0}, Tag{2}, small));
         DET_TRY(first.finish());
-        return transport->settle();
+        return transport->flush();
     }));
 }
 

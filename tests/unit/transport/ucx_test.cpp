@@ -1,23 +1,23 @@
 #include <det/transport/file_bootstrap.hpp>
-#include <det/transport/ucx.hpp>
+#include <det/transport/ucx/ucx_transport.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "meeting_ranks.hpp"
-#include "ucx_devices.hpp"
+#include "devices.hpp"
+#include "test_rendezvous.hpp"
 
 using namespace det;
 using namespace det::transport;
 
 namespace {
 
-struct Meet : MeetingPlace {
-    Result<std::unique_ptr<Transport>> open(Rank rank, int size, UcxOptions options = {}) const {
-        DET_TRY_ASSIGN(auto meeting, bootstrap(rank, size));
+struct Meet : TestRendezvous {
+    Result<std::unique_ptr<Transport>> open(Rank rank, int size, ucx::Options options = {}) const {
+        DET_TRY_ASSIGN(auto rendezvous, bootstrap(rank, size));
         options.local_ranks = size;
-        return open_ucx_transport(std::move(meeting), std::move(options));
+        return ucx::open_transport(std::move(rendezvous), std::move(options));
     }
 };
 
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_is_settled_arrives_though_its_sender_turns_to_somethin
         if (rank == Rank{1}) {
             DET_TRY_ASSIGN(auto const count, notes.wait_for_peer(rank));
             for (int i = 0; i < count; ++i) DET_TRY(transport->receive(peer, Tag{1}, bytes));
-            DET_TRY(transport->settle());  // its peer is not in UCX now
+            DET_TRY(transport->flush());  // its peer is not in UCX now
             return notes.tell_peer(rank, count);
         }
         // More than sockets hold: UCX keeps the rest of a message that counts as sent.
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(what_is_settled_arrives_though_its_sender_turns_to_somethin
             requests.push_back(std::move(request));
         }
         DET_TRY(notes.tell_peer(rank, static_cast<int>(requests.size())));
-        DET_TRY(transport->settle());
+        DET_TRY(transport->flush());
         DET_TRY(notes.wait_for_peer(rank));
         for (auto& request : requests) DET_TRY(request.finish());
         return Ok{};
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(ranks_can_meet_by_files_and_open_one_again) {
         check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
             DET_TRY_ASSIGN(auto bootstrap, open_file_bootstrap(rank, 2, directory / "files"));
             DET_TRY_ASSIGN(auto const transport,
-                           open_ucx_transport(std::move(bootstrap), {.local_ranks = 2}));
+                           ucx::open_transport(std::move(bootstrap), {.local_ranks = 2}));
             return run_suite(*transport);
         }));
     }
@@ -144,9 +144,9 @@ BOOST_AUTO_TEST_CASE(an_interface_of_an_rdma_adapter_stands_for_the_adapter) {
     std::filesystem::create_directories(ib1 / "device/infiniband/mlx5_3");
     std::filesystem::create_directories(sys / "class/net/eth0");
     must(write_file(ib1 / "dev_port", "1\n"));
-    BOOST_TEST(ucx_devices("eth0", sys.path()) == "eth0");
-    BOOST_TEST(ucx_devices("eth0, ib1", sys.path()) == "eth0,ib1,mlx5_3:2");
-    BOOST_TEST(ucx_devices("", sys.path()) == "");
+    BOOST_TEST(ucx::ucx_devices("eth0", sys.path()) == "eth0");
+    BOOST_TEST(ucx::ucx_devices("eth0, ib1", sys.path()) == "eth0,ib1,mlx5_3:2");
+    BOOST_TEST(ucx::ucx_devices("", sys.path()) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,10 @@
 #include "http.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_module.hpp>
 #include <det/foundation/text.hpp>
 
 #include <cerrno>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -46,10 +46,8 @@ int take_body(void* context, long status, char const* data, std::size_t size) {
 
 /// The module, or why it is of no use.
 Result<det_libcurl_module const*, std::string> open_module(std::filesystem::path const& file) {
-    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return std::string(::dlerror());
-    auto const entry = reinterpret_cast<det_libcurl_entry>(::dlsym(library, DET_LIBCURL_ENTRY));
-    if (entry == nullptr) return fmt::format("{}: is no such module", file.string());
+    DET_TRY_ASSIGN(auto* const function, det::open_module(file, DET_LIBCURL_ENTRY));
+    auto const entry = reinterpret_cast<det_libcurl_entry>(function);
     auto const* const module = entry();
     if (module->abi_version == DET_LIBCURL_ABI_VERSION) return module;
     return fmt::format("{}: belongs to another version of this program", file.string());

@@ -1,9 +1,8 @@
 #include <det/checkpoint/s3/s3_store.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
-#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_module.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -147,18 +146,7 @@ std::string render_address(std::string const& bucket, std::string const& prefix)
 }
 
 std::vector<fs::path> module_candidates(Environment const& environment) {
-    constexpr char name[] = "det_libcurl.so";
-    std::vector<fs::path> files;
-    if (auto const told = environment.find_non_empty(variables::modules))
-        files.push_back(fs::path(*told) / name);
-    auto const here = own_object().parent_path();  // <prefix>/bin, or a library's <prefix>/lib/<architecture>
-    for (auto const& folder : {here, here.parent_path() / "lib", here.parent_path()})
-        files.push_back(folder / name);
-    if (auto const run_dir = environment.find_non_empty(variables::run_dir))
-        files.push_back(fs::path(*run_dir) / "host/lib/det-host" / name);
-    std::erase_if(files, [](auto const& file) { return !path_exists(file); });
-    files.emplace_back(name);
-    return files;
+    return det::module_candidates(environment, "det_libcurl.so");
 }
 
 Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options) {

@@ -199,7 +199,7 @@ private:
 
     void finish() {
         if (!communicator_) return;
-        auto const rules = transport::WaitRules{.timeout = std::chrono::seconds(5)};
+        auto const rules = transport::WaitPolicy{.timeout = std::chrono::seconds(5)};
         DeviceWait waiting(rules, *host_, "the devices' communicator was not closed");
         bool const is_finished =
             communicator_->begin_finish() && waiting.until([this] { return communicator_->is_ready(); });

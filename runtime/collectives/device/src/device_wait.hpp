@@ -1,7 +1,7 @@
 #pragma once
 #include <det/collectives/rank_group.hpp>
 #include <det/transport/backoff.hpp>
-#include <det/transport/patience.hpp>
+#include <det/transport/wait_policy.hpp>
 
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace det::collectives::device {
 class DeviceWait {
 public:
     /// `what`: for messages, "rank 0 waits for devices in allreduce(...), its operation 3".
-    DeviceWait(transport::WaitRules const& rules, collectives::RankGroup& host, std::string what)
+    DeviceWait(transport::WaitPolicy const& rules, collectives::RankGroup& host, std::string what)
         : rules_(rules), host_(host), what_(std::move(what)) {}
 
     /// Until it is true, or an Error.
@@ -22,7 +22,7 @@ private:
 
     static constexpr int polls_per_look = 64;
 
-    transport::WaitRules const& rules_;
+    transport::WaitPolicy const& rules_;
     collectives::RankGroup& host_;
     std::string what_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/transport/patience.hpp>
+#include <det/transport/wait_policy.hpp>
 
 namespace det::collectives::device {
 
@@ -10,7 +10,7 @@ namespace det::collectives::device {
 class HostCopies final : public tensor::DeviceCopies {
 public:
     HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,
-               transport::WaitRules const& waits)
+               transport::WaitPolicy const& waits)
         : host_(host), devices_(std::move(devices)), waits_(waits) {}
 
     void use_stream(Stream stream) { stream_ = stream; }
@@ -25,7 +25,7 @@ private:
 
     collectives::RankGroup& host_;
     std::shared_ptr<DeviceBackend> devices_;
-    transport::WaitRules const& waits_;
+    transport::WaitPolicy const& waits_;
     Stream stream_ = nullptr;
 };
 

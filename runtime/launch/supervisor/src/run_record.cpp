@@ -7,7 +7,7 @@
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/meeting.hpp>
+#include <det/protocol/rendezvous.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, Resu
                                    std::string const& hosts, UtcTime now) {
     auto const directory = assignment.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
-    DET_TRY(write_file(layout.meeting(), render_meeting({make_uuid() + make_uuid()})));
+    DET_TRY(write_file(layout.rendezvous(), render_rendezvous({make_uuid() + make_uuid()})));
     DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
     RunStarted const started{now,
                              slurm::to_string(assignment.job),

@@ -2,61 +2,61 @@
 
 #include <cstring>
 
-namespace det::transport {
+namespace det::transport::tcp {
 
-bool Mailbox::may_keep(Rank from, std::uint64_t size_bytes) const {
+bool Mailbox::may_buffer(Rank from, std::uint64_t size_bytes) const {
     auto const& peer = at(from);
     // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
-    return peer.asked_for > 0 || from == own_ || peer.early_bytes + size_bytes <= early_limit_bytes_;
+    return peer.posted > 0 || from == own_ || peer.unexpected_bytes + size_bytes <= unexpected_limit_bytes_;
 }
 
-std::shared_ptr<Arrival> Mailbox::place_for(Rank from, MessageHead const& head) {
-    LaneKey const key{from.value, head.tag};
+std::shared_ptr<RecvRequest> Mailbox::match(Rank from, MessageHead const& head) {
+    MatchKey const key{from.value, head.tag};
     auto& peer = at(from);
-    auto const lane = lanes_.find(key);
-    if (lane == lanes_.end() || lane->second.asked_for.empty()) {
-        if (!may_keep(from, head.size)) return nullptr;
-        peer.early_bytes += head.size;
-        return lanes_[key].unexpected.emplace_back(std::make_shared<Arrival>());
+    auto const queue = queues_.find(key);
+    if (queue == queues_.end() || queue->second.posted.empty()) {
+        if (!may_buffer(from, head.size)) return nullptr;
+        peer.unexpected_bytes += head.size;
+        return queues_[key].unexpected.emplace_back(std::make_shared<RecvRequest>());
     }
-    auto arrival = std::move(lane->second.asked_for.front());
-    lane->second.asked_for.pop_front();
-    --peer.asked_for;
-    if (lane->second.asked_for.empty()) lanes_.erase(lane);
-    return arrival;
+    auto request = std::move(queue->second.posted.front());
+    queue->second.posted.pop_front();
+    --peer.posted;
+    if (queue->second.posted.empty()) queues_.erase(queue);
+    return request;
 }
 
-std::shared_ptr<Arrival> Mailbox::ask_for(Rank from, Tag tag, MutableBytes into) {
-    auto& lane = lanes_[{from.value, tag.value}];
-    if (lane.unexpected.empty()) {
-        ++at(from).asked_for;
-        return lane.asked_for.emplace_back(std::make_shared<Arrival>(Arrival{into}));
+std::shared_ptr<RecvRequest> Mailbox::post_receive(Rank from, Tag tag, MutableBytes into) {
+    auto& queue = queues_[{from.value, tag.value}];
+    if (queue.unexpected.empty()) {
+        ++at(from).posted;
+        return queue.posted.emplace_back(std::make_shared<RecvRequest>(RecvRequest{into}));
     }
-    auto arrival = std::move(lane.unexpected.front());
-    lane.unexpected.pop_front();
-    at(from).early_bytes -= arrival->size;
-    if (lane.unexpected.empty()) lanes_.erase({from.value, tag.value});
-    return arrival;
+    auto request = std::move(queue.unexpected.front());
+    queue.unexpected.pop_front();
+    at(from).unexpected_bytes -= request->size;
+    if (queue.unexpected.empty()) queues_.erase({from.value, tag.value});
+    return request;
 }
 
-void Mailbox::deliver_to_self(Tag tag, Bytes bytes) {
-    auto const arrival = place_for(own_, {tag.value, 0, bytes.size()});
-    arrival->begin(bytes.size());
-    if (!bytes.empty()) std::memcpy(arrival->place(), bytes.data(), bytes.size());
-    arrival->done = bytes.size();
+void Mailbox::send_to_self(Tag tag, Bytes bytes) {
+    auto const request = match(own_, {tag.value, 0, bytes.size()});
+    request->begin(bytes.size());
+    if (!bytes.empty()) std::memcpy(request->place(), bytes.data(), bytes.size());
+    request->done = bytes.size();
 }
 
-void Mailbox::take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival) {
-    if (arrival->is_over()) return;
-    if (arrival->has_size) {
-        arrival->own.resize(arrival->size);
-        arrival->into = {};
+void Mailbox::cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request) {
+    if (request->is_over()) return;
+    if (request->has_size) {
+        request->own.resize(request->size);
+        request->into = {};
         return;
     }
-    auto const lane = lanes_.find({from.value, tag.value});
-    if (lane == lanes_.end()) return;
-    at(from).asked_for -= static_cast<int>(std::erase(lane->second.asked_for, arrival));
-    if (lane->second.asked_for.empty()) lanes_.erase(lane);
+    auto const queue = queues_.find({from.value, tag.value});
+    if (queue == queues_.end()) return;
+    at(from).posted -= static_cast<int>(std::erase(queue->second.posted, request));
+    if (queue->second.posted.empty()) queues_.erase(queue);
 }
 
-}  // namespace det::transport
+}  // namespace det::transport::tcp

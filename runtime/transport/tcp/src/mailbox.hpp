@@ -8,43 +8,43 @@
 
 #include "message_stream.hpp"
 
-namespace det::transport {
+namespace det::transport::tcp {
 
 /// Messages that come and those who wait for them, until they have found each other: of a peer and a tag in
 /// order.
 class Mailbox {
 public:
-    /// early_limit_bytes: so much of a peer is kept before anybody asks for it.
-    Mailbox(Rank own, std::size_t size, std::size_t early_limit_bytes)
-        : own_(own), early_limit_bytes_(early_limit_bytes), peers_(size) {}
+    /// unexpected_limit_bytes: so much of a peer is kept before anybody asks for it.
+    Mailbox(Rank own, std::size_t size, std::size_t unexpected_limit_bytes)
+        : own_(own), unexpected_limit_bytes_(unexpected_limit_bytes), peers_(size) {}
 
     /// Of a message that comes. None: too much has come from this peer that nobody has asked for.
-    std::shared_ptr<Arrival> place_for(Rank from, MessageHead const& head);
+    std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
     /// The next message of that tag that nobody has asked for, which may be here already.
-    std::shared_ptr<Arrival> ask_for(Rank from, Tag tag, MutableBytes into);
-    void deliver_to_self(Tag tag, Bytes bytes);
+    std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);
+    void send_to_self(Tag tag, Bytes bytes);
     /// The buffer is its owner's again: what comes for it goes where it harms nobody.
-    void take_back(Rank from, Tag tag, std::shared_ptr<Arrival> const& arrival);
+    void cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request);
 
 private:
-    struct Lane {
-        std::deque<std::shared_ptr<Arrival>> asked_for;
-        std::deque<std::shared_ptr<Arrival>> unexpected;
+    struct MatchQueue {
+        std::deque<std::shared_ptr<RecvRequest>> posted;
+        std::deque<std::shared_ptr<RecvRequest>> unexpected;
     };
-    using LaneKey = std::pair<int, std::uint32_t>;  // peer and tag
+    using MatchKey = std::pair<int, std::uint32_t>;  // peer and tag
     struct Peer {
-        std::uint64_t early_bytes = 0;  // what it has sent too early
-        int asked_for = 0;              // messages of it that are waited for
+        std::uint64_t unexpected_bytes = 0;  // what it has sent too early
+        int posted = 0;                      // messages of it that are waited for
     };
 
-    bool may_keep(Rank from, std::uint64_t size_bytes) const;
+    bool may_buffer(Rank from, std::uint64_t size_bytes) const;
     Peer& at(Rank peer) { return peers_[static_cast<std::size_t>(peer.value)]; }
     Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank own_;
-    std::size_t early_limit_bytes_;
+    std::size_t unexpected_limit_bytes_;
     std::vector<Peer> peers_;  // by rank
-    std::map<LaneKey, Lane> lanes_;
+    std::map<MatchKey, MatchQueue> queues_;
 };
 
-}  // namespace det::transport
+}  // namespace det::transport::tcp

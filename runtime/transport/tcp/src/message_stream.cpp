@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-namespace det::transport {
+namespace det::transport::tcp {
 
-void Arrival::begin(std::uint64_t message_size) {
+void RecvRequest::begin(std::uint64_t message_size) {
     size = message_size;
     has_size = true;
     if (size > into.size()) own.resize(size);
@@ -26,46 +26,46 @@ Progress both(Progress a, Progress b) {
     return a == Progress::something ? a : b;
 }
 
-bool MessageWriter::take_back(Departure const& departure) {
+bool MessageWriter::cancel(SendRequest const& request) {
     auto const here =
-        std::ranges::find_if(departures_, [&](auto const& waiting) { return waiting.get() == &departure; });
-    if (here == departures_.end()) return false;
-    if (!departure.has_begun())
-        *here = std::make_shared<Departure>(Departure{{taken_back_tag, departure.head.number, 0}, {}});
+        std::ranges::find_if(requests_, [&](auto const& waiting) { return waiting.get() == &request; });
+    if (here == requests_.end()) return false;
+    if (!request.has_begun())
+        *here = std::make_shared<SendRequest>(SendRequest{{cancelled_tag, request.head.number, 0}, {}});
     return true;
 }
 
-bool MessageWriter::has_taken_back() const {
-    return std::ranges::any_of(departures_, [](auto const& one) { return one->head.tag == taken_back_tag; });
+bool MessageWriter::has_cancelled() const {
+    return std::ranges::any_of(requests_, [](auto const& one) { return one->head.tag == cancelled_tag; });
 }
 
 Progress MessageWriter::advance(UniqueFd const& socket) {
-    if (departures_.empty()) return Progress::nothing;
-    auto& departure = *departures_.front();
-    auto const head_left = sizeof departure.head - std::min(departure.done, sizeof departure.head);
-    auto const bytes_done = departure.done - (sizeof departure.head - head_left);
-    auto* const head = reinterpret_cast<std::byte*>(&departure.head) + (sizeof departure.head - head_left);
+    if (requests_.empty()) return Progress::nothing;
+    auto& request = *requests_.front();
+    auto const head_left = sizeof request.head - std::min(request.done, sizeof request.head);
+    auto const bytes_done = request.done - (sizeof request.head - head_left);
+    auto* const head = reinterpret_cast<std::byte*>(&request.head) + (sizeof request.head - head_left);
     iovec parts[] = {
         {head, head_left},
-        {const_cast<std::byte*>(departure.bytes.data()) + bytes_done, departure.bytes.size() - bytes_done}};
+        {const_cast<std::byte*>(request.bytes.data()) + bytes_done, request.bytes.size() - bytes_done}};
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = 2;
     auto const sent = ::sendmsg(socket.get(), &message, MSG_NOSIGNAL);
-    if (sent > 0) departure.done += static_cast<std::size_t>(sent);
-    if (departure.is_over()) departures_.pop_front();
+    if (sent > 0) request.done += static_cast<std::size_t>(sent);
+    if (request.is_over()) requests_.pop_front();
     return progress_of(sent);
 }
 
 Progress MessageReader::advance(UniqueFd const& socket, Place const& place) {
     bool has_moved = false;
     for (bool has_read = false;;) {
-        if (arrival_ == nullptr && begin_message(place)) has_moved = true;
-        if (is_held_up()) break;
-        if (arrival_ != nullptr) {
+        if (request_ == nullptr && begin_message(place)) has_moved = true;
+        if (is_blocked()) break;
+        if (request_ != nullptr) {
             take_buffered();
-            if (arrival_->is_over()) {
-                arrival_.reset();
+            if (request_->is_over()) {
+                request_.reset();
                 continue;
             }
         }
@@ -81,26 +81,26 @@ bool MessageReader::begin_message(Place const& place) {
     if (buffered() < sizeof(MessageHead)) return false;
     MessageHead head;
     std::memcpy(&head, buffer_.data() + begin_, sizeof head);
-    arrival_ = place(head);
-    if (arrival_ == nullptr) return false;
+    request_ = place(head);
+    if (request_ == nullptr) return false;
     begin_ += sizeof head;
-    arrival_->begin(head.size);
+    request_->begin(head.size);
     return true;
 }
 
 void MessageReader::take_buffered() {
-    auto const size = std::min<std::uint64_t>(buffered(), arrival_->size - arrival_->done);
+    auto const size = std::min<std::uint64_t>(buffered(), request_->size - request_->done);
     if (size == 0) return;
-    std::memcpy(arrival_->place() + arrival_->done, buffer_.data() + begin_, size);
-    arrival_->done += size;
+    std::memcpy(request_->place() + request_->done, buffer_.data() + begin_, size);
+    request_->done += size;
     begin_ += size;
 }
 
 ssize_t MessageReader::read(UniqueFd const& socket) {
-    if (arrival_ != nullptr) {
+    if (request_ != nullptr) {
         auto const received =
-            ::recv(socket.get(), arrival_->place() + arrival_->done, arrival_->size - arrival_->done, 0);
-        if (received > 0) arrival_->done += static_cast<std::uint64_t>(received);
+            ::recv(socket.get(), request_->place() + request_->done, request_->size - request_->done, 0);
+        if (received > 0) request_->done += static_cast<std::uint64_t>(received);
         return received;
     }
     std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
@@ -111,4 +111,4 @@ ssize_t MessageReader::read(UniqueFd const& socket) {
     return received;
 }
 
-}  // namespace det::transport
+}  // namespace det::transport::tcp

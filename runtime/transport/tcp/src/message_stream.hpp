@@ -8,7 +8,7 @@
 
 #include "socket.hpp"
 
-namespace det::transport {
+namespace det::transport::tcp {
 
 /// Ahead of each message on a connection.
 struct MessageHead {
@@ -19,10 +19,10 @@ struct MessageHead {
 };
 static_assert(sizeof(MessageHead) == 16);
 /// Of a message without bytes for nobody, in place of one that was taken back.
-inline constexpr std::uint32_t taken_back_tag = ~std::uint32_t{0};
+inline constexpr std::uint32_t cancelled_tag = ~std::uint32_t{0};
 
 /// A message that leaves: the bytes are its sender's until it is over.
-struct Departure {
+struct SendRequest {
     MessageHead head;
     Bytes bytes;
     std::size_t done = 0;  // of head and bytes
@@ -33,7 +33,7 @@ struct Departure {
 
 /// A message that comes: into the buffer of who asked for it, or into a place of its own where nobody has
 /// yet.
-struct Arrival {
+struct RecvRequest {
     MutableBytes into = {};
     std::vector<std::byte> own = {};
     std::uint64_t size = 0;
@@ -48,7 +48,7 @@ struct Arrival {
 
 enum class Progress { nothing, something, broken };
 
-/// What a call that never blocks came to.
+/// What a outgoing_to that never blocks came to.
 Progress progress_of(ssize_t result);
 /// Of two that were made on the same connection.
 Progress both(Progress a, Progress b);
@@ -56,27 +56,27 @@ Progress both(Progress a, Progress b);
 /// Messages that leave by a connection, one behind the other.
 class MessageWriter {
 public:
-    bool is_idle() const { return departures_.empty(); }
-    void add(std::shared_ptr<Departure> departure) { departures_.push_back(std::move(departure)); }
+    bool is_idle() const { return requests_.empty(); }
+    void add(std::shared_ptr<SendRequest> request) { requests_.push_back(std::move(request)); }
     /// False: it is not here. Of one that has not begun, its place remains.
-    bool take_back(Departure const& departure);
+    bool cancel(SendRequest const& request);
     /// Whether such a place has still to be passed on.
-    bool has_taken_back() const;
+    bool has_cancelled() const;
     Progress advance(UniqueFd const& socket);
 
 private:
-    std::deque<std::shared_ptr<Departure>> departures_;
+    std::deque<std::shared_ptr<SendRequest>> requests_;
 };
 
 /// Messages that come by a connection.
 class MessageReader {
 public:
     /// Where the next message goes. None: nowhere yet, it is asked again.
-    using Place = std::function<std::shared_ptr<Arrival>(MessageHead const& head)>;
+    using Place = std::function<std::shared_ptr<RecvRequest>(MessageHead const& head)>;
 
     /// There is a message for which there is no place yet.
-    bool is_held_up() const { return arrival_ == nullptr && buffered() >= sizeof(MessageHead); }
-    /// All that has been read, and what one more call brings.
+    bool is_blocked() const { return request_ == nullptr && buffered() >= sizeof(MessageHead); }
+    /// All that has been read, and what one more outgoing_to brings.
     Progress advance(UniqueFd const& socket, Place const& place);
 
 private:
@@ -88,7 +88,7 @@ private:
 
     std::array<std::byte, 1024> buffer_{};  // a small message comes with its head
     std::size_t begin_ = 0, end_ = 0;
-    std::shared_ptr<Arrival> arrival_;
+    std::shared_ptr<RecvRequest> request_;
 };
 
-}  // namespace det::transport
+}  // namespace det::transport::tcp

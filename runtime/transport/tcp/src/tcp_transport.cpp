@@ -1,45 +1,111 @@
+#include <cstring>
 #include <fmt/format.h>
 
-#include "tcp_operation.hpp"
+#include "connections.hpp"
 
-namespace det::transport {
+namespace det::transport::tcp {
 namespace {
+
+class SendOperation final : public Operation {
+public:
+    SendOperation(std::shared_ptr<Connections> connections, Rank to, std::shared_ptr<SendRequest> request)
+        : connections_(std::move(connections)), to_(to), request_(std::move(request)) {}
+    ~SendOperation() override { connections_->cancel(to_, *request_); }
+
+    Result<bool> test() override;
+    Result<std::size_t> wait() override;
+
+private:
+    std::shared_ptr<Connections> connections_;
+    Rank to_;
+    std::shared_ptr<SendRequest> request_;
+};
+
+class ReceiveOperation final : public Operation {
+public:
+    ReceiveOperation(std::shared_ptr<Connections> connections, Rank from, Tag tag, MutableBytes into)
+        : connections_(std::move(connections)),
+          from_(from),
+          tag_(tag),
+          into_(into),
+          request_(connections_->receive(from, tag, into)) {}
+    ~ReceiveOperation() override { connections_->cancel(from_, tag_, request_); }
+
+    Result<bool> test() override;
+    Result<std::size_t> wait() override;
+
+private:
+    std::shared_ptr<Connections> connections_;
+    Rank from_;
+    Tag tag_;
+    MutableBytes into_;
+    std::shared_ptr<RecvRequest> request_;
+};
+
+Result<bool> SendOperation::test() {
+    if (request_->is_over()) return true;
+    connections_->progress();
+    if (request_->is_over()) return true;
+    DET_TRY(connections_->check_alive(to_));
+    return false;
+}
+
+Result<std::size_t> SendOperation::wait() {
+    DET_TRY(connections_->wait(to_, [this] { return request_->is_over(); }));
+    return request_->bytes.size();
+}
+
+Result<bool> ReceiveOperation::test() {
+    if (request_->is_over()) return true;
+    connections_->progress();
+    if (request_->is_over()) return true;
+    DET_TRY(connections_->check_alive(from_));
+    return false;
+}
+
+Result<std::size_t> ReceiveOperation::wait() {
+    DET_TRY(connections_->wait(from_, [this] { return request_->is_over(); }));
+    auto const size = static_cast<std::size_t>(request_->size);
+    // It came before it was asked for.
+    if (!request_->own.empty() && size <= into_.size()) std::memcpy(into_.data(), request_->own.data(), size);
+    return size;
+}
 
 class TcpTransport final : public Transport {
 public:
-    explicit TcpTransport(std::shared_ptr<TcpSession> session)
-        : Transport(session->rank(), session->size()), session_(std::move(session)) {}
+    explicit TcpTransport(std::shared_ptr<Connections> connections)
+        : Transport(connections->rank(), connections->size()), connections_(std::move(connections)) {}
 
     std::string_view name() const override { return "sockets"; }
-    void abandon() noexcept override { session_->abandon(); }
-    Status settle() override { return session_->settle(); }
-    Status check_ranks() const override { return session_->check_ranks(); }
+    void abandon() noexcept override { connections_->abandon(); }
+    Status flush() override { return connections_->flush(); }
+    Status check_ranks() const override { return connections_->check_ranks(); }
 
 private:
     Status check_present() const {
-        if (session_->is_open()) return Ok{};
+        if (connections_->is_open()) return Ok{};
         return Error{codes::misuse, fmt::format("rank {} has left the others", rank().value)};
     }
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override {
         DET_TRY(check_present());
-        DET_TRY_ASSIGN(auto departure, session_->send(to, tag, bytes));
+        DET_TRY_ASSIGN(auto request, connections_->send(to, tag, bytes));
         return Result<std::unique_ptr<Operation>>(
-            std::make_unique<TcpSend>(session_, to, std::move(departure)));
+            std::make_unique<SendOperation>(connections_, to, std::move(request)));
     }
     Result<std::unique_ptr<Operation>> begin_receive(Rank from, Tag tag, MutableBytes into) override {
         DET_TRY(check_present());
-        return Result<std::unique_ptr<Operation>>(std::make_unique<TcpReceive>(session_, from, tag, into));
+        return Result<std::unique_ptr<Operation>>(
+            std::make_unique<ReceiveOperation>(connections_, from, tag, into));
     }
 
-    std::shared_ptr<TcpSession> session_;
+    std::shared_ptr<Connections> connections_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> open_tcp_transport(std::unique_ptr<Bootstrap> bootstrap,
-                                                      TcpOptions options) {
-    DET_TRY_ASSIGN(auto session, TcpSession::open(std::move(bootstrap), std::move(options)));
-    return Result<std::unique_ptr<Transport>>(std::make_unique<TcpTransport>(std::move(session)));
+Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options) {
+    DET_TRY_ASSIGN(auto connections, Connections::open(std::move(bootstrap), std::move(options)));
+    return Result<std::unique_ptr<Transport>>(std::make_unique<TcpTransport>(std::move(connections)));
 }
 
-}  // namespace det::transport
+}  // namespace det::transport::tcp

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(without_a_module_there_is_a_reason_for_each_place_and_somet
     auto const error = must_fail(Http::open(modules));
     BOOST_TEST((error.code == codes::not_supported));
     BOOST_TEST(error.notes.size() == 3u);
-    BOOST_TEST(error.notes[2].find("is no such module") != std::string::npos, error.notes[2]);
+    BOOST_TEST(error.notes[2].find("not a module of this program") != std::string::npos, error.notes[2]);
     BOOST_TEST(error.hint.find("install libcurl") != std::string::npos);
 }
 

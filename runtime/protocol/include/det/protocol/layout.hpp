@@ -36,8 +36,8 @@ public:
     /// How the first of its ranks failed, by whoever saw it first: Slurm knows only the highest exit code of
     /// all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
-    /// Where ranks on several nodes meet: the run's secret, and the chief's address once it listens.
-    std::filesystem::path meeting() const { return run_ / "meeting"; }
+    /// How ranks on several nodes find each other: the run's secret, and the chief's address once it listens.
+    std::filesystem::path rendezvous() const { return run_ / "meeting"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }

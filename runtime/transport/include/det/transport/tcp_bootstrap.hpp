@@ -12,11 +12,11 @@ struct TcpBootstrapOptions {
     BootstrapOptions waits = {};
 };
 
-/// Through a store in the chief's process, at a port that the system chose. `meeting` is a file that all
-/// ranks see (protocol/meeting.hpp): it holds the run's secret when the ranks start, and the chief adds where
-/// it listens. Who does not know the secret is turned away and learns nothing; the secret is never sent.
-/// After that, what is said is neither hidden nor signed.
-Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::filesystem::path meeting,
+/// Through a store in the chief's process, at a port that the system chose. `rendezvous` is a file that all
+/// ranks see (protocol/rendezvous.hpp): it holds the run's secret when the ranks start, and the chief adds
+/// where it listens. Who does not know the secret is turned away and learns nothing; the secret is never
+/// sent. After that, what is said is neither hidden nor signed.
+Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::filesystem::path rendezvous,
                                                       TcpBootstrapOptions options = {});
 
 }  // namespace det::transport

@@ -96,7 +96,7 @@ public:
 
     /// What was sent, and finished here, arrives from now on without another call of this rank. To be called
     /// before it turns to something else: it may not call this transport for hours.
-    virtual Status settle() { return Ok{}; }
+    virtual Status flush() { return Ok{}; }
 
     /// Leaves without the others: for a rank that fails alone while its peers may wait for it. What is closed
     /// in common otherwise (MPI_Finalize) is then left out, so that this process can end.

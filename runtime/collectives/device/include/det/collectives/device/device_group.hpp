@@ -1,7 +1,7 @@
 #pragma once
 #include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/transport/patience.hpp>
+#include <det/transport/wait_policy.hpp>
 
 namespace det::collectives::device {
 
@@ -12,7 +12,7 @@ enum class Order { checked, trusted };
 struct DeviceOptions {
     Order order = Order::checked;
     /// How long the devices of others are waited for: as long as the ranks live.
-    transport::WaitRules waits = {};
+    transport::WaitPolicy waits = {};
 };
 
 /// Ranks that have devices. What lies in device memory goes from device to device, on the stream that

@@ -1,0 +1,15 @@
+#pragma once
+#include <det/transport/mpi/mpi_collectives.hpp>
+#include <det/transport/mpi/mpi_transport.hpp>
+
+#include "open_module.hpp"
+
+namespace det::transport::mpi {
+
+/// What det_mpi_module() of det_mpi.so returns.
+struct Table : ModuleTable {
+    Result<std::unique_ptr<Transport>> (*open_transport)(Options);
+    Result<std::unique_ptr<Collectives>> (*open_collectives)();
+};
+
+}  // namespace det::transport::mpi

@@ -1,0 +1,13 @@
+// det::transport_pmix: opens det_pmix.so and calls it.
+#include "table.hpp"
+
+namespace det::transport::pmix {
+
+Result<std::unique_ptr<Bootstrap>> open_bootstrap(BootstrapOptions options) {
+    DET_TRY_ASSIGN(auto const* const module,
+                   open_module_as<Table>({"det_pmix.so", "det_pmix_module", "PMIx", "libpmix.so",
+                                          "install PMIx (Debian: libpmix2) on this node"}));
+    return module->open_bootstrap(options);
+}
+
+}  // namespace det::transport::pmix

@@ -1,0 +1,170 @@
+#include <det/foundation/thread.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/transport/rank_monitor.hpp>
+
+#include <condition_variable>
+#include <fmt/format.h>
+#include <mutex>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "frame_client.hpp"
+#include "monitor_server.hpp"
+
+namespace det::transport {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string const beat_frame{static_cast<char>(MonitorMessage::beat)};
+std::string const leaving_frame{static_cast<char>(MonitorMessage::leaving)};
+
+class RankMonitorClient final : public RankMonitor {
+public:
+    RankMonitorClient(std::unique_ptr<FrameServer> server, FrameClient client, UniqueFd wake,
+                      std::vector<std::string> nodes, RankMonitorOptions options)
+        : server_(std::move(server)),
+          client_(std::move(client)),
+          wake_(std::move(wake)),
+          nodes_(std::move(nodes)),
+          options_(std::move(options)),
+          thread_(start_thread("det-monitor", [this](auto const&) { run(); })) {}
+
+    ~RankMonitorClient() override {
+        disconnect();
+        thread_.join();
+    }
+
+    Status check() const override {
+        if (!is_lost_) return Ok{};
+        std::lock_guard const lock(mutex_);
+        return Error{codes::transport, fmt::format("{} was lost: {}", name_of(lost_.rank), lost_.why)};
+    }
+
+    Status check_within(std::chrono::milliseconds limit) const override {
+        std::unique_lock lock(mutex_);
+        news_.wait_for(lock, limit, [this] { return is_lost_.load(); });
+        lock.unlock();
+        return check();
+    }
+
+    std::string name_of(Rank rank) const override {
+        auto const index = static_cast<std::size_t>(rank.value);
+        auto const node = index < nodes_.size() ? nodes_[index] : std::string();
+        return node.empty() ? fmt::format("rank {}", rank.value)
+                            : fmt::format("rank {} on {}", rank.value, node);
+    }
+
+    void disconnect() noexcept override {
+        is_leaving_ = true;
+        std::uint64_t const one = 1;
+        (void)!::write(wake_.get(), &one, sizeof one);
+    }
+
+private:
+    /// The thread: shows that we live, and hears of those who don't.
+    void run() {
+        auto next_beat = steady_clock::now();
+        auto heard = next_beat;
+        while (!is_leaving_ && !is_lost_) {
+            auto const now = steady_clock::now();
+            if (now >= next_beat) {
+                next_beat = now + options_.beat;
+                if (!client_.send(beat_frame, now + options_.silence_limit))
+                    return lose_chief("its connection broke");
+            }
+            pollfd entries[] = {{client_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+            if (::poll(entries, 2, remaining_ms(next_beat)) > 0 && entries[0].revents != 0) {
+                if (!take_frame()) return;
+                heard = steady_clock::now();
+            }
+            // Where we stood still ourselves, the next turn hears what has come meanwhile.
+            bool const stood_still = steady_clock::now() - now > options_.silence_limit / 2;
+            if (stood_still) heard = steady_clock::now();
+            if (steady_clock::now() - heard > options_.silence_limit) {
+                auto const seconds = std::chrono::duration<double>(options_.silence_limit).count();
+                return lose_chief(fmt::format("it was silent for {:g} s", seconds));
+            }
+        }
+        (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
+    }
+
+    /// False: there is nothing more to hear.
+    bool take_frame() {
+        auto const frame = client_.receive(1024, steady_clock::now() + options_.silence_limit);
+        if (!frame) {
+            lose_chief("its process has ended, or its connection broke");
+            return false;
+        }
+        if (auto lost = parse_lost(*frame)) lose(*std::move(lost));
+        return true;
+    }
+
+    void lose_chief(std::string why) {
+        if (!is_leaving_) lose({{0}, std::move(why)});
+    }
+
+    void lose(Lost lost) {
+        std::lock_guard const lock(mutex_);
+        if (is_lost_) return;
+        lost_ = std::move(lost);
+        is_lost_ = true;
+        news_.notify_all();
+    }
+
+    std::unique_ptr<FrameServer> server_;  // the chief's
+    FrameClient client_;
+    UniqueFd wake_;
+    std::vector<std::string> nodes_;  // by rank
+    RankMonitorOptions options_;
+    std::atomic<bool> is_leaving_ = false;
+    std::atomic<bool> is_lost_ = false;
+    mutable std::mutex mutex_;
+    mutable std::condition_variable news_;
+    Lost lost_;
+    std::jthread thread_;  // last: the rest is there when it begins
+};
+
+/// What the chief says to the others about its monitor.
+std::string render_place(Endpoint const& endpoint, std::string const& secret) {
+    return render_rendezvous({secret, endpoint});
+}
+
+}  // namespace
+
+Error describe_loss(RankMonitor const* monitor, Rank peer) {
+    constexpr std::chrono::milliseconds moment{500};  // to all ranks the chief's word comes sooner
+    if (monitor != nullptr) {
+        if (auto known = monitor->check_within(moment); !known) return std::move(known).error();
+    }
+    auto const name = monitor != nullptr ? monitor->name_of(peer) : fmt::format("rank {}", peer.value);
+    return Error{codes::transport, name + " has left or was lost"};
+}
+
+Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, RankMonitorOptions options) {
+    SessionKey key{{}, "monitor", bootstrap.size()};
+    std::unique_ptr<FrameServer> server;
+    std::string place;
+    if (bootstrap.rank().value == 0) {
+        key.secret = make_uuid() + make_uuid();
+        DET_TRY_ASSIGN(
+            server, FrameServer::start(options.chief_address, key, MonitorServer::frame_limit_bytes,
+                                       std::make_unique<MonitorServer>(options.silence_limit, options.beat)));
+        place = render_place(server->endpoint(), key.secret);
+    }
+    DET_TRY_ASSIGN(auto const places, bootstrap.allgather(place));
+    DET_TRY_ASSIGN(auto nodes, bootstrap.allgather(options.node));
+    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(places.front()));
+    key.secret = rendezvous.secret;
+    if (!rendezvous.chief) return Error{codes::transport, "the chief has not said where its monitor listens"};
+    DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, bootstrap.rank(),
+                                                  steady_clock::now() + options.silence_limit));
+    UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake) return os_error("make an eventfd", errno);
+    DET_TRY(bootstrap.fence());  // nobody is missed who has not come yet
+    return Result<std::unique_ptr<RankMonitor>>(std::make_unique<RankMonitorClient>(
+        std::move(server), std::move(client), std::move(wake), std::move(nodes), std::move(options)));
+}
+
+}  // namespace det::transport

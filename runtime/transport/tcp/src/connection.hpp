@@ -1,0 +1,80 @@
+#pragma once
+#include <optional>
+
+#include "handshake.hpp"
+#include "message_stream.hpp"
+
+namespace det::transport::tcp {
+
+// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
+// anybody. Then messages go both ways.
+
+/// The side that has called: ours to a peer.
+class OutgoingConnection {
+public:
+    static Result<OutgoingConnection> begin(Endpoint const& peer, SessionKey const& key, Rank self);
+
+    int fd() const { return socket_.get(); }
+    /// What to wait for, as poll(2) says it.
+    short events() const;
+    bool is_idle() const { return state_ == State::open && unsent_.empty() && writer_.is_idle(); }
+    bool is_blocked() const { return reader_.is_blocked(); }
+    MessageWriter& messages() { return writer_; }
+    MessageWriter const& messages() const { return writer_; }
+    /// Nothing while it is not open.
+    Progress write();
+    Progress advance(MessageReader::Place const& place);
+
+private:
+    enum class State { awaiting_greeting, awaiting_verdict, open };
+    OutgoingConnection(UniqueFd socket, SessionKey key, Rank self)
+        : socket_(std::move(socket)), key_(std::move(key)), self_(self) {}
+
+    Progress read_reply();
+    Progress answer_greeting();
+
+    UniqueFd socket_;
+    SessionKey key_;
+    Rank self_;
+    State state_ = State::awaiting_greeting;
+    std::string received_;
+    std::string unsent_;
+    std::string server_nonce_;
+    std::string answer_;
+    MessageWriter writer_;
+    MessageReader reader_;
+};
+
+/// The side that answers: a peer's to us.
+class IncomingConnection {
+public:
+    using Place = std::function<std::shared_ptr<RecvRequest>(Rank from, MessageHead const& head)>;
+
+    IncomingConnection(UniqueFd socket, TimePoint answer_until);
+
+    int fd() const { return socket_.get(); }
+    short events() const;
+    bool is_blocked() const { return reader_.is_blocked(); }
+    std::optional<Rank> peer() const { return peer_; }
+    /// Whether messages may go to the peer, too.
+    bool is_open() const { return peer_ && unsent_.empty(); }
+    MessageWriter& messages() { return writer_; }
+    MessageWriter const& messages() const { return writer_; }
+    Progress write() { return writer_.advance(socket_); }
+    TimePoint answer_until() const { return answer_until_; }
+    Progress advance(SessionKey const& key, std::function<bool(Rank)> const& may_join, Place const& place);
+
+private:
+    Progress read_answer(SessionKey const& key, std::function<bool(Rank)> const& may_join);
+
+    UniqueFd socket_;
+    TimePoint answer_until_;
+    std::string nonce_;
+    std::string unsent_;
+    std::string received_;
+    std::optional<Rank> peer_;
+    MessageWriter writer_;
+    MessageReader reader_;
+};
+
+}  // namespace det::transport::tcp

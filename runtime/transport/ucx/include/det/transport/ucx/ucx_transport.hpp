@@ -1,0 +1,31 @@
+#pragma once
+#include <det/transport/transport.hpp>
+#include <det/transport/wait_policy.hpp>
+
+namespace det::transport::ucx {
+
+struct Options {
+    /// Network interfaces to use, "eth0" or "hsn0,hsn1", with the RDMA devices that belong to them. Empty:
+    /// UCX chooses. Ranks of one node use shared memory in any case.
+    std::string interfaces = {};
+    /// Number of ranks on this node. If it has fewer cores, waiting ranks yield instead of spinning.
+    int local_ranks = 1;
+    /// Reports lost ranks that UCX does not notice, and those that this rank does not talk to. May be null.
+    std::unique_ptr<RankMonitor> monitor = {};
+    WaitPolicy waits = {};
+};
+
+/// Whether det_ucx.so and UCX can be loaded in this process. Loads them.
+bool is_available();
+
+/// Opens a transport over UCX (InfiniBand and other RDMA networks, TCP, shared memory) between the ranks of
+/// `bootstrap`. Variables of UCX (UCX_TLS ...) hold where the options say nothing. Opens det_ucx.so first.
+///
+/// Collective over all ranks; blocks until all have called. They also destroy it together, unless one
+/// abandons. When the process of a rank ends, waits for that rank end with an error: at once over TCP, within
+/// two seconds over shared memory. \return codes::not_supported if det_ucx.so or UCX can't be loaded;
+/// codes::transport if UCX fails; errors of the
+///   bootstrap.
+Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
+
+}  // namespace det::transport::ucx

@@ -1,0 +1,23 @@
+// det::transport_ucx: opens det_ucx.so and calls it.
+#include "table.hpp"
+
+namespace det::transport::ucx {
+namespace {
+
+Result<Table const*> open_table() {
+    return open_module_as<Table>(
+        {"det_ucx.so", "det_ucx_module", "UCX", "libucp.so",
+         "install UCX (Debian: libucx0) on this node or in the container's image, or set "
+         "DET_TRANSPORT=tcp in the experiment's environment"});
+}
+
+}  // namespace
+
+bool is_available() { return open_table().has_value(); }
+
+Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options) {
+    DET_TRY_ASSIGN(auto const* const module, open_table());
+    return module->open_transport(std::move(bootstrap), std::move(options));
+}
+
+}  // namespace det::transport::ucx

@@ -1,0 +1,13 @@
+#pragma once
+#include <det/transport/ucx/ucx_transport.hpp>
+
+#include "open_module.hpp"
+
+namespace det::transport::ucx {
+
+/// What det_ucx_module() of det_ucx.so returns.
+struct Table : ModuleTable {
+    Result<std::unique_ptr<Transport>> (*open_transport)(std::unique_ptr<Bootstrap>, Options);
+};
+
+}  // namespace det::transport::ucx

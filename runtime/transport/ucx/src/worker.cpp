@@ -1,0 +1,223 @@
+#include "worker.hpp"
+
+#include <det/foundation/thread.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <system_error>
+
+#include "devices.hpp"
+
+namespace det::transport::ucx {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr char address_key[] = "ucx-address";
+constexpr std::chrono::seconds close_timeout{5};
+constexpr std::chrono::milliseconds flush_time{1};  // for peers who are in the same operation
+
+/// What of UCX's configuration is ours to say. With error handling by peers, shared memory is left out unless
+/// it is told to take part in it; and by default it asks every 20 s only whether a process still lives.
+struct Setting {
+    char const* name;
+    std::string value;
+};
+
+std::vector<Setting> settings(std::string const& interfaces) {
+    std::vector<Setting> chosen{{"MM_ERROR_HANDLING", "y"}, {"KEEPALIVE_INTERVAL", "1s"}};
+    if (auto devices = ucx_devices(interfaces); !devices.empty())
+        chosen.push_back({"NET_DEVICES", std::move(devices)});
+    return chosen;
+}
+
+Result<ucp_context_h> make_context(std::string const& interfaces) {
+    ucp_config_t* raw = nullptr;
+    if (auto const status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK) {
+        return ucx_error("read the configuration of UCX", status);
+    }
+    std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> const config(raw, ucp_config_release);
+    for (auto const& [name, value] : settings(interfaces)) {
+        auto const status = ucp_config_modify(raw, name, value.c_str());
+        if (status != UCS_OK) return ucx_error(fmt::format("set UCX_{} to '{}'", name, value), status);
+    }
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    if (auto const status = ucp_init(&params, raw, &context); status != UCS_OK) {
+        auto error = ucx_error("start UCX", status);
+        if (!interfaces.empty())
+            error.hint = fmt::format("is there a network interface '{}' here?", interfaces);
+        return error;
+    }
+    return context;
+}
+
+}  // namespace
+
+Error ucx_error(std::string const& what, ucs_status_t status) {
+    return Error{codes::transport, fmt::format("cannot {}: {}", what, ucs_status_string(status))};
+}
+
+Result<std::unique_ptr<Worker>> Worker::open(std::unique_ptr<Bootstrap> bootstrap, Options options) {
+    auto const interfaces = options.interfaces;
+    std::unique_ptr<Worker> worker(new Worker(std::move(bootstrap), std::move(options)));
+    DET_TRY(worker->start(interfaces));
+    DET_TRY(worker->publish_address());
+    return worker;
+}
+
+Status Worker::start(std::string const& interfaces) {
+    DET_TRY_ASSIGN(context_, make_context(interfaces));
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    auto const status = ucp_worker_create(context_, &params, &worker_);
+    if (status != UCS_OK) return ucx_error("make a UCX worker", status);
+    return Ok{};
+}
+
+Status Worker::publish_address() {
+    ucp_address_t* address = nullptr;
+    std::size_t size = 0;
+    auto const status = ucp_worker_get_address(worker_, &address, &size);
+    if (status != UCS_OK) return ucx_error("ask UCX for our address", status);
+    std::string const bytes(reinterpret_cast<char const*>(address), size);
+    ucp_worker_release_address(worker_, address);
+    DET_TRY(bootstrap_->put(address_key, bytes));
+    return bootstrap_->fence();
+}
+
+Worker::~Worker() {
+    flush_thread_.reset();
+    if (worker_ != nullptr) {
+        if (is_open() && has_all_ranks()) close_with_peers();
+        close_endpoints(UCP_EP_CLOSE_FLAG_FORCE);
+        ucp_worker_destroy(worker_);
+    }
+    if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+/// Nobody closes a connection on which another still awaits something, be it UCX's answer to a flush.
+void Worker::close_with_peers() {
+    try {
+        std::atomic<bool> is_over = false;
+        auto const fence = start_thread("det-ucx-fence", [&](auto const&) {
+            (void)bootstrap_->fence();
+            is_over = true;
+        });
+        Backoff backoff(cores_);
+        while (!is_over) {
+            if (!progress()) backoff.pause();
+        }
+    } catch (std::system_error const&) {  // no thread to be had
+        (void)bootstrap_->fence();
+    }
+}
+
+bool Worker::has_all_ranks() const {
+    if (monitor_ && !monitor_->check()) return false;
+    return std::ranges::none_of(peers_, [](Peer const& peer) { return peer.lost.has_value(); });
+}
+
+void Worker::close_endpoints(unsigned flags) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = flags;
+    for (auto& peer : peers_) {
+        if (peer.endpoint == nullptr) continue;
+        wait_for(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &params), close_timeout);
+    }
+}
+
+void Worker::on_error(void* peer, ucp_ep_h, ucs_status_t status) { static_cast<Peer*>(peer)->lost = status; }
+
+Result<ucp_ep_h> Worker::endpoint(Rank rank) {
+    flush_thread_.reset();
+    DET_TRY(check_alive(rank));
+    auto& peer = at(rank);
+    if (peer.endpoint != nullptr) return peer.endpoint;
+    DET_TRY_ASSIGN(auto const address, bootstrap_->get(rank, address_key));
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<ucp_address_t const*>(address.data());
+    // To ourselves nothing can be lost, and what UCX has for that knows no errors.
+    params.err_mode = rank == rank_ ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {on_error, &peer};
+    auto const status = ucp_ep_create(worker_, &params, &peer.endpoint);
+    if (status == UCS_OK) return peer.endpoint;
+    peer.endpoint = nullptr;
+    return ucx_error(fmt::format("connect rank {} to rank {}", rank_.value, rank.value), status);
+}
+
+Status Worker::check_alive(Rank rank) const {
+    auto const& lost = at(rank).lost;
+    if (!lost) return Ok{};
+    auto error = describe_loss(monitor_.get(), rank);
+    error.message += fmt::format(" ({})", ucs_status_string(*lost));
+    return error;
+}
+
+void Worker::abandon_peer(Rank rank) {
+    auto& peer = at(rank);
+    if (peer.endpoint == nullptr) return;
+    if (!peer.lost) peer.lost = UCS_ERR_CANCELED;
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    wait_for(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &params), close_timeout);
+}
+
+bool Worker::progress() { return ucp_worker_progress(handle()) != 0; }
+
+Result<std::vector<Flush>> Worker::begin_flushes(std::set<Rank> const& peers) {
+    std::vector<Flush> flushes;
+    for (auto const peer : peers) {
+        DET_TRY_ASSIGN(auto* const to, endpoint(peer));
+        ucp_request_param_t const params{};
+        auto& flush = flushes.emplace_back(ucp_ep_flush_nbx(to, &params));
+        if (auto const status = flush.status(); UCS_STATUS_IS_ERR(status))
+            return ucx_error(fmt::format("finish what rank {} sends to rank {}", rank_.value, peer.value),
+                             status);
+    }
+    return flushes;
+}
+
+Status Worker::flush() {
+    auto const peers = std::exchange(unflushed, {});
+    DET_TRY_ASSIGN(auto flushes, begin_flushes(peers));
+    auto const until = steady_clock::now() + flush_time;
+    Backoff backoff(cores_);
+    while (!are_over(flushes) && steady_clock::now() < until) {
+        if (!progress()) backoff.pause();
+    }
+    for (auto const peer : peers) DET_TRY(check_alive(peer));
+    return are_over(flushes) ? Status(Ok{}) : flush_in_background(std::move(flushes));
+}
+
+Status Worker::flush_in_background(std::vector<Flush> flushes) {
+    try {
+        flush_thread_.emplace(worker_, std::move(flushes));
+    } catch (std::system_error const& failure) {
+        return Error{codes::transport, fmt::format("cannot start a thread for UCX: {}", failure.what())};
+    }
+    return Ok{};
+}
+
+bool Worker::wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout) {
+    if (!UCS_PTR_IS_PTR(request)) return !UCS_PTR_IS_ERR(request);
+    auto const deadline = steady_clock::now() + timeout;
+    Backoff backoff(cores_);
+    bool is_over = false;
+    while (!(is_over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
+           steady_clock::now() < deadline) {
+        if (!progress()) backoff.pause();
+    }
+    ucp_request_free(request);
+    return is_over;
+}
+
+}  // namespace det::transport::ucx

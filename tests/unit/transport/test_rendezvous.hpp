@@ -1,0 +1,58 @@
+#pragma once
+#include <det/foundation/files.hpp>
+#include <det/protocol/rendezvous.hpp>
+#include <det/transport/tcp_bootstrap.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+
+#include "../../conformance/expectation.hpp"
+#include "../../conformance/transport_suite.hpp"
+#include "check_result.hpp"
+#include "rank_processes.hpp"
+#include "temporary_directory.hpp"
+
+// What transports have in common whose ranks are processes that find each other by themselves.
+namespace det::transport {
+
+struct TestRendezvous : TemporaryDirectory {
+    TestRendezvous() { must(write_file(path() / "rendezvous", render_rendezvous({"a secret"}))); }
+
+    Result<std::unique_ptr<Bootstrap>> bootstrap(Rank rank, int size) const {
+        return open_tcp_bootstrap(rank, size, path() / "rendezvous", {.waits = {std::chrono::seconds(30)}});
+    }
+};
+
+using OpenTransport = std::function<Result<std::unique_ptr<Transport>>(Rank rank, int size)>;
+
+inline Status run_suite(Transport& transport) {
+    for (auto const& test : transport_cases()) {
+        if (auto result = test.run(transport); !result)
+            return std::move(result).error().while_doing(std::string(test.name));
+    }
+    return Ok{};
+}
+
+/// Of three ranks the second is killed while the others wait for it.
+inline void check_that_a_killed_rank_is_an_error(OpenTransport const& open) {
+    auto const outcomes = run_rank_processes(3, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, open(rank, 3));
+        std::byte byte{};
+        if (rank.value == 1) {
+            // What it still has to send itself would be lost with it: so it only listens.
+            for (int const other : {0, 2}) DET_TRY(transport->receive({other}, Tag{1}, std::span(&byte, 1)));
+            ::raise(SIGKILL);
+        }
+        DET_TRY(transport->send({1}, Tag{1}, std::span(&byte, 1)));
+        std::vector<std::byte> into(std::size_t{1} << 20);
+        auto const received = transport->receive({1}, Tag{2}, into);
+        DET_TRY(expect(!received, "no message of the dead"));
+        DET_TRY(expect(received.error().message.starts_with("rank 1 has left or was lost"),
+                       received.error().message));
+        return expect(!transport->send({1}, Tag{2}, into), "none to them");
+    });
+    BOOST_TEST((outcomes[1].signal == SIGKILL));
+    BOOST_TEST((outcomes[0].error_text + outcomes[2].error_text) == "");
+}
+
+}  // namespace det::transport
