@@ -6,9 +6,9 @@
 
 namespace det::collectives {
 
-/// Memory that a context gave out: on one node all ranks see it, so that collectives on it copy nothing.
-/// Begins with zeros, aligned to 4096 bytes. Ends before its context does, and not
-/// before operations that were started with it: it waits for them.
+/// Memory from DistributedContext::allocate(). The ranks of a node share it, so that collectives on it copy
+/// nothing. Zeroed and aligned to 4096 bytes. The destructor waits for started operations that use it. It
+/// must be destroyed before its context.
 class Buffer {
 public:
     using Release = std::function<void(std::span<std::byte>)>;
@@ -27,7 +27,7 @@ public:
     }
 
     std::span<std::byte> bytes() const { return memory_; }
-    /// As elements, as many as fit.
+    /// The memory as elements of type T, as many as fit.
     template <class T>
     std::span<T> as() const {
         return {reinterpret_cast<T*>(memory_.data()), memory_.size() / sizeof(T)};

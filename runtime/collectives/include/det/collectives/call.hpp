@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
-    // The same in memory of devices.
+    // The same operations on device memory.
     device_broadcast,
     device_allreduce,
     device_reduce,
@@ -26,23 +26,24 @@ enum class Kind : std::uint8_t {
     device_all_to_all,
 };
 
-/// What a rank calls: it has to be the same everywhere. What a kind has no use for stays as it is here.
+/// The call record of an operation, which must be equal on all ranks. Members that a kind does not use keep
+/// their defaults.
 struct Call {
-    std::uint64_t sequence = 0;  // counts the operations of a context
-    std::uint64_t count = 0;     // elements that each rank passes
+    std::uint64_t sequence = 0;  // number of the operation in its context
+    std::uint64_t count = 0;     // number of elements that each rank passes
     std::uint64_t small_limit_bytes = 0;
     std::uint64_t segment_bytes = 0;
     std::int32_t root = 0;
     Kind kind = Kind::barrier;
     DataType type = DataType::uint8;
     ReduceOp op = ReduceOp::sum;
-    std::uint8_t algorithm = 0;  // of Tuning: 0 by the table, else 1 + Algorithm
+    std::uint8_t algorithm = 0;  // 0: chosen by the table, else 1 + Tuning::algorithm
     friend bool operator==(Call const&, Call const&) = default;
 };
 
-/// "allreduce(sum of 1000 float64)": for messages.
+/// Formats like "allreduce(sum of 1000 float64)" for messages.
 std::string describe(Call const& call);
-/// What rank `below` called and what rank `above` called instead.
+/// Describes the two different calls of the ranks `below` and `above`.
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);
 
 }  // namespace det::collectives

@@ -6,8 +6,8 @@
 
 namespace det::collectives {
 
-/// A function that ranks call in step, for messages: "should_preempt()", and the count of its calls from 1
-/// on.
+/// Names a function that ranks call in step, for messages: for example "should_preempt()", and the number of
+/// the call from 1.
 struct NamedCall {
     std::string_view name;
     std::uint64_t number = 1;

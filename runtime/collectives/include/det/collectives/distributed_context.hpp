@@ -21,23 +21,31 @@ struct TensorCall;
 
 inline constexpr Rank chief{0};
 
-/// The ranks of a run, and what they do together. Every rank makes the same calls in the same order; where
-/// ranks differ in the operation, its type, its size or its arguments, each of them gets the same Error,
-/// which names two that differ, and the next operation can be tried. Results are bitwise equal on all ranks,
-/// and from run to run for the same sizes, ranks and Tuning.
+/// The ranks of a run and their collective operations. All ranks must make the same calls in the same order.
 ///
-/// Threads: one at a time. A moved-from context may only be destroyed or assigned to.
+/// If ranks differ in the operation, its type, its size or its arguments, all of them get the same Error
+/// (codes::misuse), which names two ranks that differ; after that the context can still be used. If a rank is
+/// lost, all others get codes::transport. Results are bitwise equal on all ranks, and equal between runs with
+/// the same sizes, ranks and Tuning. Operations block until the result is there, unless they are started with
+/// start_...().
+///
+/// Not thread-safe: one thread at a time. A moved-from context may only be destroyed or assigned to.
 class DistributedContext {
 public:
-    /// One rank that needs no others and no transport.
+    /// A context with this process as its only rank, without a transport.
     static DistributedContext single();
+    /// A context that sends all data by messages. Collective.
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
-    /// Collective: where nobody has told the ranks who sits with whom, by the name of each one's node.
+    /// The same if the topology is unknown: ranks with the same node name are on the same node. Collective.
     static Result<DistributedContext> make_by_nodes(std::unique_ptr<transport::Transport> transport,
                                                     std::string node_name, Tuning tuning = {});
-    /// `local`: the ranks of this node, in the order of their local ranks, where there are several nodes.
-    /// Without it what is local goes through all ranks, and the nodes have to call it in step.
+    /// A context on existing groups.
+    ///
+    /// \param ranks all ranks.
+    /// \param local with several nodes, the group of this node's ranks in the order of their local ranks.
+    /// Without it the
+    ///     ..._local() operations use all ranks, so all nodes must call them in step.
     static Result<DistributedContext> make(std::unique_ptr<RankGroup> ranks, Topology topology,
                                            std::shared_ptr<RankGroup> local = nullptr);
     DistributedContext(DistributedContext&&) noexcept;
@@ -53,36 +61,38 @@ public:
     bool is_chief() const { return rank() == chief; }
     bool is_local_chief() const { return local_rank() == 0; }
 
-    // Byte strings of any size, which may differ between ranks.
+    // Collectives on byte strings. Sizes may differ between ranks.
 
-    /// All values in rank order on the chief; nothing on the others.
+    /// \return on the chief the values of all ranks in rank order; on other ranks an empty vector.
     Result<std::vector<std::string>> gather(std::string value);
+    /// \return the values of all ranks in rank order.
     Result<std::vector<std::string>> allgather(std::string value);
-    /// What `from` has; what the others pass is not looked at.
+    /// \return the value of rank `from`. The values of other ranks are ignored.
     Result<std::string> broadcast(std::string value, Rank from = chief);
-    /// Nobody returns before everybody has come.
+    /// Blocks until all ranks have called it.
     Status barrier();
 
-    // The same among the ranks of this node, in the order of their local ranks; its chief is local rank 0.
+    // The same among the ranks of this node, in the order of their local ranks. Local rank 0 is the chief.
 
     Result<std::vector<std::string>> gather_local(std::string value);
     Result<std::vector<std::string>> allgather_local(std::string value);
     Result<std::string> broadcast_local(std::string value);
 
-    // Elements: the same type and count on all ranks. Input and output are the same memory (in place) or do
-    // not overlap; `part` of n elements per rank is in rank order, and may lie where the caller's part of
-    // `all` is.
+    // Collectives on arrays of elements. Type and count must be the same on all ranks. Input and output are
+    // the same memory (in place) or do not overlap. `all` contains the parts of all ranks in rank order;
+    // `part` may be the caller's part of `all`. The caller owns the memory.
 
     Status allreduce(Tensor tensor, ReduceOp op) {
         return allreduce_in_place(tensor.data, tensor.count, tensor.type, op);
     }
     Status allreduce(ConstTensor in, Tensor out, ReduceOp op);
-    /// `out` is looked at on `to` alone.
+    /// Only rank `to` gets the result; `out` is ignored on other ranks.
     Status reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to = chief);
-    /// all: size() x part.count elements. Each rank gets its part of the reduced whole.
+    /// Reduces `all` (size() x part.count elements). Each rank gets its part of the result.
     Status reduce_scatter(ConstTensor all, Tensor part, ReduceOp op);
     Status allgather(ConstTensor part, Tensor all);
-    /// Of both the r-th part is for, and from, rank r. Counts are multiples of size().
+    /// Part r of `in` is sent to rank r; part r of `out` is received from rank r. Counts must be multiples of
+    /// size().
     Status all_to_all(ConstTensor in, Tensor out);
     Status broadcast(Tensor tensor, Rank from = chief);
     Status broadcast(std::span<std::byte> bytes, Rank from = chief);
@@ -101,8 +111,8 @@ public:
         return broadcast(Tensor::of(values), from);
     }
 
-    // Started now, finished by the Handle; which says what goes on when. Several may be on their way; their
-    // order is that of all other calls.
+    // Non-blocking forms. The returned Handle completes the operation; see Handle for progress. Several
+    // operations may be in flight. The rule that all ranks call in the same order includes these calls.
 
     Handle start_allreduce(Tensor tensor, ReduceOp op);
     Handle start_allreduce(ConstTensor in, Tensor out, ReduceOp op);
@@ -112,49 +122,52 @@ public:
     Handle start_all_to_all(ConstTensor in, Tensor out);
     Handle start_broadcast(Tensor tensor, Rank from = chief);
 
-    /// How such a call would be done here, in a few words for people: "shared memory, slots; UCX, ring". Not
-    /// known: nothing.
+    /// The algorithm for such a call, for messages: "shared memory, slots; UCX, ring". Empty if unknown.
     std::string algorithm_name(TensorCall const& call) const;
-    /// The cudaStream_t on which all that follows in device memory, checkpoints too, is put; null, as at the
-    /// beginning: the default one. Ranks may use different ones. codes::misuse where the ranks have no
-    /// devices.
+    /// Sets the cudaStream_t for all later operations on device memory, including checkpoints. nullptr is the
+    /// default stream, which is also the initial value. Ranks may use different streams. Not collective.
+    /// Fails with codes::misuse if the context has no devices.
     Status use_stream(void* stream);
 
-    /// Memory on which collectives need no copies where that can be had: for gradients and other large data.
-    /// Not collective: ranks may ask at different times for different sizes.
+    /// Allocates memory on which collectives need no copies if the ranks share memory. Useful for gradients
+    /// and other large data. Not collective: ranks may allocate different sizes at different times.
+    ///
+    /// \param size_bytes size of the memory, which is zeroed and aligned to 4096 bytes.
+    /// \return the memory, which must be destroyed before the context.
     Result<Buffer> allocate(std::size_t size_bytes);
 
-    // For those who have something to do or to tell other ranks beside operations. Null where there is
-    // nothing of the kind; they live as long as this context.
+    // For other modules that need the connection between the ranks. Pointers are null if there is no such
+    // facility. Both are valid as long as the context.
 
     ControlChannel control_channel();
     tensor::DeviceCopies* device_copies();
 
-    /// Leaves without the others: for a rank that fails alone while its peers may wait for it. Call it before
-    /// the context is destroyed, and end the process soon: that is what tells them.
+    /// Makes the destructor disconnect without waiting for other ranks. For a rank that fails alone: call it
+    /// before the context is destroyed and end the process soon after it, because its end is what the other
+    /// ranks detect.
     void abandon() noexcept;
 
 private:
     DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::shared_ptr<RankGroup> local);
 
-    /// All in registers: what goes through memory piece by piece and is read as a whole costs as much as a
-    /// tenth of a tiny operation.
+    /// Takes its arguments in registers: passing them as structures in memory costs a tenth of a tiny
+    /// operation.
     Status allreduce_in_place(void* data, std::size_t count, DataType type, ReduceOp op);
-    /// No others, and nothing that is not this process's memory.
+    /// Whether this is the only rank and it has no devices.
     bool is_single_rank() const;
     Status run(TensorCall const& call);
-    [[gnu::noinline]] Status run_checked(TensorCall const& call);  // apart from the way of most calls
+    [[gnu::noinline]] Status run_checked(TensorCall const& call);  // not inlined into the fast path
     Handle start(TensorCall const& call);
     bool is_single_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
-    /// For what is not a part of an operation of all ranks.
+    /// The group for operations among the ranks of this node.
     RankGroup& local_group();
-    /// The values of this node's ranks, by way of all ranks.
+    /// The values of this node's ranks, gathered through all ranks.
     Result<std::vector<std::string>> allgather_on_node(std::string value);
 
-    std::unique_ptr<RankGroup> ranks_;  // none: a single rank
+    std::unique_ptr<RankGroup> ranks_;  // null: a single rank
     Topology topology_;
-    std::shared_ptr<RankGroup> local_;  // none: one node, or what is local goes through all ranks
+    std::shared_ptr<RankGroup> local_;  // null: one node, or local operations use all ranks
 };
 
 }  // namespace det::collectives

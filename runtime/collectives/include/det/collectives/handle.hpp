@@ -6,27 +6,27 @@
 
 namespace det::collectives {
 
-/// An operation that was started, as whoever connects the ranks keeps it.
+/// A started operation. Implemented by each RankGroup.
 class Pending {
 public:
     virtual ~Pending() = default;
     virtual Result<bool> test() = 0;
     virtual Status wait() = 0;
-    /// Of what goes on on a device, what its streams may wait for.
+    /// On a device: the event that streams can wait for.
     virtual void* event() const { return nullptr; }
 };
 
-/// An operation that was started and whose buffers are not to be touched until it is over. Nothing happens
-/// behind the program's back: operations that were started go on, in the order in which they were started,
-/// inside test() and wait() of any handle and inside any other operation of the context; so other ranks may
-/// wait for this one until it makes one of these calls.
+/// A started operation. Its buffers must not be read or written until it is complete.
 ///
-/// On devices, what was started goes on by itself, in the order of its stream.
+/// Host memory: there is no progress thread. Operations make progress in the order in which they were
+/// started, inside test() and wait() of any handle and inside any other operation of the context. Other ranks
+/// may therefore wait until this rank makes one of these calls. Device memory: operations make progress by
+/// themselves, in the order of their stream.
 ///
-/// A handle that is destroyed waits first. It ends before its context does.
+/// The destructor waits for the operation. A handle must be destroyed before its context. Not thread-safe.
 class [[nodiscard]] Handle {
 public:
-    /// One that is over already, with its result.
+    /// A complete operation with its result.
     explicit Handle(Status result) : result_(std::move(result)) {}
     explicit Handle(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
     Handle(Handle&&) noexcept = default;
@@ -39,21 +39,22 @@ public:
         if (pending_) static_cast<void>(pending_->wait());
     }
 
-    /// Whether wait() would return at once.
+    /// Makes progress without blocking.
+    /// \return whether the operation is complete, or an Error if a rank is lost.
     Result<bool> test() {
         if (!pending_) return true;
         return pending_->test();
     }
-    /// A cudaEvent_t behind which the result is there, on a device; null where it is in host memory.
+    /// The cudaEvent_t after which the result is in device memory; nullptr for host memory.
     void* event() const { return pending_ ? pending_->event() : nullptr; }
-    /// May be called again: the result stays.
+    /// Blocks until the operation is complete. Further calls return the same result.
     Status wait() {
         if (pending_) result_ = std::exchange(pending_, nullptr)->wait();
         return result_;
     }
 
 private:
-    std::unique_ptr<Pending> pending_;  // none: it is over
+    std::unique_ptr<Pending> pending_;  // null: the operation is complete
     Status result_ = Ok{};
 };
 

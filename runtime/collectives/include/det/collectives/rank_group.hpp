@@ -12,9 +12,9 @@
 
 namespace det::collectives {
 
-/// An operation on elements. `in` and `out` are the same memory, or do not overlap; a broadcast has but
-/// `out`. Where a rank gets only a part of what all put in (or puts in a part of what all get), `in` may be
-/// that part of `out`.
+/// The arguments of an operation on elements. `in` and `out` are the same memory or do not overlap. A
+/// broadcast uses only `out`. In allgather and reduce_scatter the part may be the caller's part of the whole.
+///
 struct TensorCall {
     Kind kind = Kind::allreduce;
     ConstTensor in;
@@ -23,7 +23,7 @@ struct TensorCall {
     Rank root = {};
 };
 
-/// What the call is for the agreement and for messages; without a sequence number.
+/// The call record that ranks compare and that messages describe, without a sequence number.
 inline Call call_of(TensorCall const& call) {
     bool const reduces =
         call.kind == Kind::allreduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter;
@@ -35,24 +35,23 @@ inline Call call_of(TensorCall const& call) {
             .op = reduces ? call.op : ReduceOp::sum};
 }
 
-/// How ranks are told apart, and operations, in what they compare and in messages. A group whose operations
-/// are parts of those of a larger one speaks for that one.
+/// The rank numbers and the call that comparisons and messages of a group use. If its operations are steps of
+/// an operation of a larger group, they are those of the larger group.
 struct ErrorScope {
-    std::vector<Rank>
-        global_ranks;  // how the larger one numbers these ranks; none: as they number themselves
-    std::optional<Call> enclosing_call;  // what the larger one was asked for; none: their own operations
+    std::vector<Rank> global_ranks;      // rank numbers in the larger group; empty: the own numbers
+    std::optional<Call> enclosing_call;  // the call of the larger group; nullopt: the own call
 
     Rank global_rank(Rank rank) const {
         return global_ranks.empty() ? rank : global_ranks[static_cast<std::size_t>(rank.value)];
     }
     Call reported_call(Call const& call) const { return enclosing_call.value_or(call); }
-    /// Who passes on the reason of others has it with their global ranks.
+    /// Whether the group reports its own calls.
     bool is_outermost() const { return !enclosing_call; }
 };
 
-/// What connects the ranks that do operations together: messages, or the memory of a node. It may rely on
-/// what DistributedContext has checked. `refused` is why this rank cannot take part as it was asked to: the
-/// others hear of it, and all get the same Error.
+/// A connected group of ranks, which DistributedContext uses: by messages, by shared memory or in two levels.
+/// Its arguments have been checked by DistributedContext. `refused` is an error of this rank's own arguments:
+/// the group passes it to all ranks, and all return the same Error.
 class RankGroup {
 public:
     virtual ~RankGroup() = default;
@@ -65,7 +64,7 @@ public:
     void set_global_ranks(std::vector<Rank> global_ranks) {
         error_scope_.global_ranks = std::move(global_ranks);
     }
-    /// From here on; nothing: for itself.
+    /// Sets the enclosing call for the following operations; nullopt: none.
     void set_scope(std::optional<Call> const& call) { error_scope_.enclosing_call = call; }
 
     virtual Status barrier() = 0;
@@ -74,24 +73,24 @@ public:
     virtual Result<std::string> broadcast(std::string value, Rank from, Status const& refused) = 0;
 
     virtual Status run(TensorCall const& call, Status const& refused) = 0;
-    /// Where nothing can go on beside the caller, an operation is over when it was started.
+    /// By default the operation is complete when start() returns.
     virtual Handle start(TensorCall const& call, Status const& refused) { return Handle(run(call, refused)); }
 
-    /// How such an operation would be done, in a few words for people: "MPI, ring". Not known: nothing.
+    /// The algorithm for such a call, for messages: "MPI, ring". Empty if unknown.
     virtual std::string algorithm_name(TensorCall const&) const { return {}; }
 
     virtual Result<Buffer> allocate(std::size_t size_bytes);
     virtual void abandon() noexcept = 0;
 
     virtual ControlChannel control_channel() { return {}; }
-    /// An Error where it is known, without asking anybody, that a rank was lost.
+    /// Fails if a lost rank has been detected already. Does not communicate.
     virtual Status check_ranks() { return Ok{}; }
 
-    /// Whether buffers may be memory of devices.
+    /// Whether operations accept device memory.
     virtual bool has_devices() const { return false; }
-    /// For all that follows on devices.
+    /// Sets the stream for all later operations on device memory.
     virtual Status use_stream(void* stream);
-    /// Null where there are no devices.
+    /// nullptr without devices.
     virtual tensor::DeviceCopies* device_copies() { return nullptr; }
 
 protected:
@@ -105,14 +104,14 @@ private:
     ErrorScope error_scope_;
 };
 
-/// Ranks that are connected by messages.
+/// A group whose ranks communicate by messages. Collective.
 Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
                                               Tuning const& tuning = {});
 
-/// One rank, with nothing to say to anybody: on its node, say.
+/// A group with one rank, for example the only rank of a node.
 std::unique_ptr<RankGroup> make_single_rank();
 
-/// Memory of this process alone.
+/// Allocates memory that is private to this process.
 Result<Buffer> allocate_private(std::size_t size_bytes);
 
 }  // namespace det::collectives

@@ -5,9 +5,9 @@
 
 namespace det::collectives {
 
-/// How memory is written: what will be read soon stays in the cache; what is larger than the cache goes past
-/// it, which spares reading it first. After streaming call `finish_streaming` before others are told that the
-/// data is there.
+/// How memory is written. cached: for data that is read soon. streaming: bypasses the cache, for data larger
+/// than the cache; this avoids reading the lines first. After streaming, call finish_streaming() before other
+/// ranks are notified that the data is complete.
 enum class Store { cached, streaming };
 
 struct Destination {
@@ -15,23 +15,23 @@ struct Destination {
     Store store = Store::cached;
 };
 
-/// All destinations = sources[0] op sources[1] op ..., from left to right: the order of ranks. A mean is
-/// divided by the number of sources. A NaN is always the same one. A destination is one of the sources, or
-/// overlaps none. One that stays in the cache is best the first. Two sources or more. The result depends on
-/// the values alone: it has the same bits on every processor.
+/// Writes sources[0] op sources[1] op ... (from left to right, the order of ranks) to each destination. A
+/// mean is divided by the number of sources. All NaN results have the same bits. The result depends only on
+/// the values: it has the same bits on every processor. Requires at least two sources. A destination is equal
+/// to a source or overlaps none. A cached destination should be the first one.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count);
-/// One such loop, for one destination, through the cache.
+/// A loop for one type and operation with one cached destination.
 using Reducer = void (*)(void* out, std::byte const* const* sources, std::size_t ranks, std::size_t count);
 Reducer reducer_of(DataType type, ReduceOp op);
-/// The same in one call.
+/// The same with one cached destination.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 
 void copy(std::byte* to, std::byte const* from, std::size_t size_bytes, Store store = Store::cached);
 void finish_streaming();
 
-/// float16 and bfloat16, from and to what they are combined as.
+// float16 and bfloat16 are converted to float for reductions, and back.
 bool is_half(DataType type);
 void widen(DataType type, std::byte const* from, float* to, std::size_t count);
 void narrow(DataType type, float const* from, std::byte* to, std::size_t count);

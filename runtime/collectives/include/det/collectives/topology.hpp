@@ -7,7 +7,8 @@
 
 namespace det::collectives {
 
-/// Where a rank sits: local counts within its node, cross counts the nodes. Nodes may hold different numbers.
+/// The position of a rank: `local` numbers the ranks of its node, `cross` numbers the nodes. Nodes may have
+/// different numbers of ranks.
 struct Topology {
     int local_rank = 0;
     int local_size = 1;
@@ -16,18 +17,18 @@ struct Topology {
     friend bool operator==(Topology const&, Topology const&) = default;
 };
 
-/// All ranks of the transport on one node.
+/// The topology in which all ranks of the transport are on one node.
 Topology on_one_node(transport::Transport const& transport);
 
-/// Nodes are numbered in the order of their first ranks. node_names: of each rank's node, in the order of
-/// ranks.
+/// The topology by node names. Nodes are numbered in the order of their first ranks.
+/// \param node_names the name of each rank's node, in rank order.
 Topology topology_of(std::vector<std::string> const& node_names, Rank rank);
 
-/// What Slurm says of this task; an Error where the transport sees other ranks, as it does when a program was
-/// started without the process manager that its MPI needs and every task believes to be alone.
+/// The topology of a Slurm task. Fails if the transport has other ranks: without the process manager that its
+/// MPI needs, each task believes to be the only rank.
 Result<Topology> topology_of(TaskIdentity const& task, transport::Transport const& transport);
 
-/// An Error where the numbers contradict each other or the rank.
+/// Fails if the numbers contradict each other or the rank.
 Status check(Topology const& topology, Rank rank, int ranks);
 
 }  // namespace det::collectives

@@ -7,8 +7,8 @@
 
 namespace det::collectives {
 
-/// How data that does not travel within the agreement goes between ranks (ALGORITHMS.md). Not every operation
-/// has all of them.
+/// The algorithms for data that is too large for the agreement messages (ALGORITHMS.md). An operation
+/// supports only some of them.
 enum class Algorithm : std::uint8_t {
     recursive_doubling,
     ring,
@@ -22,17 +22,19 @@ inline constexpr std::size_t algorithms = 7;
 
 std::string_view name_of(Algorithm algorithm);
 
-/// Where algorithms change over. The same on all ranks, and the same from run to run for bitwise equal
-/// results.
+/// The limits between algorithms. Must be the same on all ranks. Equal results between runs require the same
+/// values.
+///
 struct Tuning {
-    /// Up to here data travels within the agreement that begins every operation: one latency less, more
-    /// bytes.
+    /// Up to this size the data is sent in the agreement messages that begin every operation: one latency
+    /// less, but more bytes.
     std::size_t small_limit_bytes = 32 * 1024;
-    /// Pieces in which larger data is passed on, so that what was received is still in cache when it is used.
+    /// Size of the pieces of larger data. A piece should still be in the cache when it is used.
     std::size_t segment_bytes = 512 * 1024;
-    /// For the operations that have it. Absent: what is fastest for these sizes and ranks, by a table.
+    /// The algorithm for all operations that support it. nullopt: chosen by a table of sizes and ranks.
     std::optional<Algorithm> algorithm = {};
-    /// Told how each operation of its kind and size will be done, and why; the first time only. Null: nobody.
+    /// Called once for each kind and size of operation with the chosen algorithm and the reason. May be
+    /// nullptr.
     void (*explain)(std::string const& line) = nullptr;
 };
 

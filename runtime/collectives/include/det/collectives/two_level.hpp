@@ -5,11 +5,12 @@
 
 namespace det::collectives {
 
-/// Ranks on several nodes. What can be done within a node is done there, by `local`: the ranks of this node
-/// in the order of their local ranks, make_single_rank() where there is one. Between nodes talk the first ranks of
-/// all nodes, or, with much data, ranks of the same number on all nodes side by side.
+/// A group for ranks on several nodes. Work within a node is done by the group `local`. Between nodes the
+/// first ranks of all nodes communicate, or with large data the ranks with equal local ranks, concurrently.
+/// Collective.
 ///
-/// Collective: all ranks make it together.
+/// \param transport connects all ranks.
+/// \param local the ranks of this node in the order of their local ranks; make_single_rank() if there is one.
 Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Transport> transport,
                                                   std::shared_ptr<RankGroup> local, Topology const& topology,
                                                   Tuning tuning = {});

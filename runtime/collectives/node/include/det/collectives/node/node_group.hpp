@@ -10,57 +10,56 @@
 
 namespace det::collectives::node {
 
-/// Who is behind a rank. Of threads only those who leave are noticed; a process may end or be stopped at any
-/// time.
+/// Whether ranks are processes or threads. A lost process is detected when it ends or is stopped; a thread
+/// only when it leaves the group.
 enum class Members { processes, threads };
 
-/// Sizes of the shared memory. Chosen by whoever makes it; the others find them there.
+/// Sizes of the shared memory. The rank that creates it chooses them; the other ranks read them there.
 struct Geometry {
-    /// Up to here all ranks read all of what each of them has put in; above, each rank sees to a part.
+    /// Up to this size each rank reads the whole input of all ranks; above it each rank reduces a part.
     std::size_t small_limit_bytes = 8 * 1024;
-    /// The same for an allreduce or allgather of two ranks: parts would save them nothing.
+    /// The same limit for an allreduce or allgather of two ranks, for which parts save nothing.
     std::size_t pair_limit_bytes = 256 * 1024;
-    /// Pieces in which larger data goes through the shared memory; multiples of 64.
+    /// Size of the pieces of larger data; a multiple of 64.
     std::size_t chunk_bytes = 128 * 1024;
-    /// Pieces of one rank that may be on their way to another; at least 2.
+    /// Number of pieces of a rank that may be in flight; at least 2.
     std::size_t chunks_in_flight = 4;
 };
-/// For as many ranks that their chunks stay in the cache together.
+/// Sizes for which the chunks of `ranks` ranks fit the cache together.
 Geometry geometry_for(int ranks);
 
 struct Options {
     Members members = Members::processes;
-    std::string node_name = {};  // for messages; empty: what the kernel calls it
-    /// A process whose heart has not beaten for so long is lost: it is stopped, or starves.
+    std::string node_name = {};  // for messages; empty: the host name
+    /// A process without a heartbeat for this long counts as lost (it is stopped or gets no CPU time).
     std::chrono::milliseconds silence_limit = std::chrono::seconds(10);
-    /// Whoever waits for so long says so once, and for whom. Waiting is no error by itself.
+    /// After waiting this long, a rank calls on_warning once per operation with the ranks for which it waits.
     std::chrono::milliseconds warn_after = std::chrono::seconds(60);
     std::function<void(std::string const& warning)> on_warning = {};
-    /// Unless this is given, and then it ends the group.
+    /// After waiting this long, the operation fails and the group is unusable. nullopt: no limit.
     std::optional<std::chrono::milliseconds> collective_timeout = {};
-    /// Until all ranks have come.
+    /// Time limit for all ranks to join.
     std::chrono::milliseconds join_timeout = std::chrono::seconds(120);
 };
 
-/// The memory that the ranks of a node share: it ends with the last that has it.
+/// The shared memory of the ranks of a node. The kernel frees it when the last process closes it.
 struct SharedMemory {
     UniqueFd control;
-    UniqueFd arena;  // where ranks allocate what all can see; none: nowhere
+    UniqueFd arena;  // for allocations that all ranks can see; empty: none
 };
 Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 
-/// The ranks of one node, through shared memory. A rank that is lost is an Error on every other: within
-/// milliseconds where its process ended, after the silence limit where it was stopped. It names the rank, its
-/// node and the operation; from then on every operation has the same Error, and a new group can be made by
-/// those who are left.
+/// Joins the group of the ranks of one node, which communicate through shared memory. Blocks until all ranks
+/// have joined.
 ///
-/// All ranks return once all have joined.
+/// A lost rank is an Error on all other ranks: within milliseconds if its process ended, after the silence
+/// limit if it was stopped. The Error names the rank, its node and the operation. All later operations return
+/// the same Error; the remaining ranks can make a new group.
 Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank,
                                                      Options options = {});
 
-/// The same for processes that have nothing in common but a directory of their own user, and a name that is
-/// theirs alone there: rank 0 makes the memory and passes it on through a socket of that name, which is gone
-/// when all have come.
+/// Where unrelated processes of one user meet: a directory and a unique name in it. Rank 0 creates the shared
+/// memory and passes it to the others through a socket with this name, which it removes when all have joined.
 struct Rendezvous {
     std::filesystem::path directory;
     std::string name;
