@@ -17,8 +17,7 @@
 namespace det::core {
 namespace {
 
-/// A trial that was cut off while another incarnation of its job goes on must not commit: that one has begun
-/// a higher run.
+/// Fencing: a run must not commit after a newer incarnation of its job has begun a run with a higher number.
 Status still_ours(Session const& session) {
     if (!session.in_experiment()) return Ok{};
     DET_TRY_ASSIGN(auto const runs, list_directory(session.info->run_path.parent_path()));
@@ -58,7 +57,7 @@ struct Checkpoint::Tensors {
 
     CollectivePeers peers;
     checkpoint::Saver saver;
-    std::map<std::string, std::chrono::steady_clock::time_point> begun;  // saves that have not ended, by UUID
+    std::map<std::string, std::chrono::steady_clock::time_point> begun;  // of saves in flight, by UUID
 };
 
 Checkpoint::Checkpoint(Session& session) : session_(session) {}
@@ -95,7 +94,7 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
                                       Write const& write) {
     DET_TRY_ASSIGN(auto const draft, begin(steps_completed, std::move(metadata)));
     if (auto written = write(draft.directory); !written) {
-        (void)discard(draft);  // what was wrong first counts
+        (void)discard(draft);  // the first error counts
         return std::move(written).error();
     }
     DET_TRY(commit(draft));
@@ -155,8 +154,9 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
     return upload_as(uuid, steps_completed, upload);
 }
 
-/// Whoever comes later finds by it what was committed and not reported, and whose remains there are. Without
-/// a sync, which training would wait for: it is there for whoever comes after a crash of this process.
+/// With this record a later run finds checkpoints that were committed and not reported, and garbage
+/// collection finds files of checkpoints that were not committed. Without a sync, for which training would
+/// wait: the record survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
     if (!session_.journal) return Ok{};
     return session_.journal->append(CheckpointBegun{session_.clock.now(), uuid, steps_completed});
@@ -188,13 +188,13 @@ Result<checkpoint::SaveStarted> Checkpoint::save(std::uint64_t steps_completed, 
 
 Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                        checkpoint::State const& state,
-                                                       checkpoint::AfterSave then) {
-    // Metadata that is none is refused where all ranks hear of it.
+                                                       checkpoint::AfterSave after) {
+    // The saver refuses metadata that is not an object, on all ranks.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({run_name(session_), steps_completed,
                                                      session_.clock.now(), std::move(metadata)},
-                                                    state, then));
+                                                    state, after));
     tensors().begun[begun.uuid] = begin;
     DET_TRY(announce(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
@@ -241,7 +241,7 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     std::vector<std::string> newest_first;
     if (session_.distributed.is_chief()) {
         if (auto const newest = latest()) newest_first.push_back(*newest);
-        // Of what lies behind a journal that can't be read nothing is known; the newest is.
+        // If a journal cannot be read, only the newest checkpoint is tried.
         auto const past = session_.in_experiment()
                               ? list_past_checkpoints(session_.info->run_path, *session_.store)
                               : Result(std::vector<std::string>());

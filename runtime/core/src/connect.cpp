@@ -21,37 +21,37 @@ using collectives::DistributedContext;
 using Ranks = Result<std::unique_ptr<collectives::RankGroup>>;
 
 /// DET_DEBUG=collectives: the chief says how each operation is done.
-collectives::Tuning tuning_for(Place const& place, Environment const& environment) {
+collectives::Tuning tuning_for(RankIdentity const& identity, Environment const& environment) {
     collectives::Tuning tuning;
     auto const wanted = environment.find("DET_DEBUG").value_or("");
     bool const is_wanted = std::ranges::count(split(wanted, ','), "collectives") > 0;
-    if (is_wanted && place.rank == 0) tuning.explain = write_line;
+    if (is_wanted && identity.rank == 0) tuning.explain = write_line;
     return tuning;
 }
 
-Ranks meet_on_node(Place const& place, std::filesystem::path const& directory, std::string const& node_name,
-                   Environment const& environment, Timeouts const& timeouts) {
-    if (place.topology.local_size == 1) return collectives::make_single_rank();
+Ranks meet_on_node(RankIdentity const& identity, std::filesystem::path const& directory,
+                   std::string const& node_name, Environment const& environment, Timeouts const& timeouts) {
+    if (identity.topology.local_size == 1) return collectives::make_single_rank();
     collectives::node::Options node{.node_name = node_name, .on_warning = timeouts.warn};
     node.collective_timeout = timeouts.timeout;
-    return collectives::node::join_at(
-        {directory, meeting_name(environment), Rank{place.topology.local_rank}, place.topology.local_size},
-        std::move(node));
+    return collectives::node::join_at({directory, meeting_name(environment),
+                                       Rank{identity.topology.local_rank}, identity.topology.local_size},
+                                      std::move(node));
 }
 
 /// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
-Ranks connect_node(Place const& place, Info const& info, Environment const& environment,
+Ranks connect_node(RankIdentity const& identity, Info const& info, Environment const& environment,
                    Timeouts const& timeouts) {
-    return meet_on_node(place, info.run_dir, info.cluster.agent_id, environment, timeouts);
+    return meet_on_node(identity, info.run_dir, info.cluster.agent_id, environment, timeouts);
 }
 
 /// Without a run, too, ranks of one node need no messages.
-Ranks connect_launched(Place const& place, std::filesystem::path const& directory,
+Ranks connect_launched(RankIdentity const& identity, std::filesystem::path const& directory,
                        Environment const& environment, Timeouts const& timeouts) {
     DET_TRY(make_private_directory(directory));
-    DET_TRY_ASSIGN(auto ranks, meet_on_node(place, directory, {}, environment, timeouts));
+    DET_TRY_ASSIGN(auto ranks, meet_on_node(identity, directory, {}, environment, timeouts));
     // All have come. What else may be in there is nothing of ours.
-    if (place.rank == 0) ::rmdir(directory.c_str());
+    if (identity.rank == 0) ::rmdir(directory.c_str());
     return ranks;
 }
 
@@ -61,27 +61,27 @@ struct Connected {
     std::shared_ptr<collectives::RankGroup> local = nullptr;
 };
 
-Result<Connected> connect_host(Place const& place, std::optional<Info> const& info,
+Result<Connected> connect_host(RankIdentity const& identity, std::optional<Info> const& info,
                                ContextOptions const& options, Timeouts const& timeouts) {
-    auto const& topology = place.topology;
-    if (place.size == 1) return Connected{collectives::make_single_rank()};
-    if (info && topology.local_size == place.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(place, *info, options.environment, timeouts));
+    auto const& topology = identity.topology;
+    if (identity.size == 1) return Connected{collectives::make_single_rank()};
+    if (info && topology.local_size == identity.size) {
+        DET_TRY_ASSIGN(auto ranks, connect_node(identity, *info, options.environment, timeouts));
         return Connected{std::move(ranks)};
     }
     auto const directory = find_launch_directory(options.environment);
-    if (!info && directory && topology.local_size == place.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_launched(place, *directory, options.environment, timeouts));
+    if (!info && directory && topology.local_size == identity.size) {
+        DET_TRY_ASSIGN(auto ranks, connect_launched(identity, *directory, options.environment, timeouts));
         return Connected{std::move(ranks)};
     }
-    auto const tuning = tuning_for(place, options.environment);
-    DET_TRY_ASSIGN(auto transport, open_transport(place, info, options.environment, timeouts));
+    auto const tuning = tuning_for(identity, options.environment);
+    DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, timeouts));
     // On several nodes the ranks of one have no place to meet without a run's directory.
     if (!info) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
-    DET_TRY_ASSIGN(auto node, connect_node(place, *info, options.environment, timeouts));
+    DET_TRY_ASSIGN(auto node, connect_node(identity, *info, options.environment, timeouts));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return Connected{std::move(ranks), local};
@@ -111,16 +111,17 @@ Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
 
 }  // namespace
 
-Result<DistributedContext> connect(Place const& place, std::optional<Info> const& info,
+Result<DistributedContext> connect(RankIdentity const& identity, std::optional<Info> const& info,
                                    ContextOptions const& options) {
-    if (place.size == 1 && options.devices == Devices::none) return DistributedContext::single();
+    if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
     DET_TRY_ASSIGN(auto const timeouts, find_timeouts(options));
-    DET_TRY_ASSIGN(auto connected, connect_host(place, info, options, timeouts));
+    DET_TRY_ASSIGN(auto connected, connect_host(identity, info, options, timeouts));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,
                        add_devices(std::move(connected.ranks), options.device_backend, timeouts));
     }
-    return DistributedContext::make(std::move(connected.ranks), place.topology, std::move(connected.local));
+    return DistributedContext::make(std::move(connected.ranks), identity.topology,
+                                    std::move(connected.local));
 }
 
 }  // namespace det::core

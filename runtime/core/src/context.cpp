@@ -56,9 +56,9 @@ Context::~Context() = default;
 
 Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto info, load_info(options.environment));
-    DET_TRY_ASSIGN(auto const place, find_place(options.environment, info));
+    DET_TRY_ASSIGN(auto const identity, find_rank_identity(options.environment, info));
     std::optional<journal::JournalWriter> journal;
-    if (info && info->trial && place.rank == 0) {
+    if (info && info->trial && identity.rank == 0) {
         DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(RunLayout(info->run_path).journal()));
         journal.emplace(std::move(writer));
     }
@@ -69,7 +69,7 @@ Result<Context> Context::init(ContextOptions options) {
     }
     DET_TRY_ASSIGN(auto store, open_store(info, options));
     // Last: from here on the others may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, connect(place, info, options));
+    DET_TRY_ASSIGN(auto distributed, connect(identity, info, options));
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     return Context(std::make_unique<Parts>(
         Session{clock, std::move(info), std::move(distributed), std::move(store), std::move(journal),

@@ -19,18 +19,18 @@ using transport::Transport;
 using Opened = Result<std::unique_ptr<Transport>>;
 
 /// At which of its addresses the others reach the chief. Nothing: it could not be found out.
-std::string chief_address(Place const& place, Info const& info) {
-    return place.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
+std::string chief_address(RankIdentity const& identity, Info const& info) {
+    return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
 }
 
-bool can_meet(Place const& place, std::optional<Info> const& info) {
+bool can_meet(RankIdentity const& identity, std::optional<Info> const& info) {
     return info && !info->run_path.empty() && path_exists(RunLayout(info->run_path).rendezvous()) &&
-           !chief_address(place, *info).empty();
+           !chief_address(identity, *info).empty();
 }
 
 /// At which of its addresses the others reach this node.
-std::string own_address(Place const& place, Info const& info) {
-    return place.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
+std::string own_address(RankIdentity const& identity, Info const& info) {
+    return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
 }
 
 /// The ranks of a run before they have a transport.
@@ -40,10 +40,10 @@ struct Met {
     transport::WaitPolicy waits;
 };
 
-Result<Met> meet(Place const& place, Info const& info, Timeouts const& timeouts) {
-    auto const chief = chief_address(place, info);
+Result<Met> meet(RankIdentity const& identity, Info const& info, Timeouts const& timeouts) {
+    auto const chief = chief_address(identity, info);
     Met met;
-    DET_TRY_ASSIGN(met.bootstrap, transport::open_tcp_bootstrap({place.rank}, place.size,
+    DET_TRY_ASSIGN(met.bootstrap, transport::open_tcp_bootstrap({identity.rank}, identity.size,
                                                                 RunLayout(info.run_path).rendezvous(),
                                                                 {.chief_address = chief}));
     DET_TRY_ASSIGN(met.monitor, transport::open_rank_monitor(
@@ -53,17 +53,18 @@ Result<Met> meet(Place const& place, Info const& info, Timeouts const& timeouts)
     return met;
 }
 
-Opened open_tcp(Place const& place, Info const& info, Met met) {
-    auto const address = own_address(place, info);
+Opened open_tcp(RankIdentity const& identity, Info const& info, Met met) {
+    auto const address = own_address(identity, info);
     if (address.empty()) {
         return Error{codes::transport,
-                     fmt::format("rank {} does not know an address of its node", place.rank),
+                     fmt::format("rank {} does not know an address of its node", identity.rank),
                      "set DET_INTER_NODE_NETWORK_INTERFACE in the experiment's environment"};
     }
-    return transport::tcp::open_transport(std::move(met.bootstrap), {.address = address,
-                                                                     .local_ranks = place.topology.local_size,
-                                                                     .monitor = std::move(met.monitor),
-                                                                     .waits = std::move(met.waits)});
+    return transport::tcp::open_transport(std::move(met.bootstrap),
+                                          {.address = address,
+                                           .local_ranks = identity.topology.local_size,
+                                           .monitor = std::move(met.monitor),
+                                           .waits = std::move(met.waits)});
 }
 
 /// Those that the experiment names. What the node found out by itself is where host names lead to, which need
@@ -77,28 +78,28 @@ std::string configured_interfaces(Info const& info) {
     return {};
 }
 
-Opened open_ucx(Place const& place, Info const& info, Met met) {
+Opened open_ucx(RankIdentity const& identity, Info const& info, Met met) {
     return transport::ucx::open_transport(std::move(met.bootstrap),
                                           {.interfaces = configured_interfaces(info),
-                                           .local_ranks = place.topology.local_size,
+                                           .local_ranks = identity.topology.local_size,
                                            .monitor = std::move(met.monitor),
                                            .waits = std::move(met.waits)});
 }
 
-Opened open_mpi(Place const& place) {
+Opened open_mpi(RankIdentity const& identity) {
     DET_TRY_ASSIGN(auto transport, transport::mpi::open_transport());
-    if (transport->size() == place.size && transport->rank().value == place.rank)
+    if (transport->size() == identity.size && transport->rank().value == identity.rank)
         return Opened(std::move(transport));
     return Error{codes::transport,
-                 fmt::format("the environment says rank {} of {}, MPI says rank {} of {}", place.rank,
-                             place.size, transport->rank().value, transport->size()),
+                 fmt::format("the environment says rank {} of {}, MPI says rank {} of {}", identity.rank,
+                             identity.size, transport->rank().value, transport->size()),
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 
 /// What the ranks of a run talk through once they have met.
 struct Way {
     std::string_view name;
-    Opened (*open)(Place const&, Info const&, Met);
+    Opened (*open)(RankIdentity const&, Info const&, Met);
 };
 constexpr Way ways[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
 
@@ -128,21 +129,21 @@ Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wante
 
 }  // namespace
 
-Opened open_transport(Place const& place, std::optional<Info> const& info, Environment const& environment,
-                      Timeouts const& timeouts) {
+Opened open_transport(RankIdentity const& identity, std::optional<Info> const& info,
+                      Environment const& environment, Timeouts const& timeouts) {
     auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(whatever_is_best));
     bool const is_way = std::ranges::find(ways, wanted, &Way::name) != std::end(ways);
     if (wanted != whatever_is_best && wanted != "mpi" && !is_way)
         return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of tcp, ucx and mpi", wanted)};
-    if (is_way && !can_meet(place, info)) {
+    if (is_way && !can_meet(identity, info)) {
         return Error{codes::transport,
                      fmt::format("{} needs a run of an experiment, where the ranks can meet", wanted),
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
     }
-    if (wanted == "mpi" || !can_meet(place, info)) return open_mpi(place);
-    DET_TRY_ASSIGN(auto met, meet(place, *info, timeouts));
+    if (wanted == "mpi" || !can_meet(identity, info)) return open_mpi(identity);
+    DET_TRY_ASSIGN(auto met, meet(identity, *info, timeouts));
     DET_TRY_ASSIGN(auto const way, agree_on_way(*met.bootstrap, wanted));
-    return way.open(place, *info, std::move(met));
+    return way.open(identity, *info, std::move(met));
 }
 
 }  // namespace det::core

@@ -24,7 +24,7 @@ det::Result<Image> parse_line(std::string_view line) {
 
 }  // namespace
 
-Image moved(Image const& image, int right, int down) {
+Image shifted(Image const& image, int right, int down) {
     Image result{{}, image.label};
     auto const inside = [](int at) { return at >= 0 && at < static_cast<int>(side); };
     for (int y = 0; y < static_cast<int>(side); ++y) {

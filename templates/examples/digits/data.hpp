@@ -18,10 +18,10 @@ struct Image {
     std::size_t label;
 };
 
-/// The image moved by so many pixels; what comes in at the edges is empty.
-Image moved(Image const& image, int right, int down);
+/// Shifts an image by that many pixels. Pixels that come in at the edges are empty.
+Image shifted(Image const& image, int right, int down);
 
-/// From a gzipped CSV: 64 numbers from 0 to 16 and the digit, per line.
+/// Reads a gzipped CSV. Each line has 64 numbers from 0 to 16 and the digit.
 det::Result<std::vector<Image>> load_images(std::filesystem::path const& path);
 
 inline std::span<Image const> training_set(std::vector<Image> const& images) {

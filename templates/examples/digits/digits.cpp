@@ -1,5 +1,5 @@
-// digits DATA                       trains; the experiment's hyperparameters say how
-// digits compare CHECKPOINT CHECKPOINT   how much two trained networks differ
+// digits DATA                            trains a network; hyperparameters come from the experiment
+// digits compare CHECKPOINT CHECKPOINT   prints how much two trained networks differ
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
@@ -49,24 +49,24 @@ std::string predictions_of(Network const& network, std::span<Image const> images
     return digits;
 }
 
-/// An image of an epoch, and by how much it is moved: a few pixels off, a digit stays the same.
-struct Lesson {
+/// A training sample: an image, and by how many pixels it is shifted. A shifted image shows the same digit.
+struct AugmentedSample {
     std::size_t image;
     int right = 0, down = 0;
 };
 
-/// What an epoch teaches, in its order: the same on every rank, and in every run.
-std::vector<Lesson> lessons_of(std::size_t images, std::uint32_t seed, std::size_t epoch) {
-    constexpr std::uint32_t moved_in_ten = 3;
+/// The samples of an epoch in their order, which is the same on every rank and in every run.
+std::vector<AugmentedSample> augmented_samples(std::size_t images, std::uint32_t seed, std::size_t epoch) {
+    constexpr std::uint32_t shifted_in_ten = 3;
     std::mt19937 random(seed + static_cast<std::uint32_t>(epoch) * 7919);
     auto const step = [&random] { return static_cast<int>(random() % 3) - 1; };
-    std::vector<Lesson> lessons(images);
+    std::vector<AugmentedSample> samples(images);
     for (std::size_t i = 0; i < images; ++i) {
-        lessons[i].image = i;
-        if (random() % 10 < moved_in_ten) lessons[i] = {i, step(), step()};
+        samples[i].image = i;
+        if (random() % 10 < shifted_in_ten) samples[i] = {i, step(), step()};
     }
-    for (std::size_t i = images - 1; i > 0; --i) std::swap(lessons[i], lessons[random() % (i + 1)]);
-    return lessons;
+    for (std::size_t i = images - 1; i > 0; --i) std::swap(samples[i], samples[random() % (i + 1)]);
+    return samples;
 }
 
 class Training {
@@ -117,12 +117,13 @@ private:
         return Ok{};
     }
 
-    /// This rank's share of the batch; the sum over all ranks is that of the whole batch.
+    /// Computes the gradient of this rank's share of the batch; allreduce gives the gradient of the whole
+    /// batch.
     Status train_batch() {
         auto const training = training_set(images_);
         auto const batch = step_ % batches_per_epoch();
-        if (lessons_.empty() || batch == 0) {
-            lessons_ = lessons_of(training.size(), settings_.seed, step_ / batches_per_epoch());
+        if (samples_.empty() || batch == 0) {
+            samples_ = augmented_samples(training.size(), settings_.seed, step_ / batches_per_epoch());
         }
         auto const begin = batch * settings_.global_batch_size;
         auto const size = std::min(settings_.global_batch_size, training.size() - begin);
@@ -133,9 +134,9 @@ private:
         std::fill(gradient_.begin(), gradient_.end(), 0);
         auto const of_weights = std::span(gradient_).first(network_.weights().size());
         for (auto i = begin + size * rank / ranks; i < begin + size * (rank + 1) / ranks; ++i) {
-            auto const& lesson = lessons_[i];
+            auto const& sample = samples_[i];
             gradient_.back() +=
-                network_.accumulate(moved(training[lesson.image], lesson.right, lesson.down), of_weights);
+                network_.accumulate(shifted(training[sample.image], sample.right, sample.down), of_weights);
         }
         DET_TRY(distributed.allreduce(std::span(gradient_), det::collectives::ReduceOp::sum));
         auto const weights = network_.weights();
@@ -176,9 +177,10 @@ private:
         return Ok{};
     }
 
-    /// Nothing is lost where there is time for it; else what came after the last epoch is learned once more.
+    /// Saves the middle of an epoch if there is time for it. Otherwise the trial repeats the epoch when it
+    /// resumes.
     Status save_last() {
-        if (step_ % batches_per_epoch() == 0) return Ok{};  // saved already
+        if (step_ % batches_per_epoch() == 0) return Ok{};  // end_epoch() has saved it
         DET_TRY_ASSIGN(bool const saved,
                        context_.checkpoint().store_last(step_, {{"epoch_loss", epoch_loss_}},
                                                         [this](auto const& path) { return write(path); }));
@@ -196,8 +198,8 @@ private:
     Settings settings_;
     std::vector<Image> const& images_;
     Network network_;
-    std::vector<double> gradient_;  // and the loss behind it
-    std::vector<Lesson> lessons_;   // of the epoch
+    std::vector<double> gradient_;          // followed by the loss
+    std::vector<AugmentedSample> samples_;  // of the current epoch
     std::size_t step_ = 0;
     double epoch_loss_ = 0;
 };

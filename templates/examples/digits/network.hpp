@@ -7,8 +7,8 @@
 
 namespace digits {
 
-/// Pixels, one layer of tanh units, ten classes by softmax. All weights in one vector, so that gradients of
-/// all ranks are summed in one go.
+/// A network of one hidden layer of tanh units and a softmax over ten classes. All weights are in one vector,
+/// so that one allreduce sums the gradients of all ranks.
 class Network {
 public:
     Network(std::size_t hidden_units, std::uint32_t seed);
@@ -22,7 +22,7 @@ public:
     double loss(Image const& image) const;
 
 private:
-    /// What the layers put out for an image.
+    /// The outputs of the layers for an image.
     struct Activations {
         std::vector<double> hidden;
         std::array<double, classes> probability;

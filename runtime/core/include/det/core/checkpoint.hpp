@@ -24,7 +24,14 @@ namespace det::core {
 
 struct Session;
 
-/// Saved state of the trial.
+/// Checkpoints of the trial. Obtained from Context::checkpoint().
+///
+/// Three ways lead to a checkpoint: store() (the chief fills a directory), store_sharded() and upload() (all
+/// ranks fill or bring one), save() (tensors, while training continues). Metadata is a JSON object, to which
+/// "steps_completed" is added; anything else is codes::misuse. steps_completed counts batches since the
+/// beginning of the trial. An error of one rank in a collective call is an error of all ranks.
+///
+/// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
 public:
     explicit Checkpoint(Session& session);
@@ -32,91 +39,108 @@ public:
     Checkpoint(Checkpoint const&) = delete;
     Checkpoint& operator=(Checkpoint const&) = delete;
 
-    /// A checkpoint that is being written.
+    /// A checkpoint that the chief is making.
     struct Draft {
         std::string uuid;
-        std::filesystem::path directory;  // to fill; empty at first
+        std::filesystem::path directory;  ///< to write files into; empty at first
         std::uint64_t steps_completed = 0;
         nlohmann::json metadata;
         std::chrono::steady_clock::time_point begun = {};
     };
 
-    /// Chief only. It becomes a checkpoint by commit(), when everything is in its directory, or is discarded.
+    /// Begins a checkpoint. The program fills its directory, and then commits or discards it.
+    /// \return codes::misuse on ranks other than the chief
     Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
-    /// After an error there is no checkpoint.
+    /// Makes the files a checkpoint. Not collective. Blocks until they are on disk. After an error there is
+    /// no checkpoint.
     Status commit(Draft const& draft);
-    /// Removes what was written.
+    /// Removes the files. Not collective.
     Status discard(Draft const& draft);
 
+    /// Writes the files of a checkpoint into the directory.
     using Write = std::function<Status(std::filesystem::path const& directory)>;
 
-    /// Chief only, all of it in one call: when `write` has returned Ok everything is synced and committed,
-    /// and the UUID by which it is found again comes back. After an error there is no checkpoint.
+    /// begin(), `write` and commit() in one. For the chief only. Blocks until the files are on disk.
+    ///
+    ///     DET_TRY(context.checkpoint().store(step, {{"loss", loss}}, [&](auto const& directory) {
+    ///         return write_file(directory / "weights", weights);
+    ///     }));
+    /// \return the UUID. After an error there is no checkpoint
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
-    /// Collective, after should_preempt(): the chief stores if there is time for it, as save_last() counts
-    /// it. False, on all ranks, where there is not: the trial will go on from the checkpoint before. What
-    /// goes wrong is an error on all.
+    /// The last store() before a preemption, if there is time for it as save_last() counts it. Collective.
+    /// \param metadata,write used on the chief only
+    /// \return false, on all ranks, if there is too little time: the trial continues from the checkpoint
+    /// before
     Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
-    /// Collective: all ranks fill a directory, which is one for all where the storage is a file system, and
-    /// their own elsewhere. The rules are those of upload().
+    /// Makes one checkpoint of files that all ranks write. Collective. Blocks until the files are on disk.
+    /// \param write called once on each rank; the directory is the same for all ranks if the storage is a
+    /// file
+    ///   system, else each rank has its own. The rules for files are those of upload()
+    /// \return the UUID
     Result<std::string> store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write);
 
-    /// Collective: one checkpoint of the files that ranks bring, each from a directory of its own. The same
-    /// file may come from several ranks; different ones of a name are refused. Metadata of all ranks is
-    /// merged.
+    /// Makes one checkpoint of files that ranks bring, each in a directory of its own. Collective. Blocks
+    /// until the files are on disk. Metadata of all ranks is merged. \return the UUID; codes::misuse if ranks
+    /// bring different files of one name, or metadata that contradicts
     Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
 
     using Outcomes = std::vector<checkpoint::SaveOutcome>;
 
-    // Tensors, saved by all ranks together while training goes on. Collective: all ranks make the same calls.
-    //
-    // Where the context has devices (ContextOptions::devices) tensors may lie in memory of this rank's one.
-    // They are copied behind the work on the stream that DistributedContext::use_stream named last: what
-    // other streams do with them the program waits for itself.
+    // Tensors, which all ranks save together while training continues. The calls below are collective. If the
+    // context has devices (ContextOptions::devices), tensors may lie in memory of this rank's device. They
+    // are copied on the stream that DistributedContext::use_stream named last; the program synchronises that
+    // stream with others that use the memory.
 
-    /// Returns when the state has been copied and may change again. It becomes a checkpoint later: `ended` of
-    /// this and later calls says of which.
+    /// Saves a state. Blocks until the state has been copied, after which it may change. The save becomes a
+    /// checkpoint, or fails, later: `ended` of this call and the results of later calls tell.
     Result<checkpoint::SaveStarted> save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                          checkpoint::State const& state);
-    /// The last one, after should_preempt(): waits until everything is committed. Where less time is left
-    /// than one and a half times what the last checkpoint took, the state is not saved any more: what was
-    /// copied before is committed, and training goes on from there. Time is left until the earliest of: the
-    /// trial's preemption_timeout, the partition's GraceTime (KillWait where it has none) after a notice of
-    /// Slurm's, the end of the job as SLURM_JOB_END_TIME has it.
+                                         checkpoint::State const& state);
+    /// The last save before a preemption, and finish(). If the time left is less than one and a half times
+    /// what the last checkpoint took, this state is not saved: saves that have been copied are committed, and
+    /// the trial continues from there. The time left ends at the earliest of: the trial's preemption_timeout;
+    /// the partition's GraceTime (KillWait if it has none) after a notice of Slurm; SLURM_JOB_END_TIME.
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
-    /// Makes memory ready for saves of such a state, and pins it where tensors lie on a device: otherwise the
-    /// first ones take longer than those that follow.
+    /// Allocates the memory for copies of such a state, and pins it if tensors lie on a device, so that the
+    /// first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);
-    /// Commits what all ranks have written by now. Waits for no disk: for every step.
+    /// Commits what all ranks have written by now. Does not wait for a disk: for every step.
+    /// \return the saves that have ended since the last call
     Result<Outcomes> poll();
-    /// Waits until every save has ended: before the program does, or after should_preempt().
+    /// Blocks until every save has ended.
     Result<Outcomes> finish();
-    /// Fills each rank's parts of the state from the newest checkpoint of this trial, however many ranks have
-    /// saved it; nothing at its first start.
+    /// Fills each rank's parts of the state from the newest checkpoint of this trial. The number of ranks,
+    /// and how tensors are cut, may differ from the save. \return empty at the first start of the trial.
+    /// codes::checkpoint_damaged; codes::misuse if the checkpoint has
+    ///   no such tensor, or another type or shape of it. After an error the data of the state is undefined
     Result<std::optional<checkpoint::Loaded>> load(
         checkpoint::State const& state, checkpoint::OnDamage on_damage = checkpoint::OnDamage::fail);
 
-    /// The newest checkpoint of this trial, from which it is to go on; nothing at its first start.
+    // Not collective.
+
+    /// \return the UUID of the checkpoint from which this trial continues; empty at its first start
     std::optional<std::string> latest() const;
-    /// Its directory, once every file was found as its manifest says. For reading only.
+    /// Reads all files of a checkpoint and compares them with its manifest.
+    /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
+    ///   codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
+    /// \return codes::no_such_checkpoint
     Result<CheckpointManifest> manifest(std::string const& uuid) const;
 
 private:
     struct Tensors;
     Tensors& tensors();
     Result<checkpoint::SaveStarted> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                                checkpoint::State const& state, checkpoint::AfterSave then);
+                                               checkpoint::State const& state, checkpoint::AfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);
     Result<std::string> upload_as(std::string const& uuid, std::uint64_t steps_completed,
                                   checkpoint::Upload const& upload);
-    /// What the chief finds, on all ranks.
+    /// The chief decides; all ranks get its answer.
     Result<bool> has_time_to_save();
     void measure(std::chrono::steady_clock::time_point begun);
 

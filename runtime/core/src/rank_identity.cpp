@@ -1,4 +1,4 @@
-#include <det/core/place.hpp>
+#include <det/core/rank_identity.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 
@@ -18,12 +18,12 @@ Result<int> require_number(Environment const& environment, std::string_view name
                       : fmt::format("{} is not set, though this is one of several ranks", name)};
 }
 
-Result<Place> read_place(LauncherEnvironment const& launcher, Environment const& environment,
-                         std::optional<Info> const& info) {
-    Place place;
-    auto& topology = place.topology;
-    DET_TRY_ASSIGN(place.rank, require_number(environment, launcher.rank));
-    DET_TRY_ASSIGN(place.size, require_number(environment, launcher.size));
+Result<RankIdentity> read_identity(LauncherEnvironment const& launcher, Environment const& environment,
+                                   std::optional<Info> const& info) {
+    RankIdentity identity;
+    auto& topology = identity.topology;
+    DET_TRY_ASSIGN(identity.rank, require_number(environment, launcher.rank));
+    DET_TRY_ASSIGN(identity.size, require_number(environment, launcher.size));
     DET_TRY_ASSIGN(topology.local_rank, require_number(environment, launcher.local_rank));
     DET_TRY_ASSIGN(topology.local_size, require_number(environment, launcher.local_size));
     if (info && !launcher.numbers_nodes) {
@@ -34,25 +34,25 @@ Result<Place> read_place(LauncherEnvironment const& launcher, Environment const&
         DET_TRY_ASSIGN(topology.cross_rank, require_number(environment, launcher.cross_rank));
         DET_TRY_ASSIGN(topology.cross_size, require_number(environment, launcher.cross_size));
     }
-    return place;
+    return identity;
 }
 
-Result<Place> check_numbers(Place const& place) {
-    auto const& [local_rank, local_size, cross_rank, cross_size] = place.topology;
-    if (place.rank < place.size && local_rank < local_size && cross_rank < cross_size) return place;
+Result<RankIdentity> check_numbers(RankIdentity const& identity) {
+    auto const& [local_rank, local_size, cross_rank, cross_size] = identity.topology;
+    if (identity.rank < identity.size && local_rank < local_size && cross_rank < cross_size) return identity;
     return Error{codes::misuse,
                  fmt::format("the environment says rank {} of {}, local rank {} of {} on node {} of {}: "
                              "that can't be",
-                             place.rank, place.size, local_rank, local_size, cross_rank, cross_size)};
+                             identity.rank, identity.size, local_rank, local_size, cross_rank, cross_size)};
 }
 
 }  // namespace
 
-Result<Place> find_place(Environment const& environment, std::optional<Info> const& info) {
+Result<RankIdentity> find_rank_identity(Environment const& environment, std::optional<Info> const& info) {
     auto const* const launcher = find_launcher_environment(environment);
-    if (launcher == nullptr) return Place{};
-    DET_TRY_ASSIGN(auto const place, read_place(*launcher, environment, info));
-    return check_numbers(place);
+    if (launcher == nullptr) return RankIdentity{};
+    DET_TRY_ASSIGN(auto const identity, read_identity(*launcher, environment, info));
+    return check_numbers(identity);
 }
 
 }  // namespace det::core

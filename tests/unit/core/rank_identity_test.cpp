@@ -1,4 +1,4 @@
-#include <det/core/place.hpp>
+#include <det/core/rank_identity.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -50,36 +50,36 @@ Error refusal(Values values, std::string const& name, std::optional<std::string>
               std::optional<Info> const& info = {}) {
     values.erase(name);
     if (value) values[name] = *value;
-    auto error = must_fail(find_place(Environment(values), info));
+    auto error = must_fail(find_rank_identity(Environment(values), info));
     BOOST_TEST((error.code == codes::misuse), name);
     return error;
 }
 
-Place const fifth{5, 8, {1, 4, 1, 2}};
+RankIdentity const fifth{5, 8, {1, 4, 1, 2}};
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(place_test)
+BOOST_AUTO_TEST_SUITE(rank_identity_test)
 
 BOOST_AUTO_TEST_CASE(a_process_that_nobody_launched_is_a_single_rank) {
-    BOOST_TEST((must(find_place({}, {})) == Place{0, 1, {0, 1, 0, 1}}));
+    BOOST_TEST((must(find_rank_identity({}, {})) == RankIdentity{0, 1, {0, 1, 0, 1}}));
     // Slurm's numbers alone make no rank: under `launch: node` they are the launcher's.
     Values const slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"}};
-    BOOST_TEST((must(find_place(Environment(slurm), on_second_of_two_nodes())) == Place{}));
+    BOOST_TEST((must(find_rank_identity(Environment(slurm), on_second_of_two_nodes())) == RankIdentity{}));
 }
 
 BOOST_AUTO_TEST_CASE(srun_and_torchrun_say_all_of_it) {
-    BOOST_TEST((must(find_place(Environment(launcher()), {})) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(launcher()), {})) == fifth));
 }
 
 BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_words_of_their_own) {
-    BOOST_TEST((must(find_place(Environment(horovodrun()), {})) == fifth));
-    BOOST_TEST((must(find_place(Environment(deepspeed()), {})) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(horovodrun()), {})) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(deepspeed()), {})) == fifth));
     // Of nodes that differ horovodrun counts those that have a second rank.
     auto uneven = horovodrun();
     uneven["HOROVOD_CROSS_RANK"] = "0";
     uneven["HOROVOD_CROSS_SIZE"] = "1";
-    BOOST_TEST((must(find_place(Environment(uneven), on_second_of_two_nodes())) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(uneven), on_second_of_two_nodes())) == fifth));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told) {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told
                                                 {"GROUP_RANK", "0"},
                                                 {"GROUP_WORLD_SIZE", "2"}})
             ranks.try_emplace(name, value);
-        return must(find_place(Environment(ranks), {}));
+        return must(find_rank_identity(Environment(ranks), {}));
     };
     auto torchrun = launcher();
     torchrun["TORCHELASTIC_RUN_ID"] = "none";
@@ -102,18 +102,19 @@ BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told
 }
 
 BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
-    BOOST_TEST((must(find_place(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
-    BOOST_TEST((must(find_place(Environment(mpirun()), {})) == Place{5, 8, {1, 4, 0, 1}}));
-    BOOST_TEST((must(find_place(Environment(hydra()), on_second_of_two_nodes())) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
+    BOOST_TEST((must(find_rank_identity(Environment(mpirun()), {})) == RankIdentity{5, 8, {1, 4, 0, 1}}));
+    BOOST_TEST((must(find_rank_identity(Environment(hydra()), on_second_of_two_nodes())) == fifth));
     // srun says a rank in this way too, of what need not be one of ours.
-    BOOST_TEST((must(find_place(Environment({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}), {})) == Place{}));
+    BOOST_TEST((must(find_rank_identity(Environment({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}), {})) ==
+                RankIdentity{}));
 }
 
 BOOST_AUTO_TEST_CASE(under_mpirun_the_launchers_own_rank_is_nobodys) {
     auto both = mpirun();
     both["RANK"] = "0";
     both["WORLD_SIZE"] = "2";
-    BOOST_TEST(must(find_place(Environment(both), {})).rank == 5);
+    BOOST_TEST(must(find_rank_identity(Environment(both), {})).rank == 5);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_or_no_number_is_named) {
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_contradict_each_other_are_refused) {
 BOOST_AUTO_TEST_CASE(a_run_whose_slots_can_not_be_read_is_refused) {
     auto info = on_second_of_two_nodes();
     info.rendezvous.slot_counts = "4(x";
-    BOOST_TEST(!find_place(Environment(mpirun()), info).has_value());
+    BOOST_TEST(!find_rank_identity(Environment(mpirun()), info).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

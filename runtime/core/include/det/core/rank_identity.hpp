@@ -6,11 +6,11 @@
 namespace det::core {
 
 /// The rank of this process, the number of ranks, and its position among the nodes.
-struct Place {
+struct RankIdentity {
     int rank = 0;
     int size = 1;
     collectives::Topology topology;
-    friend bool operator==(Place const&, Place const&) = default;
+    friend bool operator==(RankIdentity const&, RankIdentity const&) = default;
 };
 
 /// Determines the rank from the variables of the launcher: mpirun (OMPI_COMM_WORLD_* or PMI_*), else
@@ -21,6 +21,6 @@ struct Place {
 /// \param environment the variables of the process.
 /// \param info the run, or nullopt outside of a run.
 /// \return the position, or an Error if a variable is missing or not a number.
-Result<Place> find_place(Environment const& environment, std::optional<Info> const& info);
+Result<RankIdentity> find_rank_identity(Environment const& environment, std::optional<Info> const& info);
 
 }  // namespace det::core
