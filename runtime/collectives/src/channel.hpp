@@ -3,13 +3,13 @@
 
 namespace det::collectives {
 
-/// What an operation talks through: nothing else uses its tag.
+/// The transport and the tag of an operation. No other operation uses this tag.
 struct Channel {
     transport::Transport& peers;
     transport::Tag tag;
 };
 
-/// Whether something comes from ranks below ours or above.
+/// Whether data comes from lower or higher ranks than the own one.
 enum class Side { below, above };
 
 }  // namespace det::collectives

@@ -4,32 +4,32 @@
 
 namespace det::collectives::node {
 
-/// One operation of this rank: goes on as far as the others have come whenever it is asked to, and never
-/// waits.
+/// One operation of this rank. advance() makes as much progress as the other ranks allow and never
+/// blocks.
 class Operation {
 public:
     virtual ~Operation() = default;
     Operation(Operation const&) = delete;
     Operation& operator=(Operation const&) = delete;
 
-    /// Arrives. Those before it are over.
+    /// Enters the operation. All operations before it must be complete.
     void begin(RankSlot& slot);
     bool has_begun() const { return has_begun_; }
-    /// Whether it is over.
+    /// Returns true when the operation is complete.
     bool advance(RankSlot& slot);
 
     collectives::Call const& call() const { return call_; }
-    /// What it is to the ranks, once it has begun.
+    /// The call record that the ranks compare. Valid after begin().
     collectives::Call const& reported_call() const { return reported_call_; }
-    /// Who has to come or to do something before it can go on.
+    /// The ranks for which the operation waits.
     std::vector<int> awaited(RankSlot const& slot) const {
         return has_entered_ ? exchange_.awaited(slot) : entry_.awaited(slot);
     }
-    /// Changes whenever something was done.
+    /// Increases with all progress.
     std::uint64_t moves() const { return exchange_.moves(); }
-    /// Once it is over.
+    /// The result. Valid after completion.
     Status result() const;
-    /// Whether it reads or writes some of that memory.
+    /// Whether it reads or writes some of this memory.
     virtual bool uses(Bytes) const { return false; }
 
 protected:
@@ -37,11 +37,11 @@ protected:
         if (!refused) refusal_ = refused.error();
     }
 
-    /// Leaves what the others need, where all find it once this rank has arrived. How much of the payload it
-    /// has taken.
+    /// Publishes the data or its location, before this rank enters the operation. Returns the used size of
+    /// the payload.
     virtual std::size_t location(RankSlot&, Payload&) { return 0; }
-    /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
-    /// the plan was made; otherwise the operation is over.
+    /// Called when all ranks have entered the same call. Returns true if it has planned an exchange; false if
+    /// the operation is complete.
     virtual bool on_all_entered(RankSlot&, ExchangePlan&) { return false; }
 
 private:
