@@ -7,16 +7,17 @@
 
 namespace det::collectives {
 
-/// Merges the payload of another part of the ranks into `mine`. Both parts call it with the same two
-/// messages, so both get the same result if it depends only on which part is below and which is above.
+/// Puts what another part of the ranks sent to what we have. Called for the same two parts on both, so the
+/// result is the same on both when it depends on what is below and what is above alone.
 using Merge = std::function<void(Message& mine, Message const& theirs, Side theirs_is)>;
 
-/// The schedule of an agreement: an allreduce of messages. Empty for a single rank.
+/// What an agreement follows: an allreduce of messages. Without steps for a single rank.
 Schedule agreement_schedule(Rank rank, int ranks);
 
-/// Executes the schedule. Afterwards `mine` contains the payloads of all ranks, merged in the same order on
-/// all ranks. All ranks get the same verdict and the same message: that two ranks differ in the call, or that
-/// a rank has failed before. `theirs` is scratch memory. Fails if a rank is unreachable.
+/// By that schedule: afterwards `mine` holds the payloads of all ranks, merged in the same order
+/// everywhere. The verdict is the same on every rank, and so is what `mine` then says: that any two ranks
+/// differ in the call, or that one has failed before. `theirs` is memory to work with. An Error: a rank is
+/// out of reach.
 Result<Verdict> agree(Channel channel, Schedule const& schedule, Message& mine, Message& theirs,
                       Merge const& merge);
 

@@ -1,5 +1,4 @@
-// Schedules of reduce_scatter and allgather, in which each rank ends or begins with the block of its own
-// number: rings, and doubling steps.
+// What leaves or finds each rank with the block of its own number: by rings, and by steps that double.
 #include <bit>
 
 #include "steps.hpp"
@@ -29,7 +28,7 @@ Schedule ring_allgather(int rank, int ranks) {
     return schedule;
 }
 
-/// Recursive halving: sends the half without the own block until only the own block is left.
+/// Gives away the half that does not hold its own block, until that is all there is.
 Schedule halving(int rank, int ranks) {
     Schedule schedule{ranks};
     BlockRange mine{0, ranks};
@@ -56,8 +55,8 @@ Schedule doubling(int rank, int ranks) {
     return schedule;
 }
 
-/// Bruck's algorithm for any number of ranks: a rank has the blocks from its own on and receives as many from
-/// the rank after them.
+/// Any number of ranks: a rank has the blocks from its own on, and asks the rank behind them for as many more
+/// (Bruck).
 Schedule doubling_round(int rank, int ranks) {
     Schedule schedule{ranks};
     for (int distance = 1; distance < ranks; distance *= 2) {
@@ -68,7 +67,7 @@ Schedule doubling_round(int rank, int ranks) {
     return schedule;
 }
 
-/// The reverse of doubling_round: receives and combines what was sent there.
+/// The same backwards: what went out there comes in here and is combined.
 Schedule halving_round(int rank, int ranks) {
     Schedule schedule{ranks};
     auto const last = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));

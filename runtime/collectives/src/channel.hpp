@@ -3,13 +3,13 @@
 
 namespace det::collectives {
 
-/// The transport and the tag of an operation. No other operation uses this tag.
+/// What an operation talks through: nothing else uses its tag.
 struct Channel {
     transport::Transport& peers;
     transport::Tag tag;
 };
 
-/// Whether data comes from lower or higher ranks than the own one.
+/// Whether something comes from ranks below ours or above.
 enum class Side { below, above };
 
 }  // namespace det::collectives

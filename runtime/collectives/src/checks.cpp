@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array all_ops{ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod};
 
-/// Lists names like "sum, mean, min".
+/// "sum, mean, min"
 template <class Enumerators>
 std::string names(Enumerators const& enumerators) {
     std::string list;
@@ -51,7 +51,7 @@ Status check_divisible(ConstTensor all, int ranks) {
                  fmt::format("{} elements cannot be divided among {} ranks", all.count, ranks)};
 }
 
-/// The arguments of a kind of operation.
+/// What the calls of a kind look like.
 struct Shape {
     bool reduces = false;
     bool has_root = false;
@@ -104,7 +104,7 @@ Status check(TensorCall const& call, int ranks) {
     if (shape.reduces) DET_TRY(check_op(call.in.type, call.op));
     if (shape.has_root) DET_TRY(check_root(call.root, "get a result", ranks));
     if (shape.divides_in) DET_TRY(check_divisible(call.in, ranks));
-    // Only the root of a reduce passes memory for the result.
+    // Only the root of a reduce has room for the result; the others pass none.
     bool const has_out = !shape.has_root || call.out.data != nullptr;
     return has_out ? check_out(call, shape, ranks) : Ok{};
 }

@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// Checks the arguments of a call locally, without communication.
+/// What a rank can see to be wrong on its own, before anybody else is asked.
 Status check(TensorCall const& call, int ranks);
 Status check_root(Rank root, std::string_view action, int ranks);
 

@@ -9,8 +9,7 @@
 
 namespace det::collectives {
 
-/// A group whose ranks communicate by messages. Each operation is an agreement, followed by a schedule for
-/// larger data.
+/// Ranks that are connected by messages: each operation is an agreement, and what it leaves to be sent.
 class Communicator final : public RankGroup {
 public:
     Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning);
@@ -29,13 +28,13 @@ public:
     Status check_ranks() override { return transport_->check_ranks(); }
 
 private:
-    /// Starts the agreement message of the next operation.
+    /// Begins the message of the next operation.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
     /// Agrees before data that follows a schedule, unless the ranks have agreed.
     Status agree_before_schedule(Channel channel);
-    /// Ends an operation: flushes the transport. Adds the call to an error that the agreement has not
-    /// reported.
+    /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
+    /// where that is not what the ranks have agreed on.
     template <class T>
     Result<T> finish_operation(Result<T> result) const {
         auto const flushed = transport_->flush();
@@ -53,10 +52,10 @@ private:
     bool is_forced(Kind kind) const;
     Algorithm algorithm_for(Kind kind, std::size_t size_bytes) const;
     void explain(Kind kind, std::size_t size_bytes, Algorithm algorithm);
-    /// Chooses the schedule for the data after the agreement, from the table.
+    /// What is left to do after the agreement, by the table.
     SchedulePlan plan_for(Kind kind, std::size_t size_bytes, Rank root = {});
     Status move_by(Schedule const& schedule, Channel channel, Blocks const& blocks);
-    /// Combines the elements of all ranks in place. The operation defines which result each rank gets.
+    /// All ranks' elements, in place: what a rank ends with is what the operation gives it.
     Status combine_by(SchedulePlan const& plan, Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
     Status broadcast_rest(Channel channel, transport::MutableBytes bytes, Rank from);
@@ -64,15 +63,15 @@ private:
     Status reduce_in_copy(Channel channel, TensorCall const& call);
     Status allgather_parts(Channel channel, TensorCall const& call);
     Status exchange_parts(Channel channel, TensorCall const& call);
-    /// Copies the payload of the agreement.
+    /// What the agreement brought.
     void copy_payload(transport::MutableBytes into) const;
 
     std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
-    Call call_;                  // the current call as it is reported
-    bool is_agreed_ = false;     // all ranks have agreed on the call before
-    bool has_mismatch_ = false;  // all ranks know of the same mismatch
+    Call call_;                  // of the operation that goes on, as it is told
+    bool is_agreed_ = false;     // before this operation began
+    bool has_mismatch_ = false;  // to it: all ranks know the same
     Schedule agreement_;
     Message mine_;
     Message theirs_;

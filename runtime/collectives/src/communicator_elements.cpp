@@ -1,4 +1,4 @@
-// The part of Communicator that moves elements by schedules, after the agreement.
+// What a Communicator does with elements after the ranks have agreed: by schedules.
 #include <det/collectives/reduction.hpp>
 #include <det/foundation/text.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using transport::MutableBytes;
 
-/// Part r of `bytes`, which is divided into one part per rank.
+/// The r-th of as many equal parts as there are ranks.
 template <class Bytes>
 Bytes part_of_all(Bytes all, Rank part, int ranks) {
     auto const size = all.size() / static_cast<std::size_t>(ranks);
@@ -27,13 +27,13 @@ void move_bytes(MutableBytes to, std::span<std::byte const> from) {
     if (!from.empty()) std::memmove(to.data(), from.data(), from.size());
 }
 
-/// The total input or output size, by which the algorithm is chosen.
+/// What all ranks put in, or have in the end.
 std::size_t size_for_choice(TensorCall const& call) {
     bool const ends_in_out = call.kind == Kind::broadcast || call.kind == Kind::allgather_elements;
     return ends_in_out ? bytes_of(call.out).size() : bytes_of(call.in).size();
 }
 
-/// A copy of the elements in which they are combined. Half types are converted to float.
+/// Memory of our own in which elements are combined: halves as floats.
 class Copy {
 public:
     explicit Copy(ConstTensor tensor)
@@ -48,7 +48,7 @@ public:
 
     Tensor tensor() { return {memory_.data(), count_, used_}; }
 
-    /// Writes the elements from `begin` on to `out` in their original type.
+    /// Elements from `begin` on, as they were given.
     void give(Tensor out, std::size_t begin) {
         auto* const from = memory_.data() + begin * size_of(used_);
         if (used_ == given_) {
@@ -175,7 +175,7 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
                    equal_blocks(out, size_of(call.out.type), size()));
 }
 
-/// all_to_all. Small data of all ranks is part of the agreement, and each rank takes its part from it.
+/// Small parts travel to everybody; each rank takes what is for it.
 Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
     auto const in = bytes_of(call.in);
     auto const out = bytes_of(call.out);
@@ -189,7 +189,7 @@ Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
         return Ok{};
     }
     DET_TRY(agree_before_schedule(channel));
-    std::vector<std::byte> outgoing(in.begin(), in.end());  // a copy, because the call may be in place
+    std::vector<std::byte> outgoing(in.begin(), in.end());  // the call may be in place
     move_bytes(part_of_all(out, rank(), size()), part_of_all(std::span(outgoing), rank(), size()));
     if (size() == 1) return Ok{};
     auto blocks = equal_blocks(outgoing, size_of(call.in.type), size());

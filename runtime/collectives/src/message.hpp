@@ -7,35 +7,35 @@
 namespace det::collectives {
 
 enum class Verdict : std::uint32_t { agreed, failed };
-/// The kind of a failure; determines the error code on all ranks.
+/// Of a failure: what kind of Error it is on all ranks.
 enum class Cause : std::uint32_t { misuse, lost_rank, timeout };
 
 Cause cause_of(Error const& error);
 
-/// The header of each agreement message.
+/// Begins each message of an agreement.
 struct Head {
     std::uint32_t magic = magic_value;
     Verdict verdict = Verdict::agreed;
     Call call;
-    std::int32_t rank = 0;  // the lowest rank whose data the message contains
+    std::int32_t rank = 0;  // the lowest of those that the message speaks for
     Cause cause = Cause::misuse;
-    std::uint32_t reserved[2] = {};  // aligns the payload
+    std::uint32_t reserved[2] = {};  // so that what follows is aligned
 
     static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
 };
 static_assert(sizeof(Head) % 16 == 0 && std::has_unique_object_representations_v<Head>);
 
-/// A Head and its payload: data, or the reason if the verdict is failed. Its memory is reused.
+/// A Head and what follows it: data, or the reason where the verdict is failed. Its memory is taken once.
 class Message {
 public:
     explicit Message(std::size_t payload_limit_bytes) : storage_(sizeof(Head) + payload_limit_bytes) {}
 
     Head head() const;
     void set_head(Head const& head);
-    /// Sets the verdict to failed with a reason, which is truncated if it is too long.
+    /// A failed verdict with its reason, cut to what there is room for.
     void fail(std::string_view reason, Cause cause);
     std::string reason() const;
-    /// The error for the caller if the verdict is failed.
+    /// What the ranks are told, where the verdict is failed.
     Error error() const;
 
     std::span<std::byte> payload() { return room().subspan(sizeof(Head), size_ - sizeof(Head)); }
@@ -47,7 +47,7 @@ public:
     void prepend(std::span<std::byte const> bytes);
 
     transport::Bytes bytes() const { return std::span(storage_).first(size_); }
-    /// The whole memory, to receive a message of unknown size. Call set_size() with its size afterwards.
+    /// Where a message of any size is received; `set_size` tells how large it was.
     transport::MutableBytes room() { return storage_; }
     Status set_size(std::size_t size, Rank from);
 

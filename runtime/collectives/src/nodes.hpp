@@ -4,20 +4,20 @@
 
 namespace det::collectives {
 
-/// The ranks of each node.
+/// Which ranks sit on which node.
 class Nodes {
 public:
-    /// Gathers the topologies of all ranks. Collective. Fails on all ranks if they are inconsistent.
+    /// Asks all ranks. An Error, on all of them, where what they say doesn't fit together.
     static Result<Nodes> gather(RankGroup& ranks, Topology const& topology);
 
     int count() const { return static_cast<int>(ranks_.size()); }
-    /// The ranks of a node in the order of their local ranks.
+    /// In the order of their local ranks.
     std::vector<Rank> const& on(int node) const { return ranks_[static_cast<std::size_t>(node)]; }
     int node_of(Rank rank) const { return places_[static_cast<std::size_t>(rank.value)].node; }
     int local_rank_of(Rank rank) const { return places_[static_cast<std::size_t>(rank.value)].local_rank; }
-    /// Whether all nodes have the same number of ranks.
+    /// Every node has as many ranks as every other.
     bool are_even() const;
-    /// The ranks with this local rank on all nodes. Each node must have one.
+    /// The ranks of that number on all nodes, where all have one.
     std::vector<Rank> cross_ranks(int local_rank) const;
 
 private:
@@ -25,8 +25,8 @@ private:
         int node = -1;
         int local_rank = -1;
     };
-    std::vector<std::vector<Rank>> ranks_;  // indexed by node
-    std::vector<Place> places_;             // indexed by rank
+    std::vector<std::vector<Rank>> ranks_;  // by node
+    std::vector<Place> places_;             // by rank
 };
 
 }  // namespace det::collectives

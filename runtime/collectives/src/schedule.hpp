@@ -8,10 +8,10 @@
 
 namespace det::collectives {
 
-// The steps of a rank in a collective operation, as data. run_schedule.hpp executes a schedule over a
-// transport; a simulator (tests/simulation) computes its time. Pure.
+// What a rank does in a collective operation, as data: the same schedule is executed over a transport
+// (run_schedule.hpp) and priced by a simulator (tests/simulation). Pure.
 
-/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks.
+/// A part of the buffer, which all ranks divide into the same number of nearly equal blocks: [begin, end).
 struct BlockRange {
     int begin = 0;
     int end = 0;
@@ -19,14 +19,14 @@ struct BlockRange {
 };
 
 enum class Action : std::uint8_t {
-    send,           // sends the current contents of the blocks; does not wait for the receiver
-    receive,        // receives and overwrites the blocks
-    combine_below,  // receives from lower ranks and combines as the left operand
-    combine_above,  // receives from higher ranks and combines as the right operand
-    finish,         // the blocks are completely combined: divides a mean
+    send,           // what the blocks hold now; nobody waits for it to arrive
+    receive,        // in place of what the blocks hold
+    combine_below,  // receive: it comes from ranks below ours, and is the left operand
+    combine_above,  // receive: the right one
+    finish,         // the blocks are combined whole: a mean is divided
 };
 
-/// Whether the action receives data.
+/// Whether something comes in.
 inline bool takes(Action action) { return action != Action::send && action != Action::finish; }
 
 struct Step {
@@ -36,42 +36,41 @@ struct Step {
     friend bool operator==(Step const&, Step const&) = default;
 };
 
-/// Steps in order. Messages between two ranks arrive in the order of the sends, with equal sizes on both
-/// sides.
+/// In order. What is sent between two ranks arrives in that order, and is received with the same sizes.
 struct Schedule {
     int blocks = 1;
     std::vector<Step> steps = {};
 };
 
-/// The parameters of a schedule for one rank.
+/// What an operation is, for one of its ranks.
 struct SchedulePlan {
     Kind kind = Kind::allreduce;
     Algorithm algorithm = Algorithm::ring;
     Rank rank = {};
     int ranks = 2;  // more than one
     Rank root = {};
-    int segments = 1;  // number of pieces for chains and trees
+    int segments = 1;  // in how many pieces a chain passes everything on, and each tree what is its own
 };
 
-/// The schedule of an operation that supports the algorithm (algorithms_of). Each block is combined
-/// completely on one rank, or in the same order on each rank, and only the schedule determines the order. All
-/// ranks that get a block therefore get the same bits.
+/// Of an operation that has this algorithm (algorithms_of). Each block is combined whole on one rank, or in
+/// the same way on each, in an order that the schedule alone decides: where several ranks have it in the end,
+/// they have the same bits.
 Schedule schedule_of(SchedulePlan const& plan);
 
-// The schedules by operation. The own block of a rank is the block with its number.
+// By operation. A rank's own block is the one that has its number.
 
 Schedule allreduce_schedule(SchedulePlan const& plan);
-/// A rank ends with its own block complete. Its other blocks contain intermediate results.
+/// A rank ends with its own block whole; the others hold what it has combined on the way.
 Schedule reduce_scatter_schedule(SchedulePlan const& plan);
-/// Each rank begins with its own block and ends with all blocks.
+/// A rank begins with its own block.
 Schedule allgather_schedule(SchedulePlan const& plan);
 Schedule broadcast_schedule(SchedulePlan const& plan);
-/// On ranks other than the root the blocks contain intermediate results.
+/// Elsewhere than at the root, blocks hold what was combined on the way.
 Schedule reduce_schedule(SchedulePlan const& plan);
-/// Each rank sends its own block directly to the root, which ends with all blocks.
+/// A rank begins with its own block; the root has all. From everybody at once.
 Schedule gather_schedule(SchedulePlan const& plan);
-/// The buffer has two blocks per rank. The first half contains the outgoing blocks by rank; the second half
-/// receives the blocks of the other ranks. The caller copies the block for this rank itself.
+/// Of two blocks for each rank: the first half is what goes out, by rank; into the second half comes, by
+/// rank, what all others have for this one. What stays here is left to the caller.
 Schedule all_to_all_schedule(SchedulePlan const& plan);
 
 }  // namespace det::collectives

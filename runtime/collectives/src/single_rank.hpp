@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// Executes an operation with a single rank: copies the input to the output.
+/// What a single rank gets of what it puts in: all of it.
 Status run_single_rank(TensorCall const& call);
 
 }  // namespace det::collectives

@@ -78,7 +78,7 @@ public:
         host_->abandon();
     }
 
-    /// Blocks until the event has completed.
+    /// Until the event has passed.
     Status wait_for(DeviceEvent& event, Call const& call) {
         if (failure_) return *failure_;
         return wait(call, [&] { return has_passed(event); });
@@ -86,7 +86,7 @@ public:
     Result<bool> test(DeviceEvent& event, Call const& call) {
         if (failure_) return *failure_;
         auto const ranks = host_->check_ranks();
-        auto passed = has_passed(event);  // checked again: a rank may have ended after it completed its part
+        auto passed = has_passed(event);  // behind it: a rank may have ended after it did its part
         if (!passed) return fail(std::move(passed).error(), call);
         if (!*passed && !ranks) return fail(ranks.error(), call);
         return passed;
@@ -96,12 +96,12 @@ private:
     enum class Place { host, device, mixed };
 
     Result<bool> has_passed(DeviceEvent& event) {
-        DET_TRY(communicator_->is_ready());  // reports failures of other ranks' devices
+        DET_TRY(communicator_->is_ready());  // failures of other ranks' devices are seen here
         return event.has_passed();
     }
 
     Place place_of(TensorCall const& call) const {
-        // An empty buffer may have a null pointer.
+        // What is empty lies nowhere.
         bool const has_in = call.in.count != 0 && call.in.data != nullptr;
         bool const has_out = call.out.count != 0 && call.out.data != nullptr;
         bool const in = has_in && devices_->is_device_memory(call.in.data);
@@ -121,7 +121,7 @@ private:
         return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
     }
 
-    /// Returns when all ranks have entered the same call.
+    /// All ranks have come, with the same call.
     Status agree(Call const& call, Status const& refused) {
         if (options_.order == Order::trusted) return refused;
         host_->set_scope(call);
@@ -143,7 +143,7 @@ private:
         auto const steps = device_steps_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
         if (auto taken = communicator_->enqueue(steps, stream_); !taken)
             return fail(std::move(taken).error(), told);
-        // The event must be recorded after the device library has enqueued the operation.
+        // Before it has been taken in, an event would stand in front of it.
         DET_TRY(wait_until_ready(told));
         auto event = devices_->record(stream_);
         if (!event) return fail(std::move(event).error(), told);
@@ -156,7 +156,7 @@ private:
         return devices_->allocate(size_bytes, stream_);
     }
 
-    /// The chief's library makes an id, which is broadcast to all ranks through the host group.
+    /// What the chief's library makes travels as the ranks' other messages do.
     Status connect(Call const& call) {
         if (communicator_) return Ok{};
         auto const id =
@@ -183,7 +183,7 @@ private:
         return Ok{};
     }
 
-    /// Ends the use of devices, because other ranks may be in the middle of the operation.
+    /// Nothing more is done on devices: others may be in the middle of it.
     Error fail(Error error, Call const& call) {
         error.message += fmt::format("; rank {} was in {}", rank().value, describe_operation(call));
         if (error.hint.empty())
@@ -209,11 +209,11 @@ private:
     std::unique_ptr<RankGroup> host_;
     std::shared_ptr<DeviceBackend> devices_;
     DeviceOptions options_;
-    std::unique_ptr<DeviceCommunicator> communicator_;  // null: not connected yet, or after a failure
+    std::unique_ptr<DeviceCommunicator> communicator_;  // none: not connected yet, or no more
     std::optional<Error> failure_;
     HostCopies copies_{*host_, devices_, options_.waits};
     Stream stream_ = nullptr;
-    std::uint64_t sequence_ = 0;  // the same count as in `host`
+    std::uint64_t sequence_ = 0;  // as `host` counts
 };
 
 class OnStream final : public collectives::Pending {

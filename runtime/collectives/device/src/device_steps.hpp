@@ -6,16 +6,15 @@
 
 namespace det::collectives::device {
 
-/// The scratch memory in bytes for a call that sends from the memory into which it receives.
+/// Bytes of memory of its own that a device needs for a call: what is sent while its place is received into.
 std::size_t scratch_bytes(collectives::TensorCall const& call);
 
-/// The steps of the device of rank `self` for a checked call. `scratch` must have scratch_bytes() bytes.
-/// Pure.
+/// What the device of rank `self` does for a call that has been checked. `scratch`: as many bytes as it
+/// needs. Pure.
 std::vector<DeviceStep> device_steps_of(collectives::TensorCall const& call, Rank self, int ranks,
                                         void* scratch = nullptr);
 
-/// The call record that ranks compare. An operation on devices differs from the same operation in host
-/// memory.
+/// The call as ranks tell it to each other: one on devices differs from the same one in host memory.
 collectives::Call device_call_of(collectives::TensorCall const& call);
 
 }  // namespace det::collectives::device

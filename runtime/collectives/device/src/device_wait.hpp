@@ -7,14 +7,14 @@
 
 namespace det::collectives::device {
 
-/// Waits for devices by polling, and fails if a rank is lost.
+/// One wait for what devices do: by polling, as long as all ranks live.
 class DeviceWait {
 public:
-    /// \param what for messages: "rank 0 waits for devices in allreduce(...), its operation 3".
+    /// `what`: for messages, "rank 0 waits for devices in allreduce(...), its operation 3".
     DeviceWait(transport::WaitPolicy const& rules, collectives::RankGroup& host, std::string what)
         : rules_(rules), host_(host), what_(std::move(what)) {}
 
-    /// Blocks until `is_over` returns true or an Error.
+    /// Until it is true, or an Error.
     Status until(std::function<Result<bool>()> const& is_over);
 
 private:

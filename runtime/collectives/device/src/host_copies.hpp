@@ -5,8 +5,8 @@
 
 namespace det::collectives::device {
 
-/// Copies between the memory of this rank's device and host memory. The wait policy and the group of its
-/// operations must outlive it.
+/// Between the memory of this rank's device and the host's. The rules and the group are those of its
+/// operations, and outlive it.
 class HostCopies final : public tensor::DeviceCopies {
 public:
     HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,

@@ -19,7 +19,7 @@ Result<void*> open(std::filesystem::path const& path) {
     return library;
 }
 
-/// Looks up functions and remembers whether one was missing.
+/// Finds functions one after the other; remembers whether one was absent.
 class Finder {
 public:
     Finder(void* library, std::filesystem::path const& path) : library_(library), path_(path) {}

@@ -6,7 +6,7 @@
 
 namespace det::collectives::nccl {
 
-/// The functions of NCCL that we use.
+/// What we call of NCCL.
 struct NcclFunctions {
     decltype(&::ncclGetVersion) get_version;
     decltype(&::ncclGetUniqueId) get_unique_id;
@@ -28,8 +28,8 @@ struct NcclFunctions {
     decltype(&::ncclRecv) receive;
 };
 
-/// The functions of the CUDA driver that we use. Its interface is stable between versions, and it accepts the
-/// streams and events of the CUDA runtime.
+/// And of CUDA's driver, whose interface stays the same from version to version; the runtime's streams and
+/// events are its own.
 struct CudaFunctions {
     decltype(&::cuPointerGetAttribute) pointer_attribute;
     decltype(&::cuEventCreate) event_create;
@@ -54,7 +54,7 @@ struct Functions {
     CudaFunctions cuda{};
 };
 
-/// Loads the libraries. They stay loaded until the process ends, because NCCL runs its own threads.
+/// They stay loaded until the process ends: NCCL has threads of its own.
 Result<Functions> load(Libraries const& libraries);
 
 }  // namespace det::collectives::nccl

@@ -77,8 +77,8 @@ private:
     CUdeviceptr memory_ = 0;
 };
 
-/// Host memory that is registered with the driver. It sets the CUDA context for the release, because the
-/// releasing thread may have none.
+/// Memory of the host that is registered with the driver. Whoever gives it back may be a thread without a
+/// device.
 class NcclPinned {
 public:
     static Result<tensor::PinGuard> pin(std::shared_ptr<Functions const> functions,
@@ -134,7 +134,7 @@ public:
         auto const asked = functions_->cuda.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                                               reinterpret_cast<CUdeviceptr>(memory));
         return asked == CUDA_SUCCESS &&
-               type == CU_MEMORYTYPE_DEVICE;  // the call fails for memory that CUDA does not know
+               type == CU_MEMORYTYPE_DEVICE;  // an Error: memory that CUDA does not know
     }
 
     Result<std::string> make_id() override {

@@ -19,8 +19,7 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 }  // namespace
 
 Result<UniqueFd> Arena::create(int ranks) {
-    // More address space than memory. The process has 128 TiB of addresses, and other code needs some of
-    // them.
+    // Nobody can fill more than there is memory; addresses end at 128 TiB, of which others want some.
     constexpr std::size_t addresses_bytes = std::size_t{16} << 40;
     auto const memory_bytes = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes;
     auto const count = static_cast<std::size_t>(ranks);
@@ -63,7 +62,7 @@ Arena::~Arena() {
 }
 
 Result<std::span<std::byte>> Arena::allocate(std::size_t size_bytes) {
-    // Large allocations are aligned to huge pages, so that the kernel can use them.
+    // Large ones begin on a huge page, which the kernel then may use.
     auto const alignment = size_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes;
     for (auto const& [begin, size] : free_) {
         auto const aligned = round_up(begin, alignment);

@@ -9,23 +9,23 @@
 
 namespace det::collectives::node {
 
-/// Memory that all ranks have mapped. Each rank allocates from its own share. An offset denotes the same
-/// memory on all ranks. Mapping reserves addresses only: pages are allocated on first access and freed when
-/// the allocation is released.
+/// Memory in which each rank allocates from a share of its own, and which all ranks have mapped: an offset
+/// means the same to all. Mapping it takes addresses only; pages come when they are touched, and go when they
+/// are given back.
 class Arena {
 public:
     static Result<UniqueFd> create(int ranks);
-    /// The caller keeps ownership of `fd`.
+    /// `fd` stays the caller's.
     static Result<Arena> map(int fd, int ranks, int rank);
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&&) = delete;
     ~Arena();
 
-    /// Allocates zeroed memory, aligned to pages.
+    /// Zeros, aligned to pages.
     Result<std::span<std::byte>> allocate(std::size_t size_bytes);
     void release(std::span<std::byte> memory);
 
-    /// The offset of `memory`; nullopt if it is not completely in this rank's share.
+    /// Where it lies, if all of it lies in this rank's share.
     std::optional<std::uint64_t> offset_of(std::span<std::byte const> memory) const;
     std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
     bool holds(std::uint64_t offset, std::size_t size_bytes) const {
@@ -39,7 +39,7 @@ private:
     std::byte* memory_ = nullptr;
     std::size_t size_ = 0;
     std::size_t share_begin_ = 0, share_bytes_ = 0;
-    std::map<std::size_t, std::size_t> free_;  // sizes of free blocks by offset; adjacent blocks are merged
+    std::map<std::size_t, std::size_t> free_;  // sizes by offset; neighbours are joined
 };
 
 }  // namespace det::collectives::node

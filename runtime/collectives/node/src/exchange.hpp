@@ -7,59 +7,58 @@ namespace det::collectives::node {
 
 using MutableBytes = std::span<std::byte>;
 
-/// The plan of a rank for an exchange of larger data, which goes chunk by chunk through slots that stay in
-/// the cache. In a round a rank publishes a chunk, reduces the chunks that were sent to it, and collects
-/// results.
+/// What a rank does in an exchange, as data: larger things go chunk by chunk through slots that stay in the
+/// cache. In a round a rank publishes a chunk of what it sends, reduces what was sent to it, and collects.
 struct ExchangePlan {
-    /// Data for each rank. The element of this rank is data for all ranks.
+    /// To each rank; at the place of our own: to all.
     std::vector<Bytes> sends;
-    /// Memory for the data of each rank: sent to this rank or to all, or its shared result.
+    /// From each rank: what it sent to us, or to all, or the result that it shares.
     std::vector<MutableBytes> receives;
     enum class From { their_slot_for_us, their_slot_for_all } collects_from = From::their_slot_for_all;
 
-    /// This rank's part of a reduction.
+    /// Our part of a reduction, combined with what the others send us.
     struct Part {
         collectives::DataType type;
         collectives::ReduceOp op;
         Bytes own;
-        MutableBytes result;  // empty: this rank needs no result
-        bool is_shared;       // other ranks collect it
+        MutableBytes result;  // empty: it is not wanted here
+        bool is_shared;       // others collect it
     };
     std::optional<Part> part;
 
-    collectives::Store store = collectives::Store::cached;  // for this rank's own result
-    std::size_t longest_bytes = 0;                          // the longest data of any rank
+    collectives::Store store = collectives::Store::cached;  // for what stays with us
+    std::size_t longest_bytes = 0;                          // of all pieces of all ranks
 
-    bool ends_together = false;  // all ranks wait until no rank reads the others' memory
+    bool ends_together = false;  // all wait until nobody needs the others' memory
 
-    /// Resets the plan for `ranks` ranks and keeps its memory.
+    /// Empty, for that many ranks; keeps its memory.
     void clear(int ranks);
-    std::vector<std::byte const*> sources;  // scratch memory
+    std::vector<std::byte const*> sources;  // to work with
 };
 
-/// Executes the rounds of a plan as far as the other ranks allow.
+/// Goes through the rounds of a plan as far as the others have come.
 class Exchange {
 public:
     void begin(RankSlot& slot, ExchangePlan const& plan);
-    /// Makes progress without blocking. Returns true when the exchange is complete.
+    /// Whether it is over.
     bool advance(RankSlot& slot, ExchangePlan& plan);
-    /// The ranks that are not finished. A rank for which this rank waits may itself wait for one of them.
+    /// Those who have something left to do. Whom we wait for may wait for one of them itself.
     std::vector<int> awaited(RankSlot const& slot) const;
-    /// Increases with all progress.
+    /// Grows whenever something was done.
     std::uint64_t moves() const { return published_ + reduced_ + collected_; }
 
 private:
     bool publish(RankSlot const& slot, ExchangePlan const& plan);
     bool reduce(RankSlot const& slot, ExchangePlan& plan);
     bool collect(RankSlot const& slot, ExchangePlan const& plan);
-    /// Whether the counter of all other ranks has reached `count`.
+    /// Whether the counter of all others has come to `count`.
     static bool have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count);
-    /// Whether all ranks have finished reading the chunk of `chunks_in_flight` rounds before in this slot.
+    /// Whether nobody reads any more what lay in a slot `chunks_in_flight` rounds before.
     bool is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const;
 
     std::uint64_t base_ = 0;
     std::uint64_t end_ = 0;
-    std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // completed rounds
+    std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // rounds that we have behind us
 };
 
 }  // namespace det::collectives::node

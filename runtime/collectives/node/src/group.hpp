@@ -25,34 +25,34 @@ public:
     Status check_ranks() override { return watch_.check(); }
     collectives::ControlChannel control_channel() override { return {.flags = &flags_}; }
 
-    /// A started operation, which the group shares with its handle.
+    /// An operation that was started. Whoever holds the handle shares it with the group.
     struct Started {
         std::unique_ptr<Operation> operation;
         std::optional<Status> result = {};
     };
-    /// Makes progress on started operations without blocking.
+    /// Goes on with what was started, without waiting.
     Status progress();
-    /// Blocks until this operation and all operations before it are complete.
+    /// Until this one, and with it those before it, are over.
     Status finish(Started const& wanted);
     Status check_usable() const;
 
 private:
     void finish_started();
-    /// Blocks until no started operation uses this memory, which will be freed.
+    /// Those that were started and use this memory, which is about to go.
     void finish_users_of(Bytes memory);
-    /// Sets the result of the oldest started operation.
+    /// Of the first that was started.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// Whether the fast path for small data without the stages of an Operation applies.
+    /// Without the stages of an operation: for little data, where every nanosecond shows.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
-    /// The call record of the current operation that all ranks compare.
+    /// What all ranks compare, of the operation that is going on.
     collectives::Call reported_now(collectives::Call const& call) const;
     bool poll_all(std::uint64_t signature, Bytes payload) const {
         return cores_ == Cores::own && slot_.poll_all(signature, payload.size() > first_payload_bytes);
     }
-    /// The slow path: waits for all ranks and handles differing calls.
+    /// However long it takes, or whatever they say.
     [[gnu::noinline]] Status wait_for_all(collectives::Call const& reported_call);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);

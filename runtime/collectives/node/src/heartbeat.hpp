@@ -7,8 +7,8 @@
 
 namespace det::collectives::node {
 
-/// The thread `det-heartbeat`, which increments a counter while this process runs, so that other ranks detect
-/// a stopped process. It also runs while the rank computes for hours between two operations.
+/// The thread `det-heartbeat`: counts on while this process runs, so that others see when it is stopped. A
+/// rank may compute for hours between two operations; its heart beats.
 class Heartbeat {
 public:
     Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval);

@@ -11,7 +11,7 @@
 namespace det::collectives::node {
 namespace {
 
-/// The id of the PID namespace, or 0 if unknown. Pids are comparable only within one PID namespace.
+/// Zero where it is not known. Process ids mean something only to those who have the same one.
 std::uint64_t pid_namespace() {
     struct stat info {};
     return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;

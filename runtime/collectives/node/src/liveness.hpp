@@ -9,20 +9,20 @@ namespace det::collectives::node {
 
 inline constexpr char loss_hint[] = "end this rank, or make a new group of those that are left";
 
-/// Detects whether the process of a rank has ended.
+/// Whether the process behind a rank has ended.
 class Liveness {
 public:
     virtual ~Liveness() = default;
     virtual bool has_ended(int rank) = 0;
 };
 
-/// Uses pidfds, which also detect zombies. Where there is none (old kernels, processes of other containers),
-/// only the missing heartbeat reveals a lost process.
+/// By a pidfd, which tells of zombies too. Where there is none (old kernels, processes of other containers)
+/// nothing ends, and the silence of its heart tells.
 std::unique_ptr<Liveness> watch_processes(Segment const& segment);
-/// For threads, which leave the group when they end.
+/// Threads end by leaving.
 std::unique_ptr<Liveness> watch_nothing();
 
-/// Writes the identity of this process to `member`, but not yet its state.
+/// Writes who this process is; all but that it is there.
 void introduce(Member& member, Options const& options);
 
 }  // namespace det::collectives::node

@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t files_max = 4;
 
-/// The path of a socket, which names its directory by a file descriptor: the path of a socket is limited to
-/// 107 characters.
+/// Paths of sockets are short, those of directories may be long: so the directory is named by a file
+/// descriptor.
 class Place {
 public:
     static Result<Place> open(std::filesystem::path const& directory, std::string const& name) {
@@ -51,7 +51,7 @@ Result<UniqueFd> open_socket() {
     return Result<UniqueFd>(std::move(fd));
 }
 
-/// Returns false when the deadline has passed.
+/// False where the deadline has come.
 bool wait_for_input(int fd, Deadline deadline) {
     for (;;) {
         auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
@@ -74,7 +74,7 @@ bool is_of_our_user(int socket) {
 Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string const& name) {
     DET_TRY_ASSIGN(auto const place, Place::open(directory, name));
     DET_TRY_ASSIGN(auto fd, open_socket());
-    ::unlink(place.path());  // a socket of killed ranks may remain
+    ::unlink(place.path());  // left by ranks that were killed
     constexpr int backlog = 1024;
     if (::bind(fd.get(), place.address(), sizeof(sockaddr_un)) != 0 || ::listen(fd.get(), backlog) != 0) {
         return os_error(fmt::format("listen at '{}'", (directory / name).string()), errno);

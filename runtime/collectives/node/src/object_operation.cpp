@@ -8,7 +8,7 @@ namespace {
 
 using collectives::Kind;
 
-/// The first bytes of the payload of a cell; a tiny value follows.
+/// Begins the payload of a cell; a tiny value follows.
 using Size = std::uint64_t;
 constexpr std::size_t tiny_limit_bytes = payload_bytes - sizeof(Size);
 

@@ -5,12 +5,12 @@
 
 namespace det::collectives::node {
 
-/// A gather, allgather or broadcast of byte strings with different sizes.
+/// Byte strings of unequal size, of all ranks or of one, to all ranks or to one.
 class ObjectOperation final : public Operation {
 public:
     ObjectOperation(collectives::Call call, std::string value, Status const& refused);
 
-    /// After completion: the values by rank. Values that this rank does not receive are empty.
+    /// Once it is over: values by rank; those that do not come to this rank are empty.
     std::vector<std::string> take_values(RankSlot const& slot);
 
 private:
@@ -19,7 +19,7 @@ private:
 
     bool is_source(int rank) const;
     bool is_target(int rank) const;
-    /// Takes the value if the rank has passed it in its cell. Returns whether it did.
+    /// Whether the value came with the arrival of its rank; then it is taken.
     bool take_small(RankSlot const& slot, int rank, std::size_t size);
 
     std::string own_;

@@ -4,32 +4,32 @@
 
 namespace det::collectives::node {
 
-/// One operation of this rank. advance() makes as much progress as the other ranks allow and never
-/// blocks.
+/// One operation of this rank: goes on as far as the others have come whenever it is asked to, and never
+/// waits.
 class Operation {
 public:
     virtual ~Operation() = default;
     Operation(Operation const&) = delete;
     Operation& operator=(Operation const&) = delete;
 
-    /// Enters the operation. All operations before it must be complete.
+    /// Arrives. Those before it are over.
     void begin(RankSlot& slot);
     bool has_begun() const { return has_begun_; }
-    /// Returns true when the operation is complete.
+    /// Whether it is over.
     bool advance(RankSlot& slot);
 
     collectives::Call const& call() const { return call_; }
-    /// The call record that the ranks compare. Valid after begin().
+    /// What it is to the ranks, once it has begun.
     collectives::Call const& reported_call() const { return reported_call_; }
-    /// The ranks for which the operation waits.
+    /// Who has to come or to do something before it can go on.
     std::vector<int> awaited(RankSlot const& slot) const {
         return has_entered_ ? exchange_.awaited(slot) : entry_.awaited(slot);
     }
-    /// Increases with all progress.
+    /// Changes whenever something was done.
     std::uint64_t moves() const { return exchange_.moves(); }
-    /// The result. Valid after completion.
+    /// Once it is over.
     Status result() const;
-    /// Whether it reads or writes some of this memory.
+    /// Whether it reads or writes some of that memory.
     virtual bool uses(Bytes) const { return false; }
 
 protected:
@@ -37,11 +37,11 @@ protected:
         if (!refused) refusal_ = refused.error();
     }
 
-    /// Publishes the data or its location, before this rank enters the operation. Returns the used size of
-    /// the payload.
+    /// Leaves what the others need, where all find it once this rank has arrived. How much of the payload it
+    /// has taken.
     virtual std::size_t location(RankSlot&, Payload&) { return 0; }
-    /// Called when all ranks have entered the same call. Returns true if it has planned an exchange; false if
-    /// the operation is complete.
+    /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
+    /// the plan was made; otherwise the operation is over.
     virtual bool on_all_entered(RankSlot&, ExchangePlan&) { return false; }
 
 private:

@@ -22,8 +22,7 @@ void claim(std::byte* begin, std::size_t size_bytes) {
     for (std::size_t at = 0; at < size_bytes; at += line_bytes) __builtin_prefetch(begin + at, 1, 3);
 }
 
-// With two ranks, the small buffer of the other rank is read in blocks, and prefetched for writing this far
-// ahead.
+// Reading a small buffer of the other of two ranks: in such blocks, and so far ahead the lines are asked for.
 constexpr std::size_t block_bytes = 2048;
 constexpr std::size_t claimed_ahead_bytes = 2048;
 

@@ -5,7 +5,7 @@
 
 namespace det::collectives::node {
 
-/// Pauses this core for some ten nanoseconds between polls.
+/// Some ten nanoseconds in which this core does not poll.
 inline void relax() {
 #ifdef __SSE2__
     _mm_pause();

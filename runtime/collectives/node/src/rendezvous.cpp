@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Joined = Result<std::unique_ptr<collectives::RankGroup>>;
 
-/// The message of a rank that joins.
+/// What a rank says when it comes.
 struct JoinRequest {
     char magic[8];
     std::uint32_t version = 1;
@@ -21,7 +21,7 @@ struct JoinRequest {
 };
 constexpr char join_magic[8] = {'D', 'E', 'T', 'M', 'E', 'E', 'T', '\n'};
 
-/// The answer: the descriptors of the memory, or the reason of a refusal.
+/// And what it is told: the memory comes along unless there is a reason.
 struct JoinReply {
     char refusal[256];
 };

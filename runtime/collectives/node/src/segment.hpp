@@ -9,50 +9,49 @@
 
 namespace det::collectives::node {
 
-/// Two cache lines, because processors fetch lines in pairs. Data that one rank writes and others poll shares
-/// its lines with nothing else.
+/// Two lines, because processors fetch them in pairs: what one rank writes and others poll shares them with
+/// nothing.
 inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t signature_bytes = sizeof(std::uint64_t);
 inline constexpr std::size_t payload_bytes = apart_bytes - signature_bytes;
-inline constexpr std::size_t first_payload_bytes =
-    line_bytes - signature_bytes;  // in the line of the signature
+inline constexpr std::size_t first_payload_bytes = line_bytes - signature_bytes;  // in the line of the stamp
 inline constexpr std::size_t text_limit_bytes = 768;
 
 using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
-/// The entry of a rank to an operation: a signature of its number and its call, and tiny data, in one cache
-/// line if possible. Each rank has two cells, for even and odd operations. A rank writes a cell only after
-/// all other ranks have entered the operation in between; by then every rank has finished reading the old
-/// contents.
+/// How a rank arrives at an operation: which number it is and what was called (see stamp_of), and the data
+/// where it is tiny; in one line where that is enough. Two per rank, for operations of even and odd number:
+/// whoever writes one has seen all others arrive at the operation between, so they have read what it held
+/// before.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> signature;
     Payload payload;
 };
 
-/// A counter that one rank writes and other ranks poll.
+/// A count that one rank writes and others wait for.
 struct alignas(apart_bytes) Counter {
     std::atomic<std::uint64_t> value;
 };
 
-/// A flag of a rank for uses outside of operations.
+/// What a rank tells the others beside operations.
 struct alignas(apart_bytes) Flag {
     std::atomic<std::uint64_t> value;
 };
 
-/// The completed exchange rounds of a rank since the group was made. Equal on all ranks between two
-/// operations.
+/// Rounds of exchanges that a rank has behind it, counted over the life of the group: the same on all ranks
+/// between two operations.
 struct Rounds {
     Counter published, reduced, collected;
 };
 
-/// Why a rank can't take part in an operation: invalid arguments, a lost rank or a timeout.
+/// Why a rank does not take part as it was asked to: by what it was called with, or by what became of others.
 enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
 
-/// The full call record of a rank, which it writes if the signatures of ranks differ.
+/// What a rank called, written out where ranks differ.
 struct alignas(apart_bytes) CallRecord {
-    std::atomic<std::uint64_t> sequence;  // number of the operation, plus 1
+    std::atomic<std::uint64_t> sequence;  // of the operation, plus 1
     collectives::Call call;
     Refusal refusal;
     std::uint32_t reason_size;
@@ -61,7 +60,7 @@ struct alignas(apart_bytes) CallRecord {
 
 enum class Presence : std::uint32_t { absent, arriving, present, left };
 
-/// The identity of a rank's process.
+/// Who a rank is.
 struct alignas(apart_bytes) Member {
     std::atomic<Presence> presence;
     std::int32_t pid;
@@ -71,14 +70,14 @@ struct alignas(apart_bytes) Member {
     alignas(apart_bytes) std::atomic<std::uint64_t> heartbeat;
 };
 
-/// The failure that ended the group. Written once.
+/// What ended the group: written once.
 struct alignas(apart_bytes) Failure {
     std::atomic<std::uint32_t> state;  // 0: none, 1: being written, 2: written
     std::uint32_t is_timeout;
     char text[text_limit_bytes];
 };
 
-/// The futex on which ranks sleep after a long wait.
+/// Those who wait long sleep here.
 struct alignas(apart_bytes) FutexWaiters {
     std::atomic<std::uint32_t> waiters;
     std::atomic<std::uint32_t> wake_ups;
@@ -108,17 +107,16 @@ public:
     Flag& flag(int rank) const { return at<Flag>(flags_, static_cast<std::size_t>(rank)); }
     Failure& failure() const { return at<Failure>(failure_, 0); }
     FutexWaiters& futex_waiters() const { return at<FutexWaiters>(futex_waiters_, 0); }
-    /// The buffer of a rank for small data of an operation. Each rank has two, like cells. With two ranks
-    /// there is one per rank, and they swap them after every operation, so that each writes to the lines that
-    /// it has just read.
+    /// Where a rank leaves small data for an operation: two places per rank, as with cells. Two ranks have
+    /// one each and change seats after every operation, so that each writes where it has just read.
     std::byte* small(std::uint64_t sequence, int rank) const {
         auto const turn = static_cast<std::size_t>(sequence % 2);
         auto const own = static_cast<std::size_t>(rank);
         auto const index = ranks_ == 2 ? (turn + own) % 2 : turn * static_cast<std::size_t>(ranks_) + own;
         return memory_ + small_ + index * small_bytes();
     }
-    /// The slot for the chunk of `writer` for `reader` in this round. If both are equal, the chunk is for all
-    /// ranks.
+    /// Where `writer` leaves its chunk of that round for `reader`; what it leaves for all, where the two are
+    /// the same.
     std::byte* chunk_slot(int writer, int reader, std::uint64_t round) const {
         auto const pair = static_cast<std::size_t>(writer * ranks_ + reader);
         auto const index = pair * geometry_.chunks_in_flight + round % geometry_.chunks_in_flight;
@@ -127,11 +125,11 @@ public:
 
 private:
     Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
-    /// The size of a buffer for small data.
+    /// Of the place of small data.
     std::size_t small_bytes() const {
         return std::max(geometry_.small_limit_bytes, ranks_ == 2 ? geometry_.pair_limit_bytes : 0);
     }
-    /// Computes the offsets of all parts and returns the total size.
+    /// Sets the places; the size of all.
     std::size_t lay_out();
 
     template <class T>

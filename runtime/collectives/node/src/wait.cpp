@@ -15,7 +15,7 @@ Cores cores_of(Segment const& segment) {
 }
 
 bool Wait::pause_longer() {
-    // Some milliseconds in both cases: a yield takes longer if other threads run.
+    // About some ms either way: a yield takes longer where others use it.
     constexpr int yields_before_sleep = 20'000;
     constexpr int yields_per_look = 8;
     if (yields_ == 0) watch_.begin();

@@ -8,18 +8,18 @@
 namespace det::collectives::node {
 
 enum class Cores { own, shared };
-/// Whether each rank has its own core, from the CPUs that the ranks may use together.
+/// Whether each rank has a core to itself: by what the ranks may run on together.
 Cores cores_of(Segment const& segment);
 
-/// One wait for other ranks. A rank with its own core spins. Ranks that share cores yield, because a spinning
-/// rank keeps another one from running. After a long wait the rank sleeps.
+/// One wait for others. With a core of its own a rank spins; where ranks share cores each one that spins
+/// keeps another from running, so they yield. Who has waited long sleeps.
 class Wait {
 public:
     Wait(RankSlot const& slot, Watch& watch, Cores cores) : slot_(slot), watch_(watch), cores_(cores) {}
 
-    /// Restarts after progress.
+    /// Something has come, and the next is awaited.
     void begin_again() { polls_ = yields_ = 0; }
-    /// Called after each unsuccessful poll.
+    /// After each poll that found nothing.
     template <class FindAwaited>
     Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
         if (cores_ == Cores::own && polls_ < spins) {
@@ -34,7 +34,7 @@ public:
 private:
     static constexpr int spins = 2'000;
 
-    /// Pauses. Returns whether the liveness of other ranks should be checked now.
+    /// Whether it is time to see what the others do.
     bool pause_longer();
 
     RankSlot const& slot_;

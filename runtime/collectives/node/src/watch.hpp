@@ -17,8 +17,8 @@ struct WaitingCall {
     collectives::NamedCall const* named = nullptr;
 };
 
-/// Detects the loss of an awaited rank. The rank that detects it ends the group for all ranks, also for those
-/// that wait for other ranks.
+/// Sees that somebody who is awaited is lost. What one rank sees, all are told: those who wait for others who
+/// wait for the lost one as well.
 class Watch {
 public:
     Watch(Segment& segment, int rank, collectives::ErrorScope const& error_scope, Options const& options,
@@ -29,17 +29,17 @@ public:
           options_(options),
           liveness_(std::move(liveness)) {}
 
-    /// Starts a wait.
+    /// One wait begins.
     void begin();
-    /// Called periodically during the wait. Fails if an awaited rank is lost, or if another rank has ended
-    /// the group. Between two calls the caller must check its condition again, because a rank may end after
-    /// it has completed its part.
+    /// While it lasts, now and then: an Error once `awaited` is lost, or the group has ended by what another
+    /// saw. Between two calls the caller looks whether what it waits for has come: a rank may end after it
+    /// did its part.
     Status look(std::vector<int> const& awaited, WaitingCall const& call);
 
-    /// Fails also if any other rank has ended. Does not end the group.
+    /// An Error too where another rank has ended, though nobody waits for it. The group goes on.
     Status check() const;
     bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
-    /// The error that has ended the group; success while it is usable.
+    /// What has ended the group, once it has.
     Status state() const;
 
 private:
@@ -50,7 +50,7 @@ private:
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
     void warn_once(int awaited, WaitingCall const& call, Clock::time_point now);
-    /// Ends the group with this error, unless another rank has ended it.
+    /// Ends the group, unless somebody else has.
     Status end_group(std::string const& text, bool is_timeout);
     std::string describe_wait(int awaited, WaitingCall const& call) const;
 
@@ -62,11 +62,11 @@ private:
 
     Clock::time_point begun_, looked_;
     bool has_warned_ = false;
-    /// The knowledge about another rank during this wait.
+    /// What is known of another rank in this wait.
     struct Known {
         bool is_suspect = false;
         std::optional<std::uint64_t> beat = {};
-        Clock::duration silence = {};  // counted only while this process ran
+        Clock::duration silence = {};  // as long as we were awake
     };
     std::vector<Known> known_;
 };
