@@ -6,6 +6,7 @@ set(DET_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example addres
 option(DET_FUZZ "Build fuzzers (clang)" OFF)
 set(DET_DEBUG_INFO 1 CACHE STRING "-g level of Debug builds: 1 names lines in backtraces, 2 variables too and compiles 1.7 times as long")
 option(DET_PRECOMPILE "Precompile the headers that most sources include" ON)
+option(DET_UNITY "Compile the sources of a module in groups: a third of the work where everything is built" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -24,6 +25,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
+# The sources of a module share their headers. Names of file scope must not clash within a module.
+set(CMAKE_UNITY_BUILD "${DET_UNITY}")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+
 find_program(DET_CCACHE ccache)
 if(DET_CCACHE)
   # What ccache needs to keep anything that uses a precompiled header.
@@ -32,7 +37,7 @@ if(DET_CCACHE)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
-# Our rooms link this; foreign code never sees our warnings.
+# All modules link this. Code of others, which includes our headers, does not get our warnings.
 add_library(det_compile_options INTERFACE)
 target_compile_options(det_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough

@@ -4,6 +4,7 @@
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
