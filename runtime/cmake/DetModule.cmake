@@ -1,15 +1,15 @@
-# The headers that most sources pay for, read once for all rooms. Sanitizer presets go without: there it shows when a
-# source forgets to include what it uses.
+# The standard headers and {fmt} that most sources use, compiled once for all modules. The sanitizer presets do not use
+# it: they find a source that does not include what it uses.
 if(DET_PRECOMPILE)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
   add_library(det_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
-  target_link_libraries(det_precompiled PRIVATE det_compile_options fmt::fmt nlohmann_json::nlohmann_json)
+  target_link_libraries(det_precompiled PRIVATE det_compile_options fmt::fmt)
   target_precompile_headers(det_precompiled PRIVATE
     <algorithm> <chrono> <cstdint> <filesystem> <functional> <memory> <optional> <span> <string> <string_view>
-    <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+    <utility> <variant> <vector> <fmt/format.h>)
 endif()
 
-# For targets whose sources are compiled as those of rooms are: position independent, in C++.
+# Gives a target the precompiled headers of the modules: C++, position independent.
 function(det_precompile target)
   if(DET_PRECOMPILE)
     target_link_libraries(${target} PRIVATE fmt::fmt)
@@ -17,8 +17,8 @@ function(det_precompile target)
   endif()
 endfunction()
 
-# A room is a static library det_<name> (alias det::<name>) with its own include root, so that a header which a
-# room may not see does not compile there.
+# A module is a static library det_<name> (alias det::<name>) with its own include root: including a header of a module
+# that it does not link is a compile error.
 #
 #   det_module(journal SOURCES src/frame.cpp src/reader.cpp LINKS det::protocol PRIVATE_LINKS fmt::fmt)
 function(det_module name)
@@ -28,12 +28,13 @@ function(det_module name)
   add_library(det_${name} STATIC ${ARG_SOURCES})
   add_library(det::${name} ALIAS det_${name})
   target_sources(det_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
-  target_link_libraries(det_${name} PUBLIC ${ARG_LINKS} PRIVATE det_compile_options ${ARG_PRIVATE_LINKS})
+  target_link_libraries(det_${name} PUBLIC ${ARG_LINKS} PRIVATE
+    $<BUILD_INTERFACE:det_compile_options> ${ARG_PRIVATE_LINKS})
   det_precompile(det_${name})
   set_property(GLOBAL APPEND PROPERTY DET_MODULES ${name})
 endfunction()
 
-# A program of ours: det_program(det-launch SOURCES src/main.cpp LINKS det::launch)
+# A program: det_program(det-launch SOURCES src/main.cpp LINKS det::launch)
 function(det_program name)
   cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -57,13 +58,13 @@ function(det_embed_pages variable)
   set(${variable} "${source}" PARENT_SCOPE)
 endfunction()
 
-# Everything that is run, without the tests.
+# The target `programs`: all programs and libraries that are installed, without tests.
 function(det_add_programs_target)
   get_property(programs GLOBAL PROPERTY DET_PROGRAMS)
   add_custom_target(programs DEPENDS ${programs})
 endfunction()
 
-# What configure found, and what follows from it.
+# Prints what configure found and what follows from it.
 function(det_print_summary)
   get_property(modules GLOBAL PROPERTY DET_MODULES)
   get_property(notes GLOBAL PROPERTY DET_SUMMARY)

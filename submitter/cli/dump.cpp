@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <ostream>

@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <ostream>
 #include <pwd.h>
 #include <unistd.h>

@@ -159,6 +159,26 @@ BOOST_AUTO_TEST_CASE(error_codes_have_names_of_their_own) {
     BOOST_TEST(names.size() > 20u);
 }
 
+// retired_names.txt: "old -> new" on each line.
+BOOST_AUTO_TEST_CASE(retired_names_are_not_used) {
+    std::string const list = "tests/architecture/retired_names.txt";
+    std::map<std::string, std::string> replacements;
+    std::regex const entry(R"((\S+) -> (.+))");
+    auto const text = read_text(list);
+    for (std::sregex_iterator at(text.begin(), text.end(), entry), end; at != end; ++at) {
+        replacements.emplace((*at)[1], (*at)[2]);
+    }
+    BOOST_REQUIRE(!replacements.empty());
+    for (auto const& path : texts_of_the_project()) {
+        if (path == list) continue;
+        for (auto const& word : words_of(read_text(path))) {
+            auto const found = replacements.find(word);
+            BOOST_TEST((found == replacements.end()),
+                       path << ": '" << word << "' is called " << found->second << " now");
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(headers_are_read_once) {
     for (auto const& file : product_sources()) {
         if (!file.path.ends_with(".hpp")) continue;

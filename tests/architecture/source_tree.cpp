@@ -3,7 +3,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cctype>
 #include <set>
 
 #include "check_result.hpp"
@@ -38,6 +40,32 @@ std::vector<SourceFile> read_sources() {
 std::vector<SourceFile> const& product_sources() {
     static auto const files = read_sources();
     return files;
+}
+
+std::vector<std::string> texts_of_the_project() {
+    std::vector<std::string> paths{"README.md", "CMakeLists.txt"};
+    std::set<fs::path> const extensions{".cpp", ".hpp", ".c", ".h", ".md", ".txt", ".cmake", ".py", ""};
+    for (auto const* folder :
+         {"runtime", "submitter", "spank-plugin", "templates", "site-configs", "tests"}) {
+        for (auto const& entry : fs::recursive_directory_iterator(top / folder)) {
+            auto const path = fs::relative(entry.path(), top).string();
+            if (!entry.is_regular_file() || !extensions.contains(entry.path().extension())) continue;
+            if (path.starts_with("tests/golden/") || path.starts_with("tests/fuzz/corpus/")) continue;
+            paths.push_back(path);
+        }
+    }
+    return paths;
+}
+
+std::set<std::string> words_of(std::string const& text) {
+    auto const is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    std::set<std::string> words;
+    for (auto at = text.begin(); at != text.end();) {
+        auto const begin = std::find_if(at, text.end(), is_part);
+        at = std::find_if_not(begin, text.end(), is_part);
+        if (begin != at) words.emplace(begin, at);
+    }
+    return words;
 }
 
 std::string read_text(std::string const& path_from_top) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,5 +14,11 @@ struct SourceFile {
 
 /// All C++ of the product: runtime, submitter, spank-plugin, templates.
 std::vector<SourceFile> const& product_sources();
+
+/// Paths of all sources, scripts and pages of product and tests, from the top.
+std::vector<std::string> texts_of_the_project();
+
+/// The identifiers in a text, each once.
+std::set<std::string> words_of(std::string const& text);
 
 std::string read_text(std::string const& path_from_top);

@@ -4,6 +4,7 @@
 #include <det/checkpoint/saver.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <map>

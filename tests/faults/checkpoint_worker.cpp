@@ -2,6 +2,7 @@
 // committed.
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/protocol/json.hpp>
 
 #include <iostream>
 

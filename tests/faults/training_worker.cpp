@@ -5,6 +5,7 @@
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/bytes.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <iostream>

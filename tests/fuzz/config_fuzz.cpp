@@ -2,6 +2,7 @@
 // through every step up to ExperimentConfig and back to text.
 #include <det/config/experiment_config.hpp>
 #include <det/config/layers.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
 

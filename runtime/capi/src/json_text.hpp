@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -76,7 +77,7 @@ Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifes
                                         MayCommit const& may_commit) {
     auto const published = [&]() -> Status {
         DET_TRY_ASSIGN(auto const directory, store.open(manifest.uuid));
-        DET_TRY_ASSIGN(auto metadata, write_metadata(directory, manifest.metadata));
+        DET_TRY_ASSIGN(auto metadata, write_metadata(directory, *manifest.metadata));
         DET_TRY(store.put(manifest.uuid, {metadata.path}));
         manifest.files.push_back(std::move(metadata));
         std::ranges::sort(manifest.files, {}, &CheckpointFile::path);

@@ -1,5 +1,6 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <array>

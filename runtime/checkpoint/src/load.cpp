@@ -1,6 +1,7 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
+#include <det/protocol/json.hpp>
 
 #include <cstring>
 #include <fmt/format.h>

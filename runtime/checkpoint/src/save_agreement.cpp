@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

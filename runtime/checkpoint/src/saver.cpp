@@ -104,7 +104,7 @@ public:
         }
         started.ended = std::move(ended);
         DET_TRY_ASSIGN(auto const agreed, agreement_.agree(description.steps_completed, state,
-                                                           check_metadata(description.metadata)));
+                                                           check_metadata(*description.metadata)));
         started.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
         // A write that compares with the old contents of this memory has read them before they are replaced.

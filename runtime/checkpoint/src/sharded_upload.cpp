@@ -1,6 +1,7 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

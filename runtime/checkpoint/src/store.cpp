@@ -52,7 +52,7 @@ Result<bool> Store::share(std::string const&, std::string const&, std::string co
 
 Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
     DET_TRY_ASSIGN(auto const directory, open(description.uuid));
-    DET_TRY(write_metadata(directory, description.metadata));
+    DET_TRY(write_metadata(directory, *description.metadata));
     CheckpointManifest manifest{description.uuid,
                                 description.run,
                                 description.steps_completed,

@@ -1,5 +1,7 @@
 #include "upload_plan.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>

@@ -5,6 +5,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/preemption/final_save.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <map>
@@ -133,7 +134,7 @@ Result<std::string> Checkpoint::upload_as(std::string const& uuid, std::uint64_t
 }
 
 Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
-    if (upload.metadata.is_object()) upload.metadata["steps_completed"] = steps_completed;
+    if (upload.metadata->is_object()) (*upload.metadata)["steps_completed"] = steps_completed;
     auto& distributed = session_.distributed;
     DET_TRY_ASSIGN(auto const uuid, distributed.broadcast(distributed.is_chief() ? make_uuid() : ""));
     return upload_as(uuid, steps_completed, upload);

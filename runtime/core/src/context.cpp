@@ -2,6 +2,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ Info const* Context::info() const { return parts_->session.info ? &*parts_->sess
 
 nlohmann::json const& Context::hyperparameters() const {
     auto const& session = parts_->session;
-    return session.in_experiment() ? session.info->trial->hparams : parts_->no_hyperparameters;
+    return session.in_experiment() ? *session.info->trial->hparams : parts_->no_hyperparameters;
 }
 
 Status Context::close() {

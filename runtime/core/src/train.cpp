@@ -1,4 +1,5 @@
 #include <det/core/train.hpp>
+#include <det/protocol/json.hpp>
 
 #include <cmath>
 #include <fmt/format.h>

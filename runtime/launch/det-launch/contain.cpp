@@ -5,6 +5,7 @@
 #include <det/foundation/files.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 

@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/measure/row.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/array_job.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -76,7 +77,7 @@ std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {
     for (auto const& event : events) {
         bool const tells = event.kind == event_kinds::created || event.kind == event_kinds::resubmitted ||
                            event.kind == event_kinds::continued;
-        if (tells && event.body.is_object()) append_arrays(arrays, event.body);
+        if (tells && event.body->is_object()) append_arrays(arrays, *event.body);
     }
     return arrays;
 }

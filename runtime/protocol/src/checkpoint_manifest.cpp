@@ -1,6 +1,7 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <numeric>

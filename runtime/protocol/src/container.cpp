@@ -1,4 +1,5 @@
 #include <det/protocol/container.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -6,17 +7,19 @@
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 6> names{"none",   "apptainer", "singularity",
-                                                "podman", "enroot",    "pyxis"};
+constexpr std::array<std::string_view, 6> runtime_names{"none",   "apptainer", "singularity",
+                                                        "podman", "enroot",    "pyxis"};
 
 }  // namespace
 
-std::string_view to_string(ContainerRuntime runtime) { return names[static_cast<std::size_t>(runtime)]; }
+std::string_view to_string(ContainerRuntime runtime) {
+    return runtime_names[static_cast<std::size_t>(runtime)];
+}
 
 std::optional<ContainerRuntime> parse_container_runtime(std::string_view text) {
-    auto const found = std::ranges::find(names, text);
-    if (found == names.end()) return std::nullopt;
-    return static_cast<ContainerRuntime>(found - names.begin());
+    auto const found = std::ranges::find(runtime_names, text);
+    if (found == runtime_names.end()) return std::nullopt;
+    return static_cast<ContainerRuntime>(found - runtime_names.begin());
 }
 
 Json container_to_json(ContainerSpec const& container) {

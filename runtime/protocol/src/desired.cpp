@@ -1,16 +1,17 @@
 #include <det/protocol/desired.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <array>
 
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"run", "pause", "cancel", "kill"};
+constexpr std::array<std::string_view, 4> desired_names{"run", "pause", "cancel", "kill"};
 
 }  // namespace
 
-std::string_view to_string(Desired desired) { return names.at(static_cast<std::size_t>(desired)); }
+std::string_view to_string(Desired desired) { return desired_names.at(static_cast<std::size_t>(desired)); }
 
 std::string render_desired(Desired desired) {
     return render_document(documents::desired, Json{{"desired", to_string(desired)}});
@@ -20,8 +21,8 @@ Result<Desired> parse_desired(std::string_view text) {
     DET_TRY_ASSIGN(auto const body, parse_document(documents::desired, text));
     DET_TRY_ASSIGN(auto const name,
                    decode_json("desired", [&] { return body.at("desired").get<std::string>(); }));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == name) return static_cast<Desired>(i);
+    for (std::size_t i = 0; i < desired_names.size(); ++i) {
+        if (desired_names[i] == name) return static_cast<Desired>(i);
     }
     return Error{codes::newer_format, "desired state '" + name + "' is unknown to this program",
                  "use the det-submit that wrote it"};

@@ -1,6 +1,7 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
@@ -52,7 +53,7 @@ Result<Json> parse_document(DocumentKind kind, std::string_view text) {
                                  kind.version),
                      "use the det-submit that wrote it"};
     }
-    return std::move(document.body);
+    return std::move(*document.body);
 }
 
 }  // namespace det

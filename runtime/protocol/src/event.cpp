@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/event.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 #include <det/foundation/reversed.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 
@@ -85,8 +86,8 @@ std::uint32_t ExperimentSpec::first_run_of(std::uint32_t trial) const {
 
 std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec const& spec) {
     std::erase_if(events, [&](Event const& event) {
-        if (event.kind != event_kinds::continued || !event.body.is_object()) return false;
-        auto const number = event.body.value("revision", Json());
+        if (event.kind != event_kinds::continued || !event.body->is_object()) return false;
+        auto const number = event.body->value("revision", Json());
         return std::ranges::none_of(spec.revisions,
                                     [&](Revision const& each) { return number == each.number; });
     });

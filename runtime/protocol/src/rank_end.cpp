@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/rank_end.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/committed.hpp>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ public:
         auto const manifest = store_->find(committed.uuid);
         if (manifest) {
             auto const there = resources_of(*manifest);
-            for (auto const& [path, size] : committed.resources.items()) {
+            for (auto const& [path, size] : committed.resources->items()) {
                 if (!there.contains(path)) return Presence::part;
             }
             return Presence::whole;
@@ -92,7 +93,7 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
 
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
     std::uint64_t sum = 0;
-    for (auto const& [path, size] : committed.resources.items())
+    for (auto const& [path, size] : committed.resources->items())
         sum += size.is_number_unsigned() ? size.get<std::uint64_t>() : 0;
     return sum;
 }
@@ -141,7 +142,7 @@ Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
         if (!spec && spec.error().code == codes::no_such_file) continue;  // being created
         if (!spec) return spec.error();
         auto const searcher =
-            spec->config.is_object() ? spec->config.value("searcher", Json::object()) : Json();
+            spec->config->is_object() ? spec->config->value("searcher", Json::object()) : Json();
         auto const source = searcher.is_object() ? searcher.value("source_checkpoint_uuid", Json()) : Json();
         if (source.is_string()) uuids.insert(source.get<std::string>());
     }

@@ -1,5 +1,7 @@
 #include "grid_search.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

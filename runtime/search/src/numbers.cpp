@@ -1,5 +1,7 @@
 #include "numbers.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <limits>
 
 namespace det::search {

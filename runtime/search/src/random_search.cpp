@@ -1,5 +1,7 @@
 #include "random_search.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <cmath>
 
 #include "numbers.hpp"

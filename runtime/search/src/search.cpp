@@ -1,4 +1,5 @@
 #include <det/protocol/ids.hpp>
+#include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
 
 #include <algorithm>

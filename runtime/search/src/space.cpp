@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/search/space.hpp>
 
 #include <cmath>
@@ -92,7 +93,7 @@ Result<Values> parse_categorical(Json const& written) {
     auto const vals = written.find("vals");
     if (vals == written.end() || !vals->is_array() || vals->empty())
         return refuse("vals has nothing to choose from", "list at least one value");
-    return Values(Choices{vals->get<std::vector<Json>>()});
+    return Values(Choices{std::vector<JsonValue>(vals->begin(), vals->end())});
 }
 
 struct RangeType {

@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/committed.hpp>
 #include <det/tracker/history/journal_history.hpp>
 

@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fnmatch.h>

@@ -1,4 +1,5 @@
 #include <det/plan/plan.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <ostream>

@@ -1,6 +1,7 @@
 #include <det/config/conformance.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <ostream>

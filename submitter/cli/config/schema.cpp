@@ -1,4 +1,5 @@
 #include <det/config/manual.hpp>
+#include <det/protocol/json.hpp>
 
 #include <ostream>
 

@@ -1,5 +1,7 @@
 #include "experiment/change_attributes.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <fmt/format.h>
 
 #include "open_experiment.hpp"

@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/committed.hpp>
 
 #include <algorithm>

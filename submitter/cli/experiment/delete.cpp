@@ -1,5 +1,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>

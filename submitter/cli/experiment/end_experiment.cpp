@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

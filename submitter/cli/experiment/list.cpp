@@ -1,3 +1,4 @@
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
 

@@ -1,5 +1,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/committed.hpp>
 #include <det/tracker/history/journal_history.hpp>
 

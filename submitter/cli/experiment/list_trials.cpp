@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <ostream>
 
 #include "command.hpp"

@@ -1,6 +1,7 @@
 #include "experiment/submit_experiment.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>

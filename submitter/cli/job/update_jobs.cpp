@@ -1,6 +1,7 @@
 #include "job/update_jobs.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/queue/levels.hpp>
 
 #include <algorithm>

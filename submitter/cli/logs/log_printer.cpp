@@ -1,6 +1,7 @@
 #include "logs/log_printer.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <ostream>
 

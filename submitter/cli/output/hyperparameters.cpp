@@ -1,5 +1,6 @@
 #include "output/hyperparameters.hpp"
 
+#include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
 
 namespace det::cli {
@@ -19,7 +20,7 @@ void add(std::string& text, std::string const& path, Json const& value) {
 
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial) {
     auto const draw = search::draw_trial(spec, trial);
-    return draw ? draw->hyperparameters : Json::object();
+    return draw ? *draw->hyperparameters : Json::object();
 }
 
 std::string describe_hyperparameters(Json const& hyperparameters) {

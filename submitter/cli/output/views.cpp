@@ -1,5 +1,6 @@
 #include "output/views.hpp"
 
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -18,7 +19,7 @@ Json continuations_of(tracker::history::ExperimentRecord const& record) {
     for (auto const& event : record.events) {
         if (event.kind != event_kinds::continued) continue;
         Json json{{"time", format_utc(event.time)}, {"by", event.by}};
-        for (auto const* key : {"revision", "trials", "changes"}) json[key] = event.body.value(key, Json());
+        for (auto const* key : {"revision", "trials", "changes"}) json[key] = event.body->value(key, Json());
         list.push_back(std::move(json));
     }
     return list;

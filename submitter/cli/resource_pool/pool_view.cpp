@@ -1,6 +1,7 @@
 #include "resource_pool/pool_view.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <set>

@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/plan/search.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <ostream>

@@ -1,6 +1,7 @@
 #include "cluster_facts.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -2,6 +2,7 @@
 
 #include <det/config/layers.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
 #include <det/yaml/render.hpp>
 
@@ -132,8 +133,8 @@ std::string describe(ConfigChange const& change) {
 
 std::vector<ConfigChange> changes_in(Event const& event) {
     std::vector<ConfigChange> changes;
-    if (!event.body.is_object()) return changes;
-    for (auto const& json : event.body.value("changes", Json::array())) {
+    if (!event.body->is_object()) return changes;
+    for (auto const& json : event.body->value("changes", Json::array())) {
         if (!json.is_object() || !json.contains("key") || !json["key"].is_string()) continue;
         changes.push_back({json["key"], json.value("from", Json()), json.value("to", Json())});
     }

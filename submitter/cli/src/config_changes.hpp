@@ -2,6 +2,7 @@
 #include <det/config/experiment_config.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 
 #include <optional>
 #include <string>

@@ -4,6 +4,7 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/sync.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -75,7 +76,7 @@ Result<std::uint32_t> next_revision(OpenExperiment const& experiment) {
     auto highest = experiment.view.record.revision();
     DET_TRY_ASSIGN(auto const events, journal::load_events(experiment.layout.events()));
     for (auto const& event : events) {
-        auto const number = event.body.is_object() ? event.body.value("revision", Json()) : Json();
+        auto const number = event.body->is_object() ? event.body->value("revision", Json()) : Json();
         if (number.is_number_unsigned()) highest = std::max(highest, number.get<std::uint32_t>());
     }
     return highest + 1;

@@ -3,6 +3,7 @@
 #include <det/config/layers.hpp>
 #include <det/launch/launchers/launchers.hpp>
 #include <det/plan/search.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 namespace det::cli {

@@ -1,6 +1,7 @@
 #include "open_experiment.hpp"
 
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <det/config/layers.hpp>
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>
+#include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
 #include <det/yaml/render.hpp>
 

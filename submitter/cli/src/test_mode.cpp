@@ -1,6 +1,7 @@
 #include "test_mode.hpp"
 
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 #include <cmath>

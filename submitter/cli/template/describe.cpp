@@ -1,3 +1,4 @@
+#include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 #include <ostream>

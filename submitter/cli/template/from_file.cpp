@@ -1,5 +1,7 @@
 #include "template/from_file.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <ostream>
 
 #include "root.hpp"

@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/rank_ends.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <ostream>

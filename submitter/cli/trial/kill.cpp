@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

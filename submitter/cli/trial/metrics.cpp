@@ -1,3 +1,4 @@
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ private:
             for (auto const& report : run.metrics) {
                 if (!wanted(report)) continue;
                 std::string metrics;
-                for (auto const& [name, value] : report.metrics.items()) {
+                for (auto const& [name, value] : report.metrics->items()) {
                     metrics += fmt::format("{}{}={}", metrics.empty() ? "" : " ", name, to_line(value));
                 }
                 table.add({std::to_string(run.run), report.group, std::to_string(report.steps_completed),

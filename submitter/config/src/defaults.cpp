@@ -1,6 +1,7 @@
 #include "defaults.hpp"
 
 #include <det/config/layers.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <cassert>

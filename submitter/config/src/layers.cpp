@@ -1,4 +1,5 @@
 #include <det/config/layers.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <fmt/format.h>

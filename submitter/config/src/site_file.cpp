@@ -1,5 +1,6 @@
 #include <det/config/site_file.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include <det/plan/search.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 namespace det::plan {

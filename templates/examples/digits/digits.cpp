@@ -3,6 +3,7 @@
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -112,7 +113,7 @@ private:
         }
         std::memcpy(weights.data(), bytes.data(), bytes.size());
         step_ = manifest.steps_completed;
-        epoch_loss_ = manifest.metadata.value("epoch_loss", 0.0);
+        epoch_loss_ = manifest.metadata->value("epoch_loss", 0.0);
         if (context_.distributed().is_chief()) std::printf("resumed at step %zu\n", step_);
         return Ok{};
     }

@@ -5,6 +5,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <fcntl.h>

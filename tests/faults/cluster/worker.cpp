@@ -6,6 +6,7 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // The C interface, used by C (cases.h), each rank in a process of its own as in a run.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <thread>

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/protocol/json.hpp>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"

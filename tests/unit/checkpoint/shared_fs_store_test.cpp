@@ -1,6 +1,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

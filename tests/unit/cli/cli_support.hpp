@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <sstream>
 #include <string>

@@ -19,7 +19,7 @@ struct KilledFixture : ContinueFixture {
         return run_and_kill(stop, [this] { return run(line); });
     }
 
-    int batches() const { return spec().config["searcher"]["max_length"]["batches"]; }
+    int batches() const { return spec().config->at("searcher")["max_length"]["batches"]; }
 
     void check_what_is_left(bool was_killed) {
         bool const is_continued = spec().revision() != 0;

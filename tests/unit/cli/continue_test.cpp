@@ -1,4 +1,6 @@
 // `experiment continue`: what goes on, what stays, and what is refused.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "continue_support.hpp"
@@ -24,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_has_completed_goes_on_with_a_longer_length) {
     show_task(4712, 0, slurm::JobState::pending, "PENDING");
     BOOST_TEST(state() == "QUEUED");
     BOOST_TEST(spec().first_run_of(0) == 1u);
-    BOOST_TEST(spec().config["searcher"]["max_length"]["batches"] == 200);
+    BOOST_TEST(spec().config->at("searcher")["max_length"]["batches"] == 200);
     BOOST_TEST(contains(must(read_file(experiment(1).config())), "batches: 200"));
     BOOST_TEST(ask("experiment config 1")["searcher"]["max_length"]["batches"] == 200);
 
@@ -142,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_changes_replaces_what_it_names) {
     auto const file = (directory / "longer.yaml").string();
     BOOST_TEST(run("experiment continue 1 " + file + " --config-file " + file) == to_int(ExitCode::usage));
     BOOST_TEST(run("experiment continue 1 " + file) == 0, err);
-    BOOST_TEST(spec().config["searcher"]["max_length"] == (Json{{"epochs", 3}}));
+    BOOST_TEST(spec().config->at("searcher")["max_length"] == (Json{{"epochs", 3}}));
     BOOST_TEST(spec().environment_variables == std::vector<std::string>{"A=1"},
                boost::test_tools::per_element());
     BOOST_TEST(run("experiment config 1 --as-written") == 0);

@@ -2,6 +2,7 @@
 #include "create_experiment.hpp"
 
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_spec_says_what_jobs_need) {
                boost::test_tools::per_element());
     BOOST_TEST(spec.checkpoint_path == root.checkpoints().string());
     BOOST_TEST(spec.max_restarts == 3u);
-    BOOST_TEST(spec.hyperparameters["lr"] == 0.1);
+    BOOST_TEST(spec.hyperparameters->at("lr") == 0.1);
     BOOST_TEST(spec.context.value().sha256 + ".tar.zst" == must(list_directory(root.contexts())).at(0));
 }
 

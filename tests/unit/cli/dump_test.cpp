@@ -1,5 +1,6 @@
 #include <det/journal/frame.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

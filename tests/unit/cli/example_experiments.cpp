@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

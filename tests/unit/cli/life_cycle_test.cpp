@@ -1,6 +1,7 @@
 // What people do with an experiment that is there: end it, put it away, call it something else.
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -207,8 +208,8 @@ BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
     auto const spec = must(parse_spec(must(read_file(experiment(11).spec()))));
     BOOST_TEST(spec.trial_count == 1u);
     BOOST_TEST(spec.max_restarts == 0u);
-    BOOST_TEST(spec.config["searcher"]["smaller_is_better"] == false);
-    BOOST_TEST(spec.config["searcher"]["max_length"] == (Json{{"batches", 1}}));
+    BOOST_TEST(spec.config->at("searcher")["smaller_is_better"] == false);
+    BOOST_TEST(spec.config->at("searcher")["max_length"] == (Json{{"batches", 1}}));
     BOOST_TEST(ask("experiment list-trials 11")[0]["hyperparameters"] ==
                (Json{{"n", 1}, {"lr", 0.001}, {"deep", {{"act", "relu"}}}}));
     BOOST_TEST(ask("experiment describe 11")["archived"] == true);
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(more_trials_than_an_array_holds_are_several_arrays) {
     auto const options = std::string(" --config searcher.name=random --config searcher.max_trials=");
     BOOST_TEST(create(options + "7") == 0, err);
     auto const record = must(journal::load_events(experiment(11).events())).at(0);
-    BOOST_TEST(record.body["arrays"].size() == 3u);
+    BOOST_TEST(record.body->at("arrays").size() == 3u);
     BOOST_TEST(ask("experiment describe 11")["job_ids"] == (Json{"4711", "4712", "4713"}));
     BOOST_TEST(
         contains(must(read_file(experiment(11).script(2))), "--trial \"$((2 + SLURM_ARRAY_TASK_ID))\""));

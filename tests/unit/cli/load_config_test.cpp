@@ -1,6 +1,8 @@
 // The layers of a configuration from their files; how they merge is tested in config.
 #include "load_config.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"

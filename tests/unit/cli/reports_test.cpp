@@ -1,6 +1,7 @@
 // What a trial left: its checkpoints, its metrics, and what its ranks printed.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/retention/committed.hpp>
 

@@ -1,4 +1,6 @@
 // The site file where commands use it: whose it may be, what it adds to configurations, what is checked.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,6 @@
 // template list, describe, create, set, set-value, remove.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
 

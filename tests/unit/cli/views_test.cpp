@@ -1,6 +1,8 @@
 // What people see of experiments: experiment list and describe, as tables and as JSON.
 #include "output/views.hpp"
 
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"

@@ -1,6 +1,7 @@
 // What the key tables say of themselves: the JSON Schema and the defaults.
 #include <det/config/manual.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 
 #include <set>
 

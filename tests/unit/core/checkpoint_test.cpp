@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "core_support.hpp"
@@ -51,7 +53,7 @@ BOOST_AUTO_TEST_CASE(the_chief_reports_what_it_stored) {
     auto const record = std::get<CheckpointCommitted>(records()[0]);
     BOOST_TEST(record.uuid == first);
     BOOST_TEST(record.steps_completed == 100u);
-    BOOST_TEST(record.resources["weights"] == 5);
+    BOOST_TEST(record.resources->at("weights") == 5);
     BOOST_TEST(record.metadata == (Json{{"steps_completed", 100}}));
 }
 
@@ -90,7 +92,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
     }
     BOOST_TEST(!path_exists(storage));
     auto const uuid = must(context.checkpoint().store(1, Json{{"note", "\xff"}}, write_weights));
-    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata["note"] == "\xef\xbf\xbd");
+    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata->at("note") == "\xef\xbf\xbd");
     BOOST_TEST(Json::parse(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
 }
 
@@ -225,7 +227,7 @@ BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {
 BOOST_AUTO_TEST_CASE(a_sharded_directory_is_filled_in_place) {
     auto const uuid = must(context.checkpoint().store_sharded(7, Json{{"a", 1}}, write_weights));
     BOOST_TEST(must(read_file(storage / uuid / "weights")) == "bytes");
-    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata["steps_completed"] == 7);
+    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata->at("steps_completed") == 7);
     auto const error = must_fail(context.checkpoint().store_sharded(8, Json::object(), [](auto const&) {
         return Status(Error{codes::file_system, "full"});
     }));

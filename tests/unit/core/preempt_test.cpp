@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "core_support.hpp"

@@ -4,6 +4,7 @@
 #include <det/core/preempt.hpp>
 #include <det/core/train.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_al
     auto const newest = std::get<CheckpointCommitted>(records()[1]);
     BOOST_TEST(newest.steps_completed == 2u);
     BOOST_TEST(newest.metadata == (Json{{"note", "x"}, {"steps_completed", 2}}));
-    BOOST_TEST(newest.resources.contains("rank-00002.safetensors"));
+    BOOST_TEST(newest.resources->contains("rank-00002.safetensors"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

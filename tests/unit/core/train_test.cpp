@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -56,7 +58,7 @@ BOOST_AUTO_TEST_CASE(whatever_a_name_holds_is_written_and_read_again) {
     BOOST_TEST(last<MetricsReported>().metrics == (Json{{"\xef\xbf\xbd\n\x1b", 1}}));
     must(
         context.train().report_training_metrics(2, Json{{"loss", std::numeric_limits<double>::quiet_NaN()}}));
-    BOOST_TEST(last<MetricsReported>().metrics["loss"].is_null());  // JSON has no such number
+    BOOST_TEST(last<MetricsReported>().metrics->at("loss").is_null());  // JSON has no such number
 }
 
 BOOST_AUTO_TEST_CASE(progress_is_from_0_to_1) {

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -26,7 +27,7 @@ BOOST_AUTO_TEST_CASE(events_come_back_in_the_order_in_which_they_were_said) {
     for (int i = 1; i <= 12; ++i) must(append_event(directory.path(), event("renamed", i)));
     auto const events = must(load_events(directory.path()));
     BOOST_REQUIRE(events.size() == 12u);
-    for (int i = 1; i <= 12; ++i) BOOST_TEST(events[static_cast<std::size_t>(i - 1)].body.at("n") == i);
+    for (int i = 1; i <= 12; ++i) BOOST_TEST(events[static_cast<std::size_t>(i - 1)].body->at("n") == i);
     BOOST_TEST(path_exists(directory / "12-renamed.json"));
 }
 
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(of_many_who_speak_at_once_nobody_is_lost) {
     }
     writers.clear();
     std::vector<int> seen;
-    for (auto const& one : must(load_events(directory.path()))) seen.push_back(one.body.at("n"));
+    for (auto const& one : must(load_events(directory.path()))) seen.push_back(one.body->at("n"));
     std::sort(seen.begin(), seen.end());
     BOOST_REQUIRE(seen.size() == std::size_t{threads * each});
     for (int i = 0; i < threads * each; ++i) BOOST_TEST(seen[static_cast<std::size_t>(i)] == i);

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>

@@ -1,6 +1,7 @@
 // The command lines of container runtimes, as golden files with one argument a line.
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

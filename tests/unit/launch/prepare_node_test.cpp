@@ -7,6 +7,7 @@
 #include <det/pack/pack.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>
 

@@ -6,6 +6,7 @@
 #include <det/journal/writer.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/array_job.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>

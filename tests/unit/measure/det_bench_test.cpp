@@ -3,6 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/measure/operation.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

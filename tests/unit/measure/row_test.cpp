@@ -1,5 +1,6 @@
 #include <det/measure/row.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,6 +3,7 @@
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/search.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(what_is_searched_here_is_what_jobs_draw_from_their_specific
     BOOST_TEST(search.trial_count() == 7u);
     for (std::uint32_t index = 0; index < 7; ++index)
         BOOST_TEST((must(search::draw_trial(read_in_the_job, index)) == search.draw(index)));
-    BOOST_TEST(search.draw(0).hyperparameters.contains("none"));
+    BOOST_TEST(search.draw(0).hyperparameters->contains("none"));
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_without_hyperparameters_is_refused) {

@@ -4,6 +4,7 @@
 #include <det/protocol/desired.hpp>
 #include <det/protocol/event.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -163,8 +164,8 @@ BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {
         events.push_back({"continued", {}, "", Json{{"revision", number}}});
     auto const in_force = events_in_force(events, spec);
     BOOST_REQUIRE(in_force.size() == 3u);
-    BOOST_TEST(in_force[1].body["revision"] == 1);
-    BOOST_TEST(in_force[2].body["revision"] == 3);
+    BOOST_TEST(in_force[1].body->at("revision") == 1);
+    BOOST_TEST(in_force[2].body->at("revision") == 3);
 }
 
 BOOST_AUTO_TEST_CASE(tasks_are_picked_from_the_arrays_that_have_them) {

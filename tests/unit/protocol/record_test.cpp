@@ -1,3 +1,4 @@
+#include <det/protocol/json.hpp>
 #include <det/protocol/record.hpp>
 
 #include <boost/test/unit_test.hpp>

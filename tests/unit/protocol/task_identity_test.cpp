@@ -1,4 +1,5 @@
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <boost/test/unit_test.hpp>

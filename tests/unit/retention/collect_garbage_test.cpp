@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/committed.hpp>
 

@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <chrono>
 #include <limits>
 #include <set>

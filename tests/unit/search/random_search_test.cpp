@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <chrono>
 #include <set>
 
@@ -39,7 +41,7 @@ BOOST_AUTO_TEST_CASE(draws_are_those_that_determined_makes) {
              {2, 45, 0.0004335281794951561, 0.5890942339314793, R"("adam")", 30349564},
              {999, 37, 0.0004877311644127398, 0.6069685247876411, R"(["x", 1])", 739582553}}) {
         auto const draw = search.draw(row.trial);
-        auto point = draw.hyperparameters;
+        auto point = *draw.hyperparameters;
         BOOST_TEST(point["lr"].get<double>() == row.lr, boost::test_tools::tolerance(1e-15));
         point.erase("lr");
         Json const opt{{"name", Json::parse(row.name)}, {"momentum", row.momentum}};

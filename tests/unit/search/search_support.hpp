@@ -1,4 +1,5 @@
 #pragma once
+#include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
 
 #include <boost/test/unit_test.hpp>

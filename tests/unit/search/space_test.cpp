@@ -1,4 +1,6 @@
 // What a space is made of, and what is refused: specifications are read from files.
+#include <det/protocol/json.hpp>
+
 #include <cmath>
 
 #include "check_result.hpp"
@@ -88,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_specification_gives_each_of_its_trials_a_draw) {
     spec.searcher = {"random", "loss", true, {{"max_trials", 3}}};
     spec.hyperparameters = Json::parse(R"({"x": {"type": "double", "minval": 0, "maxval": 1}})");
     spec.experiment_seed = 42;
-    auto const search = search_of(R"({"name": "random", "max_trials": 3})", spec.hyperparameters.dump());
+    auto const search = search_of(R"({"name": "random", "max_trials": 3})", spec.hyperparameters->dump());
     for (std::uint32_t index = 0; index < 3; ++index)
         BOOST_TEST((must(draw_trial(spec, index)) == search.draw(index)));
     BOOST_TEST((must_fail(draw_trial(spec, 3)).code == codes::no_such_trial));

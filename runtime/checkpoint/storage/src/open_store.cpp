@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 

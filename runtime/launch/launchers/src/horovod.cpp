@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <fmt/format.h>
 
 #include "planning.hpp"
@@ -55,13 +57,13 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Launc
     if (!nodes.is_single() && context.network_interface) {
         add({"--network-interface", *context.network_interface});
     }
-    auto const options = decode_json("the configuration", [&] { return fusion_options(context.config); });
+    auto const options = decode_json("the configuration", [&] { return fusion_options(*context.config); });
     if (!options) return options.error();
     add(*options);
     add({"--cache-capacity", "1024", "--no-hierarchical-allreduce", "--no-hierarchical-allgather"});
-    bool const is_debug = context.config.contains("debug") && context.config["debug"] == true;
+    bool const is_debug = context.config->contains("debug") && context.config->at("debug") == true;
     if (is_debug) add({"--verbose"});
-    add(extra_options(context.config));
+    add(extra_options(*context.config));
     add(parts.overrides);
     if (is_debug) add({"--mpi-args=-v --display-map"});
     add({"--"});

@@ -2,6 +2,7 @@
 
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include <det/launch/node/container_call.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 

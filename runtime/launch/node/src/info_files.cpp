@@ -4,6 +4,7 @@
 #include <det/launch/node/network.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

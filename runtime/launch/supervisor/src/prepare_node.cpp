@@ -4,6 +4,7 @@
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
@@ -46,7 +47,7 @@ Status write_trial_info(fs::path const& info, RunVariables const& run, Experimen
                                draw.hyperparameters,
                                spec.config,
                                run.number<std::uint64_t>(variables::steps_completed),
-                               spec.config.value("debug", false),
+                               spec.config->value("debug", false),
                                run.optional(variables::inter_node_network_interface)};
     DET_TRY(write_file(info / info_files::trial, render_trial_info(trial_info)));
     return write_file(info / info_files::spec, spec_text);

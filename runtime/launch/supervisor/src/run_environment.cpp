@@ -4,6 +4,7 @@
 #include <det/launch/node/container_call.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
 

@@ -1,3 +1,4 @@
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <array>
@@ -46,12 +47,12 @@ Attributes attributes_in(ExperimentSpec const& spec) {
     Attributes all;
     all.name = spec.name;
     all.description = text_of(spec.config, "description");
-    if (auto const labels = spec.config.find("labels"); labels != spec.config.end() && labels->is_array()) {
+    if (auto const labels = spec.config->find("labels"); labels != spec.config->end() && labels->is_array()) {
         for (auto const& label : *labels) {
             if (label.is_string()) all.labels.insert(label.get<std::string>());
         }
     }
-    all.max_slots = number_of(spec.config.value("resources", Json::object()), "max_slots");
+    all.max_slots = number_of(spec.config->value("resources", Json::object()), "max_slots");
     return all;
 }
 
@@ -61,7 +62,7 @@ Attributes attributes_of(ExperimentRecord const& record) {
     auto all = record.spec ? attributes_in(*record.spec) : Attributes{};
     for (auto const& event : record.events) {
         for (auto const& [kind, apply] : kinds) {
-            if (kind == event.kind && event.body.is_object()) apply(all, event.body);
+            if (kind == event.kind && event.body->is_object()) apply(all, *event.body);
         }
     }
     return all;

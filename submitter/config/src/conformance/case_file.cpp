@@ -1,4 +1,5 @@
 #include <det/config/conformance.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
 #include "../check.hpp"

@@ -1,5 +1,6 @@
 #include "derived.hpp"
 
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
 

@@ -1,6 +1,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(experiments_with_the_same_place_are_known) {
     auto other = s3();
     other.id = {8};
     BOOST_TEST(place_of(other) == place_of(s3()));
-    other.config["checkpoint_storage"]["prefix"] = "a/d";
+    (*other.config)["checkpoint_storage"]["prefix"] = "a/d";
     BOOST_TEST(place_of(other) != place_of(s3()));
     BOOST_TEST(place_of(spec_of(Json())) == (directory / "checkpoints").string());
 }

@@ -4,6 +4,7 @@
 #include <det/core/context.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -31,7 +32,7 @@ struct Fixture : CliFixture {
 
     Fixture() {
         spec.root = root.path().string();
-        spec.config["checkpoint_storage"] = {{"type", "s3"},
+        (*spec.config)["checkpoint_storage"] = {{"type", "s3"},
                                              {"bucket", "det"},
                                              {"prefix", directory.path().filename().string()},
                                              {"endpoint_url", server().endpoint()},
@@ -117,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_is_no_reason_to_begin_anew) {
     auto run = begin_run(0);
     save(run, 1);
     must(run.close());
-    spec.config["checkpoint_storage"]["bucket"] = "no-such-bucket-but-an-error";
-    spec.config["checkpoint_storage"]["endpoint_url"] = "http://127.0.0.1:1";
+    (*spec.config)["checkpoint_storage"]["bucket"] = "no-such-bucket-but-an-error";
+    (*spec.config)["checkpoint_storage"]["endpoint_url"] = "http://127.0.0.1:1";
     BOOST_TEST(
         (must_fail(launch::supervisor::find_resume_point(experiment.trial(0), {0, 1}, *store())).code ==
          codes::transport));

@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/collectives/nccl/nccl_backend.hpp>
 #include <det/core/context.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 

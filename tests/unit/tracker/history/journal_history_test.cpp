@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
 

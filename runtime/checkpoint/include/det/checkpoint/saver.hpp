@@ -44,7 +44,7 @@ struct SaveDescription {
     std::string run;
     std::uint64_t steps_completed = 0;
     UtcTime time;
-    Json metadata = Json::object();
+    JsonValue metadata;
 };
 
 /// What the program does when save() returns.

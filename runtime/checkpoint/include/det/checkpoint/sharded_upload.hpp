@@ -10,7 +10,7 @@ namespace det::checkpoint {
 struct Upload {
     std::optional<std::filesystem::path> directory;  ///< empty: no files
     Selector selector = nullptr;                     ///< which files to take; null: all
-    Json metadata = Json::object();
+    JsonValue metadata;
     std::optional<Error> trouble = {};  ///< why this rank could not write its files: an error on all ranks
 };
 

@@ -57,7 +57,7 @@ public:
         std::uint64_t steps_completed = 0;
         UtcTime time;
         int world_size = 1;
-        Json metadata = Json::object();
+        JsonValue metadata;
     };
     /// What one rank has written into the directory that open() gave: metadata.json is added, every file is
     /// read once for its checksum, synced, put, and published. Links and special files are refused.

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +43,7 @@ public:
         std::string uuid;
         std::filesystem::path directory;  ///< to write files into; empty at first
         std::uint64_t steps_completed = 0;
-        nlohmann::json metadata;
+        JsonValue metadata;
         std::chrono::steady_clock::time_point begun = {};
     };
 

@@ -2,7 +2,7 @@
 #include <det/foundation/result.hpp>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace det::core {

@@ -52,7 +52,7 @@ struct CheckpointManifest {
     int world_size = 1;
     std::vector<CheckpointFile> files;       // sorted by path
     std::vector<std::string> directories;    // empty ones included; sorted
-    Json metadata = Json::object();          // the user's, with steps_completed
+    JsonValue metadata;                      // the user's, with steps_completed
     std::vector<StoredTensor> tensors = {};  // sorted by name
     friend bool operator==(CheckpointManifest const&, CheckpointManifest const&) = default;
 };

@@ -31,8 +31,8 @@ struct TrialInfo {
     TrialId trial;
     std::uint32_t trial_run_id = 0;
     std::uint32_t trial_seed = 0;
-    Json hparams = Json::object();
-    Json config = Json::object();
+    JsonValue hparams;
+    JsonValue config;
     std::uint64_t steps_completed = 0;
     bool debug = false;
     std::optional<std::string> inter_node_network_interface;

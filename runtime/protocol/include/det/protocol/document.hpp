@@ -1,13 +1,11 @@
 #pragma once
 #include <det/foundation/result.hpp>
+#include <det/protocol/json_value.hpp>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace det {
-
-using Json = nlohmann::json;
 
 /// The kinds of small files that we write as JSON, with the newest version that this program reads and
 /// writes.
@@ -33,22 +31,11 @@ Result<Json> parse_document(DocumentKind kind, std::string_view text);
 /// The kind and version that a document claims ("spec/1") and its body, for `det-submit dump`.
 struct AnyDocument {
     std::string claim;
-    Json body;
+    JsonValue body;
 };
 Result<AnyDocument> parse_any_document(std::string_view text);
 
 /// JSON of ours on one line; bytes that are no UTF-8 are replaced rather than refused.
 std::string to_line(Json const& json);
-
-/// What `read` makes of JSON from outside: its exceptions become codes::damaged, naming `what`.
-template <class Read>
-auto decode_json(std::string_view what, Read&& read) -> Result<decltype(read())> {
-    try {
-        return read();
-    } catch (nlohmann::json::exception const& problem) {
-        return Error{codes::damaged,
-                     "'" + std::string(what) + "' does not hold what it should: " + problem.what()};
-    }
-}
 
 }  // namespace det

@@ -15,7 +15,7 @@ struct Event {
     std::string kind;  // created, archived, renamed ...: lower case and digits
     UtcTime time;
     std::string by;  // user@host
-    Json body = Json::object();
+    JsonValue body;
 };
 
 namespace event_kinds {

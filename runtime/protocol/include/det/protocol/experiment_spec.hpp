@@ -37,7 +37,7 @@ struct SearcherSpec {
     std::string name;
     std::string metric;
     bool smaller_is_better = true;
-    Json options = Json::object();  // all that the configuration says of it
+    JsonValue options;  // all that the configuration says of it
     friend bool operator==(SearcherSpec const&, SearcherSpec const&) = default;
 };
 
@@ -80,7 +80,7 @@ struct ExperimentSpec {
     std::optional<ContextSpec> context;
     std::optional<ContainerSpec> container = {};  // that the entrypoint runs in
     SearcherSpec searcher;
-    Json hyperparameters = Json::object();  // as configured; each trial's own are drawn from them
+    JsonValue hyperparameters;  // as configured; each trial's own are drawn from them
     std::uint32_t experiment_seed = 0;
     std::uint32_t trial_count = 1;  // how many the searcher will ever make
     std::uint32_t max_restarts = 5;
@@ -90,7 +90,7 @@ struct ExperimentSpec {
     std::vector<LogPolicySpec> log_policies;
     std::vector<std::string> forward_signals;  // names without SIG: ranks get them as well
     std::string checkpoint_path;               // where they lie, absolute; empty: in no directory
-    Json config = Json::object();  // the effective configuration, as Determined writes it; secrets masked
+    JsonValue config;  // the effective configuration, as Determined writes it; secrets masked
     std::vector<Revision> revisions = {};  // the first ones first; none: it was never continued
 
     /// 0 before it was continued.

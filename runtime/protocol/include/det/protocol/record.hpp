@@ -64,15 +64,15 @@ struct MetricsReported {
     UtcTime time;
     std::string group;  // training, validation, or the user's own
     std::uint64_t steps_completed = 0;
-    Json metrics = Json::object();
+    JsonValue metrics;
 };
 
 struct CheckpointCommitted {
     UtcTime time;
     std::string uuid;
     std::uint64_t steps_completed = 0;
-    Json resources = Json::object();
-    Json metadata = Json::object();
+    JsonValue resources;
+    JsonValue metadata;
 };
 
 /// Before its manifest gets its name: whether it came to that the store knows, even where nobody was left to

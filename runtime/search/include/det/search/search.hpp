@@ -12,7 +12,7 @@ struct Method;  // a searcher, see src/method.hpp
 
 /// What the searcher gives a trial.
 struct TrialDraw {
-    Json hyperparameters = Json::object();
+    JsonValue hyperparameters;
     std::uint32_t seed = 0;
     friend bool operator==(TrialDraw const&, TrialDraw const&) = default;
 };

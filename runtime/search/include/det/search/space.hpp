@@ -12,7 +12,7 @@
 namespace det::search {
 
 struct Constant {
-    Json value;
+    JsonValue value;
 };
 /// Both ends included. count: how many points a grid has on it.
 struct IntRange {
@@ -32,7 +32,7 @@ struct LogRange {
     std::optional<std::uint64_t> count = {};
 };
 struct Choices {
-    std::vector<Json> vals;
+    std::vector<JsonValue> vals;
 };
 
 /// One hyperparameter that has a value of its own; nested ones have a path of several names.

@@ -8,7 +8,7 @@ namespace det::plan {
 /// What jobs draw their trials from, as it stands in their specification.
 struct SearchInput {
     SearcherSpec searcher;
-    Json hyperparameters = Json::object();
+    JsonValue hyperparameters;
     std::uint32_t experiment_seed = 0;
 };
 SearchInput search_input(config::ExperimentConfig const& config);

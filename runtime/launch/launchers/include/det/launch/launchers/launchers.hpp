@@ -15,7 +15,7 @@ namespace det::launch::launchers {
 /// What a launcher needs to know about the run and about the node that it runs on.
 struct LaunchContext {
     RendezvousInfo rendezvous;
-    Json config = Json::object();  // of the trial; empty outside an experiment
+    JsonValue config;  // of the trial; empty outside an experiment
     std::optional<std::string> network_interface;
     Environment environment;
     std::filesystem::path run_dir;                // DET_RUN_DIR

@@ -1,0 +1,23 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/json_value.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+/// Returns what `read` makes of JSON from outside. An exception of nlohmann's becomes codes::damaged, with
+/// `what` as the name of the input.
+template <class Read>
+auto decode_json(std::string_view what, Read&& read) -> Result<decltype(read())> {
+    try {
+        return read();
+    } catch (Json::exception const& problem) {
+        return Error{codes::damaged,
+                     "'" + std::string(what) + "' does not hold what it should: " + problem.what()};
+    }
+}
+
+}  // namespace det
