@@ -17,7 +17,7 @@ inline std::string wrap_frame(std::string_view frame) {
 /// The size that a head of frame_head_bytes tells.
 inline std::size_t frame_size(std::string_view head) { return read_value<std::uint32_t>(head, 0); }
 
-/// Takes values from the front of a frame; nothing where it is too short.
+/// Reads values from the front of a frame. Returns nullopt if the frame is too short.
 class FrameReader {
 public:
     explicit FrameReader(std::string_view frame) : rest_(frame) {}

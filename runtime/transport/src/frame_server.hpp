@@ -10,23 +10,23 @@
 
 namespace det::transport {
 
-/// What a server does with its members: the ranks that have shown that they belong to the run. All of it is
-/// called in the server's thread; frames that are posted go out after the call returns.
+/// Handles the frames of authenticated ranks. The server's thread calls all functions. Posted frames are sent
+/// after the call returns.
 class FrameHandler {
 public:
     using Post = std::function<void(Rank to, std::string frame)>;
 
     virtual ~FrameHandler() = default;
     virtual void on_joined(Rank, Post const&) {}
-    /// False: nonsense; the member is turned out.
+    /// Returns false for an invalid frame; the connection is closed then.
     virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
     virtual void on_left(Rank, Post const&) {}
     /// Every tick_ms, give or take.
     virtual void on_tick(TimePoint, Post const&) {}
 };
 
-/// A thread that listens and speaks in frames with the ranks of a run. Strangers cost it little: they may
-/// hold few connections, send few bytes, and are gone after some seconds.
+/// A thread that accepts connections and exchanges frames with the ranks of a run. Unauthenticated
+/// connections are limited in number, in bytes and to some seconds.
 class FrameServer {
 public:
     static constexpr int tick_ms = 200;
@@ -75,7 +75,7 @@ private:
     std::map<int, Connection> connections_;  // by file descriptor
     std::map<int, Connection*> members_;     // by rank
     std::atomic<bool> is_ending_ = false;
-    std::jthread thread_;  // last: the rest is there when it begins
+    std::jthread thread_;  // last, so that all members exist when it starts
 };
 
 }  // namespace det::transport

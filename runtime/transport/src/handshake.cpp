@@ -24,7 +24,7 @@ struct Answer {
     std::string_view proof;
 };
 
-/// For an answer of the right size.
+/// Parses an answer, which must have the right size.
 Answer read_answer(std::string_view answer) {
     return {{read_value<std::int32_t>(answer, 0)},
             answer.substr(8, nonce_bytes),

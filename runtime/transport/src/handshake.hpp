@@ -7,11 +7,11 @@
 
 namespace det::transport {
 
-// How two sides show each other that they know the run's secret, without sending it. The server greets with a
-// nonce; the client answers with who it is, a nonce of its own, and a proof over all of it; the server
-// answers with a verdict, and its own proof. Pure: bytes in, bytes out.
+// The handshake in which both sides prove that they know the run's secret without sending it. The server
+// sends a nonce. The client replies with its rank, its own nonce, and a proof (HMAC) over all of it. The
+// server replies with a verdict and its own proof. Pure functions.
 
-/// What both sides must agree on besides the secret.
+/// The secret and the data on which both sides must agree.
 struct SessionKey {
     std::string secret;
     std::string purpose;  // "store": a proof for one kind of server is none for another
@@ -37,11 +37,11 @@ std::optional<std::string> parse_greeting(std::string_view greeting);
 
 std::string render_answer(SessionKey const& key, Rank rank, std::string_view server_nonce,
                           std::string_view client_nonce);
-/// Who it is, if the proof is right.
+/// Returns the rank of the client if the proof is right.
 std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_nonce,
                                  std::string_view answer);
 
-/// With the server's proof where it is a accepted.
+/// Includes the server's proof if the client is accepted.
 std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer);
 /// wrong_proof too where the server's own proof is wrong.

@@ -13,14 +13,14 @@ namespace {
 
 class LocalOperation;
 
-/// A message that nobody has asked for yet: copied if it is small, else still at its sender.
+/// A message without a receive yet. A small one is copied; a large one is still in the buffer of the sender.
 struct Parcel {
     LocalOperation* sender = nullptr;
     Bytes bytes;
     std::vector<std::byte> copy;
 };
 
-/// One direction between two ranks with one tag. Never both hold something.
+/// The queues for one sender, one receiver and one tag. At most one of the two queues is non-empty.
 struct Lane {
     std::deque<Parcel> parcels;
     std::deque<LocalOperation*> receivers;
@@ -32,7 +32,7 @@ struct Direction {
     Tag tag;
 };
 
-/// Where the messages for one rank lie.
+/// The queues of messages for one rank.
 struct Mailbox {
     std::mutex mutex;
     std::condition_variable changed;
@@ -64,7 +64,7 @@ public:
     void forget_empty_lane() const;
     bool is_over() const { return is_done_ || mailbox().has_left[static_cast<std::size_t>(peer_.value)]; }
     void complete(std::size_t size);
-    /// For a receiver: what was sent, as much of it as fits.
+    /// Copies a message to the buffer of the receive, as much as fits.
     void deliver(Bytes bytes);
 
 private:

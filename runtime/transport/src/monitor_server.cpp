@@ -45,7 +45,7 @@ void MonitorServer::on_left(Rank rank, Post const& post) {
 }
 
 void MonitorServer::on_tick(TimePoint now, Post const& post) {
-    // Where this process itself stood still, nobody could be heard.
+    // If this process itself was stopped, it could not receive heartbeats.
     bool const stood_still = now - now_ > silence_limit_ / 2;
     now_ = now;
     if (stood_still) {

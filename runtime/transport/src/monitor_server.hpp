@@ -5,7 +5,8 @@
 
 namespace det::transport {
 
-// What ranks and the chief of a RankMonitor say to each other: a letter, and behind `lost` the rank and why.
+// The messages between ranks and chief of a RankMonitor: one letter; after `lost` the rank and the reason
+// follow.
 enum class MonitorMessage : char { beat = 'B', leaving = 'G', lost = 'L' };
 
 std::string render_lost(Rank rank, std::string_view why);
@@ -15,7 +16,8 @@ struct Lost {
 };
 std::optional<Lost> parse_lost(std::string_view frame);
 
-/// Notices who ends and who is silent, and tells the others. Given the time, so that tests need not wait.
+/// Detects ranks that end or are silent and notifies the others. The caller passes the time, so that tests
+/// need not wait.
 class MonitorServer final : public FrameHandler {
 public:
     static constexpr std::size_t frame_limit_bytes = 64;

@@ -11,7 +11,7 @@ namespace det::transport {
 /// A checksum of the headers that both sides see, with compiler and build type.
 extern char const transport_abi[];
 
-/// What the entry function of a module returns. Each module's own table derives from it.
+/// The table that the entry function of a module returns. The table of each module derives from it.
 struct ModuleTable {
     char const* abi;
 };
@@ -20,7 +20,7 @@ struct ModuleSource {
     char const* file;            // "det_mpi.so"
     char const* entry;           // the C function that returns the table
     char const* what;            // for messages: "MPI"
-    char const* library_prefix;  // of the file names of the libraries behind it: "libmpi"
+    char const* library_prefix;  // of the file names of its library: "libmpi"
     char const* hint;            // what to do where it can't be opened
 };
 

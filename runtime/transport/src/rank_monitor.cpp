@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    /// The thread: shows that we live, and hears of those who don't.
+    /// The thread: sends heartbeats and receives reports of lost ranks.
     void run() {
         auto next_beat = steady_clock::now();
         auto heard = next_beat;
@@ -79,7 +79,8 @@ private:
                 if (!take_frame()) return;
                 heard = steady_clock::now();
             }
-            // Where we stood still ourselves, the next turn hears what has come meanwhile.
+            // If this process itself was stopped, the next iteration reads the messages that have arrived
+            // meanwhile.
             bool const stood_still = steady_clock::now() - now > options_.silence_limit / 2;
             if (stood_still) heard = steady_clock::now();
             if (steady_clock::now() - heard > options_.silence_limit) {
@@ -90,7 +91,7 @@ private:
         (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
     }
 
-    /// False: there is nothing more to hear.
+    /// Returns false when there are no more frames.
     bool take_frame() {
         auto const frame = client_.receive(1024, steady_clock::now() + options_.silence_limit);
         if (!frame) {
@@ -123,10 +124,10 @@ private:
     mutable std::mutex mutex_;
     mutable std::condition_variable news_;
     Lost lost_;
-    std::jthread thread_;  // last: the rest is there when it begins
+    std::jthread thread_;  // last, so that all members exist when it starts
 };
 
-/// What the chief says to the others about its monitor.
+/// The bootstrap value with the address of the chief's monitor.
 std::string render_place(Endpoint const& endpoint, std::string const& secret) {
     return render_rendezvous({secret, endpoint});
 }
@@ -134,7 +135,7 @@ std::string render_place(Endpoint const& endpoint, std::string const& secret) {
 }  // namespace
 
 Error describe_loss(RankMonitor const* monitor, Rank peer) {
-    constexpr std::chrono::milliseconds moment{500};  // to all ranks the chief's word comes sooner
+    constexpr std::chrono::milliseconds moment{500};  // the chief's message reaches all ranks faster
     if (monitor != nullptr) {
         if (auto known = monitor->check_within(moment); !known) return std::move(known).error();
     }
@@ -162,7 +163,7 @@ Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, Ran
                                                   steady_clock::now() + options.silence_limit));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
-    DET_TRY(bootstrap.fence());  // nobody is missed who has not come yet
+    DET_TRY(bootstrap.fence());  // ranks that have not started yet must not count as lost
     return Result<std::unique_ptr<RankMonitor>>(std::make_unique<RankMonitorClient>(
         std::move(server), std::move(client), std::move(wake), std::move(nodes), std::move(options)));
 }

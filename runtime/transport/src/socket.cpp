@@ -19,7 +19,7 @@ struct SocketAddress {
     sockaddr const* get() const { return reinterpret_cast<sockaddr const*>(&storage); }
 };
 
-/// Numbers only: names are resolved by whoever found the address out.
+/// Accepts numeric addresses only; callers resolve names.
 Result<SocketAddress> socket_address(std::string const& address, std::uint16_t port) {
     SocketAddress result;
     auto* const v4 = reinterpret_cast<sockaddr_in*>(&result.storage);
@@ -46,7 +46,7 @@ Result<UniqueFd> open_socket(SocketAddress const& address) {
 }
 
 void set_option(UniqueFd const& socket, int level, int option, int value) {
-    // Worth trying; nothing is lost where it isn't possible.
+    // Failure is ignored, because the option is only an optimisation.
     (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
 

@@ -7,7 +7,7 @@
 namespace det::transport {
 namespace {
 
-/// Enough for half a million worker addresses; a client that goes on and on is turned out.
+/// Enough for half a million worker addresses; a client that exceeds it is disconnected.
 constexpr std::size_t stored_limit_bytes = std::size_t{256} << 20;
 
 std::string begin(StoreVerb verb) { return {static_cast<char>(verb)}; }

@@ -35,7 +35,7 @@ public:
     ~OpenStore() {
         if (!server_) return;
         meeting_.chief.reset();
-        (void)write_file(path_, render_rendezvous(meeting_));  // who reads the old one finds nobody there
+        (void)write_file(path_, render_rendezvous(meeting_));  // the old address is no longer valid
     }
 
     Endpoint const& endpoint() const { return server_->endpoint(); }
@@ -97,7 +97,7 @@ Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& v
     return Error{codes::transport, "the chief did not say what the ranks gave"};
 }
 
-/// Until the chief can be reached: the file may not say yet where, or still where an earlier one was.
+/// Retries until the chief can be reached: the file may have no address yet, or that of an earlier chief.
 Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
     using namespace std::chrono_literals;
     for (auto nap = 1ms;; nap = std::min(nap * 2, 50ms)) {

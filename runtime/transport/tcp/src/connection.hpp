@@ -6,8 +6,8 @@
 
 namespace det::transport::tcp {
 
-// Who calls and who answers show each other that they belong to the run, a step at a time: nobody waits for
-// anybody. Then messages go both ways.
+// Both ends of a connection prove that they belong to the run, in non-blocking steps. After that messages go
+// in both directions.
 
 /// The side that has called: ours to a peer.
 class OutgoingConnection {
@@ -15,13 +15,13 @@ public:
     static Result<OutgoingConnection> begin(Endpoint const& peer, SessionKey const& key, Rank self);
 
     int fd() const { return socket_.get(); }
-    /// What to wait for, as poll(2) says it.
+    /// The events for poll(2).
     short events() const;
     bool is_idle() const { return state_ == State::open && unsent_.empty() && writer_.is_idle(); }
     bool is_blocked() const { return reader_.is_blocked(); }
     MessageWriter& messages() { return writer_; }
     MessageWriter const& messages() const { return writer_; }
-    /// Nothing while it is not open.
+    /// Does nothing while the connection is not open.
     Progress write();
     Progress advance(MessageReader::Place const& place);
 
@@ -56,7 +56,7 @@ public:
     short events() const;
     bool is_blocked() const { return reader_.is_blocked(); }
     std::optional<Rank> peer() const { return peer_; }
-    /// Whether messages may go to the peer, too.
+    /// Whether messages can be sent to the peer.
     bool is_open() const { return peer_ && unsent_.empty(); }
     MessageWriter& messages() { return writer_; }
     MessageWriter const& messages() const { return writer_; }

@@ -6,7 +6,7 @@ namespace det::transport::tcp {
 
 bool Mailbox::may_buffer(Rank from, std::uint64_t size_bytes) const {
     auto const& peer = at(from);
-    // What is waited for may lie behind it, and what we send to ourselves is kept nowhere else.
+    // A posted receive may match a later message, and a message to the own rank is stored only here.
     return peer.posted > 0 || from == own_ || peer.unexpected_bytes + size_bytes <= unexpected_limit_bytes_;
 }
 

@@ -10,20 +10,21 @@
 
 namespace det::transport::tcp {
 
-/// Messages that come and those who wait for them, until they have found each other: of a peer and a tag in
-/// order.
+/// Matches arriving messages with posted receives, in order for each peer and tag.
+///
 class Mailbox {
 public:
-    /// unexpected_limit_bytes: so much of a peer is kept before anybody asks for it.
+    /// \param unexpected_limit_bytes limit per peer for messages without a posted receive.
     Mailbox(Rank own, std::size_t size, std::size_t unexpected_limit_bytes)
         : own_(own), unexpected_limit_bytes_(unexpected_limit_bytes), peers_(size) {}
 
-    /// Of a message that comes. None: too much has come from this peer that nobody has asked for.
+    /// The receive for an arriving message. Returns null if the peer has exceeded its limit of unexpected
+    /// messages.
     std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
-    /// The next message of that tag that nobody has asked for, which may be here already.
+    /// Posts a receive. Its message may have arrived already.
     std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);
     void send_to_self(Tag tag, Bytes bytes);
-    /// The buffer is its owner's again: what comes for it goes where it harms nobody.
+    /// Cancels a receive. Data that still arrives for it is discarded, and the buffer is no longer used.
     void cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request);
 
 private:

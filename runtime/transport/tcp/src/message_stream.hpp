@@ -18,7 +18,7 @@ struct MessageHead {
     std::uint64_t size = 0;
 };
 static_assert(sizeof(MessageHead) == 16);
-/// Of a message without bytes for nobody, in place of one that was taken back.
+/// The tag of an empty message that replaces a cancelled one.
 inline constexpr std::uint32_t cancelled_tag = ~std::uint32_t{0};
 
 /// A message that leaves: the bytes are its sender's until it is over.
@@ -31,7 +31,7 @@ struct SendRequest {
     bool has_begun() const { return done != 0; }
 };
 
-/// A message that comes: into the buffer of who asked for it, or into a place of its own where nobody has
+/// A message that is being received: into the buffer of its receive, or into `own` if no receive is posted
 /// yet.
 struct RecvRequest {
     MutableBytes into = {};
@@ -48,19 +48,20 @@ struct RecvRequest {
 
 enum class Progress { nothing, something, broken };
 
-/// What a outgoing_to that never blocks came to.
+/// Converts the result of a non-blocking send(2) or recv(2).
 Progress progress_of(ssize_t result);
-/// Of two that were made on the same connection.
+/// Combines the progress of two calls on the same connection.
 Progress both(Progress a, Progress b);
 
-/// Messages that leave by a connection, one behind the other.
+/// Sends messages on a connection one after the other.
 class MessageWriter {
 public:
     bool is_idle() const { return requests_.empty(); }
     void add(std::shared_ptr<SendRequest> request) { requests_.push_back(std::move(request)); }
-    /// False: it is not here. Of one that has not begun, its place remains.
+    /// Cancels a send. Returns false if it is not in the queue. An unstarted message is replaced by an empty
+    /// one.
     bool cancel(SendRequest const& request);
-    /// Whether such a place has still to be passed on.
+    /// Whether a replaced message has not been sent yet.
     bool has_cancelled() const;
     Progress advance(UniqueFd const& socket);
 
@@ -71,18 +72,18 @@ private:
 /// Messages that come by a connection.
 class MessageReader {
 public:
-    /// Where the next message goes. None: nowhere yet, it is asked again.
+    /// Returns the receive for the next message; null: none yet, it is called again later.
     using Place = std::function<std::shared_ptr<RecvRequest>(MessageHead const& head)>;
 
     /// There is a message for which there is no place yet.
     bool is_blocked() const { return request_ == nullptr && buffered() >= sizeof(MessageHead); }
-    /// All that has been read, and what one more outgoing_to brings.
+    /// Processes all buffered data and the data of one more recv(2).
     Progress advance(UniqueFd const& socket, Place const& place);
 
 private:
     std::size_t buffered() const { return end_ - begin_; }
     bool begin_message(Place const& place);
-    /// What of the message that comes was read with its head.
+    /// Takes the part of the message that was read together with its header.
     void take_buffered();
     ssize_t read(UniqueFd const& socket);
 

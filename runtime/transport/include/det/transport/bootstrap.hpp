@@ -9,10 +9,10 @@
 
 namespace det::transport {
 
-/// How the ranks of a run find each other before they have a Transport: small byte strings that one rank puts
-/// and others get. Every wait has a limit, and ends earlier where it is known that the awaited rank has gone.
+/// A key-value store with which the ranks of a run exchange addresses before they have a Transport. Every
+/// wait has a time limit, and ends earlier if the awaited rank is known to be lost.
 ///
-/// Threads: one at a time. Destroyed on the chief last, or at the same time: others may still want to get.
+/// Not thread-safe. The chief must not destroy it before the other ranks have finished their gets.
 class Bootstrap {
 public:
     static constexpr std::size_t key_limit_bytes = 128;
@@ -25,15 +25,19 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return size_; }
 
-    /// Each key once per rank. Keys are letters, digits, '.', '_' and '-'.
+    /// Stores a value. A rank may use each key once. Not collective.
+    ///
+    /// \param key letters, digits, '.', '_' and '-'; at most key_limit_bytes.
+    /// \param value any bytes; at most value_limit_bytes.
+    /// \return codes::misuse for an invalid or repeated key, or a value that is too large.
     Status put(std::string const& key, std::string const& value);
-    /// What `from` put before the last fence (or allgather). To ask for anything else is an error, at the
-    /// latest when the time is over.
+    /// Returns the value that rank `from` has put before the last fence() or allgather(). Any other key is an
+    /// error, at the latest after the time limit.
     Result<std::string> get(Rank from, std::string const& key);
 
-    /// Collective: what each rank gave, in rank order.
+    /// Returns the values of all ranks in rank order. Collective; blocks until all ranks have called it.
     Result<std::vector<std::string>> allgather(std::string const& value);
-    /// Collective: nobody returns before everybody has come.
+    /// Collective; blocks until all ranks have called it.
     Status fence();
 
 protected:
@@ -50,7 +54,7 @@ private:
 };
 
 struct BootstrapOptions {
-    /// How long one call waits for the others: they may start later than this rank.
+    /// Time limit of one call. Other ranks may start later than this one.
     std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 

@@ -6,8 +6,8 @@
 
 namespace det::transport {
 
-/// Through files in a directory that all ranks see, empty at the start and of this run alone: for the ranks
-/// of one node, and for tests. It asks again and again: for dozens of ranks, not for thousands.
+/// Opens a bootstrap that uses files in a shared directory, which must be empty at the start and private to
+/// the run. For the ranks of one node and for tests: it polls, so it suits dozens of ranks but not thousands.
 Result<std::unique_ptr<Bootstrap>> open_file_bootstrap(Rank rank, int size, std::filesystem::path directory,
                                                        BootstrapOptions options = {});
 

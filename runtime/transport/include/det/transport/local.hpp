@@ -6,13 +6,13 @@
 namespace det::transport {
 
 struct LocalOptions {
-    /// Up to this size a send returns at once, as messages of MPI do; above, it waits for its receiver. Code
-    /// that works with 0 does not lean on buffering.
+    /// Up to this size a send is buffered and returns at once, as in MPI; larger sends wait for the receiver.
+    /// Code that works with 0 does not rely on buffering.
     std::size_t eager_limit_bytes = 4096;
 };
 
-/// The ranks of a run as threads of one process: one Transport for each. Whoever waits for a rank whose
-/// Transport was destroyed or abandoned gets an error.
+/// Makes one Transport per rank for ranks that are threads of one process. Waiting for a rank whose Transport
+/// was destroyed or abandoned is an error.
 std::vector<std::unique_ptr<Transport>> make_local_group(int size, LocalOptions options = {});
 
 }  // namespace det::transport

@@ -6,43 +6,44 @@
 namespace det::transport {
 
 struct RankMonitorOptions {
-    /// Who is silent for longer is lost, stopped processes (SIGSTOP) and cut networks included.
+    /// A rank that sends nothing for this long counts as lost: a stopped process (SIGSTOP) or a broken
+    /// network.
     std::chrono::milliseconds silence_limit = std::chrono::seconds(10);
-    /// How often a rank shows that it lives.
+    /// Interval of the heartbeats.
     std::chrono::milliseconds beat = std::chrono::seconds(1);
-    /// At which of its addresses the others reach the chief. For the chief.
+    /// The address at which other ranks connect to the chief. Used by the chief only.
     std::string chief_address = "127.0.0.1";
-    /// Where this rank is, for messages.
+    /// The node of this rank, for messages.
     std::string node = {};
 };
 
-/// Whether all ranks of a run live. A thread of each rank speaks with the chief's process: a connection that
-/// breaks is a rank that is lost at once, one that is silent is lost at the limit, and the chief tells all
-/// others. What the rank itself does meanwhile does not matter: it may compute for hours.
+/// Detects lost ranks of a run. A thread of each rank has a connection to the chief's process. If the
+/// connection breaks, the rank is lost at once; if it is silent, after the limit. The chief notifies all
+/// other ranks. The rank's own threads need not call anything: they may compute for hours. Thread-safe.
 class RankMonitor {
 public:
     virtual ~RankMonitor() = default;
     RankMonitor(RankMonitor const&) = delete;
     RankMonitor& operator=(RankMonitor const&) = delete;
 
-    /// An Error that names the first rank that was lost, and its node. Cheap: to be asked in every wait.
+    /// Fails if a rank is lost; the Error names the first one and its node. Cheap enough for every wait loop.
     virtual Status check() const = 0;
-    /// The same, where it is known now or gets known within `limit`.
+    /// The same, but waits up to `limit` for the news of a lost rank.
     virtual Status check_within(std::chrono::milliseconds limit) const = 0;
-    /// "rank 3 on n1", for messages.
+    /// Formats like "rank 3 on n1" for messages.
     virtual std::string name_of(Rank rank) const = 0;
-    /// This rank leaves: the others are not told that it was lost.
+    /// Announces that this rank leaves, so that it does not count as lost.
     virtual void disconnect() noexcept = 0;
 
 protected:
     RankMonitor() = default;
 };
 
-/// What to say of a peer that a connection broke to. It may have left because another rank was lost: that is
-/// what the monitor is given a moment to say. `monitor`: may be null.
+/// The Error for a broken connection to a peer. The peer may have left because another rank was lost, so this
+/// waits a moment for the news of the monitor. \param monitor may be nullptr.
 Error describe_loss(RankMonitor const* monitor, Rank peer);
 
-/// Collective.
+/// Starts the monitor. Collective; blocks until all ranks have called it.
 Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, RankMonitorOptions options = {});
 
 }  // namespace det::transport

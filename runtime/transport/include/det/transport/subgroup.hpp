@@ -5,9 +5,9 @@
 
 namespace det::transport {
 
-/// A part of the ranks, counted anew in the order of `members`, of which this rank is one. Its messages keep
-/// out of the way of those that go through `whole` itself: tags of `whole` and of its parts stay below half
-/// of tag_max. A rank is in one part with any other rank at most. `whole` outlives it.
+/// A transport for a subset of the ranks, which are numbered in the order of `members`. This rank must be one
+/// of them. It uses the upper half of the tags of `whole`; tags of `whole` and of the subgroup itself must be
+/// below half of tag_max. Two ranks may share at most one subgroup. `whole` must outlive it.
 std::unique_ptr<Transport> make_subgroup(Transport& whole, std::vector<Rank> members);
 
 }  // namespace det::transport

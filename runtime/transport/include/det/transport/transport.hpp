@@ -13,15 +13,15 @@ namespace det::transport {
 using Bytes = std::span<std::byte const>;
 using MutableBytes = std::span<std::byte>;
 
-/// Which of the conversations between two ranks a message belongs to. Messages of one tag arrive in the order
-/// in which they were sent; those of different tags do not wait for each other.
+/// Identifies a stream of messages between two ranks. Messages with the same tag arrive in the order of their
+/// sends. Messages with different tags do not wait for each other.
 struct Tag {
     std::uint32_t value = 0;
     friend bool operator==(Tag const&, Tag const&) = default;
 };
-inline constexpr std::uint32_t tag_max = (1u << 23) - 1;  // Open MPI over UCX has no larger ones
+inline constexpr std::uint32_t tag_max = (1u << 23) - 1;  // the limit of Open MPI over UCX
 
-/// Whether a message must fill its buffer. One that is too long for it is an error in both cases.
+/// exact: the message must fill the buffer. at_most: it may be shorter. A longer message is always an error.
 enum class Fit { exact, at_most };
 
 struct Outgoing {
@@ -35,17 +35,18 @@ struct Incoming {
     Fit fit = Fit::exact;
 };
 
-/// What an implementation makes of a message on its way. Destroying one that is not over cancels it or waits
-/// for it: afterwards nobody touches its buffer.
+/// A started send or receive. Implemented by each transport. The destructor cancels an incomplete operation
+/// or waits for it; after that the transport does not access its buffer.
 class Operation {
 public:
     virtual ~Operation() = default;
     virtual Result<bool> test() = 0;
-    /// The size of the message; of one that was cut, its whole size where that is known.
+    /// Blocks until it is complete.
+    /// \return the size of the message; for a truncated message its full size if it is known.
     virtual Result<std::size_t> wait() = 0;
 };
 
-/// A message on its way, in the hands of who started it. The buffer stays untouched until finish() returns.
+/// A started send or receive. The caller must not access the buffer until finish() returns. Not thread-safe.
 class Request {
 public:
     struct Route {
@@ -56,9 +57,10 @@ public:
     Request(std::unique_ptr<Operation> operation, Route route, std::size_t buffer_size, Fit fit)
         : operation_(std::move(operation)), route_(route), buffer_size_(buffer_size), fit_(fit) {}
 
-    /// Whether finish() would return at once.
+    /// Makes progress without blocking. Returns whether the operation is complete.
     Result<bool> test() { return operation_->test(); }
-    /// The size of the message. To be called once.
+    /// Blocks until the operation is complete. Must be called at most once.
+    /// \return the size of the message; codes::transport for a size mismatch or a lost rank.
     Result<std::size_t> finish();
 
 private:
@@ -68,11 +70,11 @@ private:
     Fit fit_;
 };
 
-/// Messages between the ranks of a run. A new one implements begin_send and begin_receive and passes the
-/// suite in tests/conformance/transport_suite.
+/// Point-to-point messages between the ranks of a run. A new implementation overrides begin_send and
+/// begin_receive and must pass tests/conformance/transport_suite.
 ///
-/// Threads: one at a time per Transport. Errors name the ranks; after one, the tag it came from is not used
-/// again.
+/// Not thread-safe: one thread at a time per Transport. Errors name the ranks. After an error its tag must
+/// not be used again.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -81,28 +83,30 @@ public:
 
     Rank rank() const { return rank_; }
     int size() const { return size_; }
-    /// What carries the messages, for people: "UCX".
+    /// The name of the implementation for messages: "UCX".
     virtual std::string_view name() const { return "messages"; }
 
-    /// May wait until the peer receives, and so must not be relied on to return before.
+    /// Sends a message. May block until the peer receives it.
     Status send(Rank to, Tag tag, Bytes bytes);
-    /// The size of the message.
+    /// Receives a message and returns its size. Blocks until it has arrived.
     Result<std::size_t> receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
-    /// Both at once: never waits for itself, whatever the ranks and sizes. The size of the message received.
+    /// Sends and receives concurrently, so that it never deadlocks. Returns the size of the received message.
     Result<std::size_t> exchange(Outgoing out, Incoming in, Tag tag);
+
+    // Non-blocking forms. The buffer must stay valid until the Request is finished or destroyed.
 
     Result<Request> start_send(Rank to, Tag tag, Bytes bytes);
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
-    /// What was sent, and finished here, arrives from now on without another call of this rank. To be called
-    /// before it turns to something else: it may not call this transport for hours.
+    /// After this call all finished sends arrive without further calls of this rank. Call it before the rank
+    /// stops using the transport, perhaps for hours.
     virtual Status flush() { return Ok{}; }
 
-    /// Leaves without the others: for a rank that fails alone while its peers may wait for it. What is closed
-    /// in common otherwise (MPI_Finalize) is then left out, so that this process can end.
+    /// For a rank that fails alone: the destructor then skips collective shutdown (such as MPI_Finalize), so
+    /// that this process can end without its peers.
     virtual void abandon() noexcept = 0;
 
-    /// An Error where it is known, without asking anybody, that a rank was lost.
+    /// Fails if a lost rank has been detected already. Does not communicate.
     virtual Status check_ranks() const { return Ok{}; }
 
 protected:

@@ -6,22 +6,24 @@
 
 namespace det::transport {
 
-/// How long a rank waits for another. By default as long as it lives: a chief may validate for minutes.
+/// How long a rank waits for another rank. By default as long as that rank lives, because a chief may
+/// validate for minutes.
 struct WaitPolicy {
-    /// Told once in a wait that has taken this long. Null: nobody is told.
+    /// Called once per wait after `long_wait`. May be empty.
     std::function<void(std::string const& warning)> on_long_wait = {};
     std::chrono::milliseconds long_wait = std::chrono::seconds(60);
-    /// A wait that takes longer is an Error. Absent: none is.
+    /// A longer wait is an Error. nullopt: no limit.
     std::optional<std::chrono::milliseconds> timeout = {};
 };
 
-/// One wait for a peer, under the policy: asked again and again, it looks at the clock now and then.
+/// One wait for a peer under a WaitPolicy. check() is called after each unsuccessful poll and reads the clock
+/// only in some of the calls.
 class PeerWait {
 public:
     PeerWait(WaitPolicy const& policy, RankMonitor const* monitor, Rank self, Rank peer)
         : policy_(policy), monitor_(monitor), self_(self), peer_(peer) {}
 
-    /// An Error where a rank was lost or the time is over.
+    /// Fails if a rank is lost or the time limit has passed.
     Status check();
 
 private:
