@@ -1,4 +1,5 @@
 #include <det/checkpoint/run_checkpoints.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,5 @@
 #include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
 #include <det/slurm/submit_array.hpp>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
+#include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
 #include <det/tracker/history/history.hpp>
 
