@@ -16,17 +16,17 @@ constexpr std::size_t page_bytes = 4096;
 
 std::size_t whole_pages(std::size_t size) { return (size + page_bytes - 1) / page_bytes * page_bytes; }
 
-/// O_DIRECT where the file system takes it.
+/// Opens with O_DIRECT if the file system supports it.
 UniqueFd open_direct(fs::path const& path, int flags) {
     int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_DIRECT, 0600);
     if (fd < 0 && errno == EINVAL) {
-        // Some file systems make the file before they refuse.
+        // Some file systems create the file before they refuse O_DIRECT.
         fd = ::open(path.c_str(), (flags & ~O_EXCL) | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     return UniqueFd(fd);
 }
 
-/// Asked without a read: even one with RWF_NOWAIT would bring it there.
+/// Uses mincore: a read, even with RWF_NOWAIT, would bring the page into the cache.
 bool begins_in_page_cache(int fd) {
     void* const page = ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) return false;
@@ -61,7 +61,7 @@ Result<BlockFile> BlockFile::open(fs::path path, ReadFrom from) {
             return found;
         }
     }
-    auto file = open_direct(path, O_RDONLY | O_NONBLOCK);  // nobody may write into a pipe of that name
+    auto file = open_direct(path, O_RDONLY | O_NONBLOCK);  // O_NONBLOCK: the path may name a pipe
     if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
     return BlockFile(std::move(file), std::move(path));
 }

@@ -8,7 +8,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// Along the first dimension that can be cut: what comes of it is in one piece.
+/// Cuts along the first dimension longer than 1, so that each piece is contiguous.
 void add_pieces(NamedTensor const& tensor, std::uint64_t size_max_bytes, State& pieces) {
     auto const size = tensor.size_bytes();
     auto const& shape = tensor.part.shape;
@@ -35,30 +35,30 @@ std::uint64_t size_bytes_of(State const& state) {
     return size;
 }
 
-/// The same, in memory of the host.
-State twin_of(State const& batch, HostMemory const& memory) {
-    auto twin = batch;
+/// A copy of the batch whose tensors lie in `memory`.
+State host_copy_of(State const& batch, HostMemory const& memory) {
+    auto host_copy = batch;
     auto* next = memory.data();
-    for (auto& tensor : twin) {
+    for (auto& tensor : host_copy) {
         tensor.data = next;
         next += tensor.size_bytes();
     }
-    return twin;
+    return host_copy;
 }
 
-/// A part of the host's memory, and the copies out of it.
-struct Part {
+/// A buffer in host memory, and the copies from it to the device.
+struct Buffer {
     PinnedMemory memory;
-    std::unique_ptr<tensor::PendingCopies> pending;  // after the memory: they end first
+    std::unique_ptr<tensor::PendingCopies> pending;  // declared last: its destructor runs first, and waits
 
     Status wait() {
         auto const copies = std::exchange(pending, nullptr);
         return copies ? copies->wait() : Status(Ok{});
     }
-    Status start(tensor::DeviceCopies& devices, State const& batch, State const& twin) {
+    Status start(tensor::DeviceCopies& devices, State const& batch, State const& host_copy) {
         std::vector<tensor::DeviceCopy> copies;
         for (std::size_t i = 0; i < batch.size(); ++i)
-            copies.push_back({batch[i].data, twin[i].data, batch[i].size_bytes()});
+            copies.push_back({batch[i].data, host_copy[i].data, batch[i].size_bytes()});
         DET_TRY_ASSIGN(pending, devices.start(tensor::CopyDirection::to_device, copies));
         return Ok{};
     }
@@ -70,7 +70,7 @@ std::vector<State> cut_into_batches(State const& state, std::uint64_t size_max_b
     State pieces;
     for (auto const& tensor : state) add_pieces(tensor, size_max_bytes, pieces);
     std::vector<State> batches;
-    std::uint64_t size = 0;  // of the last
+    std::uint64_t size = 0;  // of the last batch
     for (auto& piece : pieces) {
         auto const more = piece.size_bytes();
         if (batches.empty() || size + more > size_max_bytes) {
@@ -88,16 +88,16 @@ Status load_to_devices(State const& state, LoadOptions const& options,
     auto const batches = cut_into_batches(state, options.device_part_size_bytes);
     std::uint64_t largest = 0;
     for (auto const& batch : batches) largest = std::max(largest, size_bytes_of(batch));
-    std::array<Part, 2> parts;
+    std::array<Buffer, 2> buffers;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-        auto& part = parts[i % parts.size()];
-        DET_TRY(part.wait());
-        DET_TRY(part.memory.make_room(largest, options.devices));
-        auto const twin = twin_of(batches[i], part.memory.memory());
-        DET_TRY(read(twin));
-        DET_TRY(part.start(*options.devices, batches[i], twin));
+        auto& buffer = buffers[i % buffers.size()];
+        DET_TRY(buffer.wait());
+        DET_TRY(buffer.memory.make_room(largest, options.devices));
+        auto const host_copy = host_copy_of(batches[i], buffer.memory.memory());
+        DET_TRY(read(host_copy));
+        DET_TRY(buffer.start(*options.devices, batches[i], host_copy));
     }
-    for (auto& part : parts) DET_TRY(part.wait());
+    for (auto& buffer : buffers) DET_TRY(buffer.wait());
     return Ok{};
 }
 

@@ -5,11 +5,12 @@
 
 namespace det::checkpoint {
 
-/// The tensors in pieces that are one after the other in memory and not larger, as states of which none is
-/// larger. A single element is not cut. Pure.
+/// Cuts tensors into contiguous pieces of at most size_max_bytes, and groups these into states of at most
+/// size_max_bytes. A single element is not cut. Pure.
 std::vector<State> cut_into_batches(State const& state, std::uint64_t size_max_bytes);
 
-/// Fills tensors in memory of a device. `read` fills tensors in memory of the host.
+/// Fills tensors in device memory, batch by batch.
+/// \param read fills tensors in host memory
 Status load_to_devices(State const& state, LoadOptions const& options,
                        std::function<Status(State const&)> const& read);
 

@@ -7,13 +7,13 @@
 
 namespace det::checkpoint {
 
-/// Memory from the kernel, aligned to pages, every page of it present: a copy into it takes no faults. Huge
-/// pages where it is large enough for them: direct I/O of a block then is a few pieces for the disk and not a
-/// thousand, three times as fast.
+/// Anonymous memory, aligned to pages. All pages are present, so that a copy into it takes no page faults.
+/// Large memory is in huge pages: then direct I/O of a block is a few segments for the disk and not a
+/// thousand, which is three times as fast.
 class HostMemory {
 public:
     HostMemory() = default;
-    /// At least so many bytes.
+    /// Allocates at least size_bytes.
     static Result<HostMemory> allocate(std::size_t size_bytes);
     HostMemory(HostMemory&& other) noexcept;
     HostMemory& operator=(HostMemory&& other) noexcept;
@@ -27,20 +27,19 @@ private:
     std::size_t size_bytes_ = 0;
 };
 
-/// Memory that a device may copy to and from. Where it can't be pinned it is used as it is: the driver copies
-/// by way of memory of its own then, and slower.
+/// Memory that a device copies to and from. If it cannot be pinned it is used unpinned: then the driver
+/// copies through memory of its own, which is slower.
 class PinnedMemory {
 public:
-    /// At least so many bytes, what is there already where that is enough. `devices`: pinned for these; null:
-    /// as it is.
+    /// Makes the memory at least size_bytes large; keeps it if it is. Pins it if `devices` is not null.
     Status make_room(std::size_t size_bytes, tensor::DeviceCopies* devices);
     HostMemory const& memory() const { return memory_; }
-    /// Why it could not be pinned: once.
+    /// The error of pinning; returned once.
     std::optional<Error> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
 private:
     HostMemory memory_;
-    tensor::PinGuard pinned_;  // after the memory: it is given back first
+    tensor::PinGuard pinned_;  // declared last: it is unpinned before it is freed
     bool was_tried_ = false;
     std::optional<Error> refusal_;
 };

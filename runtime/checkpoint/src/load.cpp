@@ -14,7 +14,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// Of the shards that a plan reads.
+/// Opens the shards that a plan reads.
 Result<std::vector<ShardReader>> open_shards(std::filesystem::path const& root, ReadPlan const& plan) {
     std::vector<ShardReader> shards;
     for (auto const* file : plan.shards) {
@@ -40,7 +40,7 @@ Status read_all(std::filesystem::path const& root, ReadPlan const& plan, std::sp
         });
 }
 
-/// What lies in memory of a device, by way of the host's; all else where it lies.
+/// Reads tensors in device memory through buffers in host memory, and other tensors in place.
 Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest const& manifest,
                            State const& state, LoadOptions const& options) {
     auto const read = [&](State const& part) -> Status {
@@ -54,7 +54,7 @@ Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest
     return load_to_devices(on_devices, options, read);
 }
 
-/// What this rank needs of it.
+/// Fills the tensors of this rank.
 Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state,
                                     LoadOptions const& options) {
     DET_TRY(check_state(state));

@@ -25,7 +25,7 @@ Result<StoredTensor const*> find_tensor(CheckpointManifest const& manifest, Name
     return &*found;
 }
 
-/// The element of `box` at `begin` + `at`, counted from the box's first.
+/// The index, in `box`, of the element at `begin` + `at`.
 std::uint64_t position(Box const& box, Extents const& begin, Extents const& at) {
     std::uint64_t index = 0;
     for (std::size_t d = 0; d < box.shape.size(); ++d)
@@ -33,7 +33,8 @@ std::uint64_t position(Box const& box, Extents const& begin, Extents const& at) 
     return index;
 }
 
-/// How many of the leading dimensions have to be walked through: the others lie in one piece on both sides.
+/// The number of leading dimensions to iterate over. The elements of the other dimensions are contiguous on
+/// both sides.
 std::size_t count_outer(Box const& stored, Box const& wanted, Box const& both) {
     auto outer = both.shape.size();
     while (outer > 0) {
@@ -43,7 +44,7 @@ std::size_t count_outer(Box const& stored, Box const& wanted, Box const& both) {
     return outer;
 }
 
-/// The next index over the leading `outer` dimensions; false after the last.
+/// Advances the index over the leading `outer` dimensions. False after the last.
 bool advance(Extents& at, Extents const& shape, std::size_t outer) {
     for (auto d = outer; d > 0; --d) {
         if (++at[d - 1] < shape[d - 1]) return true;
@@ -81,7 +82,7 @@ Status add_tensor(CheckpointManifest const& manifest, NamedTensor const& wanted,
     return damaged_error(manifest.uuid, fmt::format("its manifest does not cover tensor '{}'", wanted.name));
 }
 
-/// Cuts pieces, in the order of the file, where blocks end.
+/// Cuts pieces, which are in file order, at the boundaries of blocks.
 void add_reads(std::size_t shard, std::uint64_t block_size, std::vector<Piece> const& pieces,
                std::vector<BlockRead>& reads) {
     for (auto piece : pieces) {

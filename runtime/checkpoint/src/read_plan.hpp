@@ -7,14 +7,14 @@
 
 namespace det::checkpoint {
 
-/// Bytes of a shard and where they go.
+/// A range of bytes of a shard, and the memory to copy it to.
 struct Piece {
     std::uint64_t offset_bytes = 0;  // in the shard
     std::uint64_t size_bytes = 0;
     std::byte* to = nullptr;
 };
 
-/// The wanted pieces of one block.
+/// The pieces to copy from one block.
 struct BlockRead {
     std::size_t shard = 0;  // in ReadPlan::shards
     std::size_t block = 0;
@@ -23,12 +23,13 @@ struct BlockRead {
 
 struct ReadPlan {
     std::vector<CheckpointFile const*> shards;  // of the manifest
-    std::vector<BlockRead> reads;               // by shard and block
+    std::vector<BlockRead> reads;               // ordered by shard and block
 };
 
-/// Pure: only blocks that hold something of the state's parts are read, however the tensors were cut when
-/// they were saved. codes::misuse where the checkpoint has no such tensor or another type or shape of it;
-/// codes::checkpoint_damaged where the manifest contradicts itself.
+/// Plans which blocks to read: those that hold elements of the state's parts. Tensors may have been cut in
+/// any way when they were saved. Pure. \return codes::misuse if the checkpoint has no such tensor, or another
+/// type or shape of it; codes::checkpoint_damaged
+///   if the manifest contradicts itself
 Result<ReadPlan> plan_reads(CheckpointManifest const& manifest, State const& state);
 
 }  // namespace det::checkpoint

@@ -7,25 +7,28 @@
 
 namespace det::checkpoint {
 
-/// How ranks come to one plan of who writes what. The plan of the last time is kept: training saves the same
-/// tensors again and again, and then a few bytes are all that ranks have to tell each other.
+/// Agrees with the other ranks on which rank writes which slices. The plan of the last save is kept: training
+/// saves the same tensors again and again, and then ranks exchange only a few bytes.
 class SaveAgreement {
 public:
     explicit SaveAgreement(Peers& peers) : peers_(peers) {}
 
     struct Agreed {
-        std::string uuid;  // the chief's
+        std::string uuid;  // chosen by the chief
         std::shared_ptr<WritePlan const> plan;
     };
-    /// Collective. codes::misuse, on all ranks, where one's state is no state, they don't fit together, or
-    /// they differ about the step; and what is wrong with one besides (`own`) is an error on all.
+    /// Collective.
+    /// \param own an error of this rank, which becomes the error of all ranks
+    /// \return codes::misuse, on all ranks, if the state of a rank is not valid, the states do not fit
+    /// together, or the
+    ///   ranks differ in steps_completed
     Result<Agreed> agree(std::uint64_t steps_completed, State const& state, Status const& own);
 
 private:
     Result<std::shared_ptr<WritePlan const>> plan_anew(std::vector<LocalTensorSlice> slices);
 
     Peers& peers_;
-    std::vector<LocalTensorSlice> slices_;  // of this rank, in plan_
+    std::vector<LocalTensorSlice> slices_;  // this rank's, for which plan_ was made
     std::shared_ptr<WritePlan const> plan_;
 };
 

@@ -22,27 +22,27 @@ std::chrono::microseconds since(SteadyClock::time_point begin) {
     return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
 }
 
-/// A save that has begun and not ended, as one rank sees it.
+/// A save that has begun and not ended, on one rank.
 struct SaveInFlight {
     std::string uuid;
     SaveDescription description;
     std::shared_ptr<WritePlan const> plan;
-    std::shared_ptr<ShardWrite> write = nullptr;            // null: nothing to write, or it could not begin
-    std::optional<Error> error = {};                        // why it could not begin
-    std::future<Result<CheckpointManifest>> manifest = {};  // the chief's, once it was handed in
+    std::shared_ptr<ShardWrite> write = nullptr;            // null: nothing to write, or it failed to begin
+    std::optional<Error> error = {};                        // why it failed to begin
+    std::future<Result<CheckpointManifest>> manifest = {};  // on the chief, once all ranks have written
 
     bool is_written() const { return !write || write->is_done(); }
     bool is_committed() const {
         return manifest.valid() && manifest.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     }
-    /// The file of this rank, if it has one, once it is written.
+    /// The file of this rank, if it has one. Called when it is written.
     Result<std::vector<CheckpointFile>> written() const {
         if (error) return *error;
         if (!write) return std::vector<CheckpointFile>();
         DET_TRY_ASSIGN(auto file, write->result());
         return std::vector{std::move(file)};
     }
-    /// What says that it is a checkpoint, with the files of all ranks.
+    /// The manifest, with the files of all ranks.
     CheckpointManifest make_manifest(int world_size, std::vector<CheckpointFile> files) const {
         return {uuid,
                 description.run,
@@ -267,14 +267,14 @@ private:
         std::shared_ptr<ShardWrite> write = nullptr;
         std::string uuid = {};
     };
-    Last last_;  // save, if its bytes are to be compared with the next: they stay so long
-    std::deque<SaveInFlight> in_flight_;  // the oldest first
+    Last last_;  // the save before, if the next is compared with it: its memory is kept until then
+    std::deque<SaveInFlight> in_flight_;  // oldest first
     bool has_warned_ = false;
-    // Of all saves since the beginning:
+    // Counts of all saves since the beginning:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;
     std::int64_t ended_count_ = 0;
-    ThreadPool pool_;  // last: its threads use the others
+    ThreadPool pool_;  // declared last: its threads use the other members
 };
 
 SaverOptions options_for_cores(int cores_per_rank) {

@@ -9,8 +9,8 @@
 
 namespace det::checkpoint {
 
-/// A shard whose blocks are read one by one, each against its checksum. Several threads may use it at once.
-/// codes::checkpoint_damaged where the shard is not what the manifest says: which file and which bytes.
+/// Reads the blocks of a shard and verifies their checksums. Several threads may use it at once.
+/// Errors: codes::checkpoint_damaged names the file and the bytes that differ from the manifest.
 class ShardReader {
 public:
     static Result<ShardReader> open(std::filesystem::path const& root, CheckpointFile const& expected,
@@ -18,9 +18,11 @@ public:
 
     std::size_t block_count() const { return expected_->block_crc32c.size(); }
     std::uint64_t block_size_bytes() const { return expected_->block_size_bytes; }
-    /// The bytes of that block, in `memory`, which has room for block_size_bytes() in whole pages.
-    /// `turn` is held while the disk is asked: one read after the other is what most disks do best, and
-    /// other threads look at what they have read meanwhile.
+    /// Reads a block into `memory`, which has room for block_size_bytes() in whole pages.
+    /// \param turn locked while the disk is read: most disks are fastest with one read after the other, and
+    /// other
+    ///   threads verify what they have read meanwhile
+    /// \return the bytes of the block
     Result<std::span<std::byte const>> read_block(std::size_t block, std::byte* memory,
                                                   std::mutex& turn) const;
 
@@ -32,10 +34,10 @@ private:
     CheckpointFile const* expected_;
 };
 
-/// All blocks, by several threads.
+/// Verifies all blocks, with several threads.
 Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from);
 
-/// Threads that keep a disk busy while others of them look at what was read.
+/// Enough threads for one to read while the others verify.
 inline constexpr int reader_thread_count = 3;
 
 }  // namespace det::checkpoint

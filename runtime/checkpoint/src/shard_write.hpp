@@ -17,45 +17,48 @@
 
 namespace det::checkpoint {
 
-/// A file on its way from memory to the disk. Its blocks are checksummed and written by several threads as
-/// they come; it gets its name when all of it is on the disk.
+/// Writes a file from memory to the disk in the background. Several threads compute checksums of blocks and
+/// write them as the blocks become available. The file gets its name when all of it is on the disk.
 class ShardWrite : public std::enable_shared_from_this<ShardWrite> {
 public:
-    /// `bytes` stays valid until is_done(), what is there of it unchanged; it is readable up to the end of
-    /// its last page. `open` gives the directory, `put` comes when the file is there.
+    /// \param open returns the directory; called on a thread of the pool
+    /// \param put called when the file is on the disk
+    /// \param bytes stays valid until is_done(), and unchanged once available; readable up to the end of its
+    /// last page
     ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
                std::string name, std::byte const* bytes, std::uint64_t size_bytes,
                std::uint64_t block_size_bytes);
 
-    /// The same shard as it was written before, into another checkpoint.
+    /// The write of the same shard for the checkpoint before.
     struct Before {
         std::shared_ptr<ShardWrite const> write;
         std::string uuid;
         std::function<Result<bool>()> share;  // Store::share
     };
-    /// Before start(): what has not changed since then is not written again. The bytes of that write stay
-    /// until wait_until_compared() returns.
+    /// If the bytes are those of the write before, the file is shared and not written. Called before start().
+    /// The bytes of the write before stay valid until wait_until_compared() returns.
     void compare_with(Before before) { before_ = std::move(before); }
 
     void start(ThreadPool& pool);
-    /// So many bytes are there, from the first on: their blocks can be written.
+    /// The first size_bytes are available: their blocks can be written.
     void on_there(std::uint64_t size_bytes);
-    /// The rest of the bytes will not come.
+    /// The rest of the bytes will never be available: the write fails with this error.
     void on_missing(Error error);
-    /// Takes no further block: what is not written stays unwritten.
+    /// Starts no further block. The write fails with codes::interrupted.
     void give_up();
 
     bool is_done() const;
-    /// codes::timed_out where it is not done then.
+    /// Blocks until is_done().
+    /// \return codes::timed_out after `limit`
     Status wait(std::chrono::milliseconds limit);
-    /// The same for that it needs the bytes of the write before no longer.
+    /// Blocks until the bytes of the write before are no longer needed.
     Status wait_until_compared(std::chrono::milliseconds limit);
-    /// Once it is done.
+    /// The file, or why it failed. Called when is_done().
     Result<CheckpointFile> result() const;
 
 private:
     void open(ThreadPool& pool);
-    /// False: they will not come.
+    /// \return false if they will never be available
     bool wait_until_there(std::uint64_t size_bytes);
     template <class Condition>
     Status wait_for(std::chrono::milliseconds limit, Condition const& condition);
@@ -83,7 +86,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable news_;
     std::uint64_t there_bytes_ = 0;
-    std::optional<Before> before_;  // until it was compared
+    std::optional<Before> before_;  // empty once compared
     std::optional<Error> error_;
     bool is_done_ = false;
 };

@@ -57,7 +57,7 @@ public:
         return told;
     }
 
-    /// Digests of those of its files that another rank has too.
+    /// Computes the digests of files whose paths another rank brings too.
     Result<Json> sum_shared(std::vector<Uploads> const& ranks) const {
         std::map<std::string, int> holders;
         for (auto const& uploads : ranks) {
@@ -71,7 +71,7 @@ public:
         return Json(own);
     }
 
-    /// Files that are this rank's to upload are in the store, and synced.
+    /// Copies, syncs and puts the files that this rank uploads.
     Result<std::vector<CheckpointFile>> write(std::vector<std::string> const& paths) const {
         if (!is_in_place_ && upload_.directory) DET_TRY(copy_sources(*upload_.directory, paths, target_));
         std::vector<CheckpointFile> files;
@@ -89,7 +89,7 @@ public:
         return files;
     }
 
-    /// Where each rank has a directory of its own each cleans up; else the chief does for all.
+    /// Each rank cleans up its own directory; a common directory is cleaned up by the chief.
     Error clean_up(Error error) {
         if (!peers_.is_chief() && store_.has_one_directory()) return error;
         return clean_up_after(std::move(error), store_, uuid_);
@@ -104,7 +104,7 @@ private:
     bool is_in_place_ = false;
 };
 
-/// What each rank brings. A directory that a lower rank brings as well is that one's.
+/// What each rank brings. A directory that several ranks bring counts for the lowest of them.
 std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
     std::vector<Uploads> ranks;
     std::set<std::string> seen;
@@ -122,7 +122,7 @@ Result<Json> metadata_of(std::vector<Json> const& lists) {
     return merge_metadata(metadata);
 }
 
-/// Directories of the checkpoint, as a manifest has them.
+/// The directories of the checkpoint, for its manifest.
 std::vector<std::string> directories_in(std::vector<std::vector<std::string>> const& plan) {
     std::set<std::string> directories;
     for (auto const& paths : plan) {

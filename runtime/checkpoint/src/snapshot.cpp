@@ -18,7 +18,7 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t page_bytes = 4096;
-// Two pages side by side: the memory controller has more open rows to work on.
+// Two pages are copied in turn: more DRAM rows are open at once.
 constexpr std::size_t stride_bytes = 2 * page_bytes;
 
 [[gnu::target("avx2")]] inline void stream_line(std::byte* to, std::byte const* from) {
@@ -28,7 +28,7 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to + 32), high);
 }
 
-/// `to` begins at a line; size_bytes is a multiple of a line.
+/// `to` is aligned to a cache line; size_bytes is a multiple of a line.
 [[gnu::target("avx2")]] void stream_lines(std::byte* to, std::byte const* from, std::size_t size_bytes) {
     std::size_t at = 0;
     for (; size_bytes - at >= stride_bytes; at += stride_bytes) {
@@ -68,7 +68,7 @@ struct Chunk {
     std::uint64_t size_bytes;
 };
 
-/// What is to be copied, by whom.
+/// The copies that threads make, and those that the device makes.
 struct Copies {
     std::vector<Chunk> by_host;
     std::vector<tensor::DeviceCopy> by_device;
@@ -91,10 +91,10 @@ Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const&
     return copies;
 }
 
-/// How far the image is there, when chunks are copied in turn by several threads.
-class Front {
+/// Counts how many chunks from the first on are copied, while several threads copy chunks in any order.
+class CopyProgress {
 public:
-    Front(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_there)
+    CopyProgress(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_there)
         : chunks_(chunks), on_there_(std::move(on_there)), is_copied_(chunks.size()) {}
 
     void on_copied(std::size_t chunk) {
@@ -113,13 +113,13 @@ private:
     std::size_t first_missing_ = 0;
 };
 
-void copy_on_host(std::vector<Chunk> const& chunks, int threads, Front& front) {
+void copy_on_host(std::vector<Chunk> const& chunks, int threads, CopyProgress& progress) {
     std::atomic<std::size_t> next = 0;
     auto const useful = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks.size());
     run_on_threads(static_cast<int>(useful), [&] {
         for (auto i = next++; i < chunks.size(); i = next++) {
             stream_copy(chunks[i].to, chunks[i].from, chunks[i].size_bytes);
-            front.on_copied(i);
+            progress.on_copied(i);
         }
     });
 }
@@ -140,12 +140,12 @@ Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory cons
     if (!copies.by_device.empty()) {
         DET_TRY_ASSIGN(pending, options.devices->start(tensor::CopyDirection::to_host, copies.by_device));
     }
-    Front front(copies.by_host, [&](Chunk const& chunk) {
-        // What devices copy lies between what is copied here.
+    CopyProgress progress(copies.by_host, [&](Chunk const& chunk) {
+        // Parts that the device copies lie between those that threads copy.
         if (!pending)
             options.on_there(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
     });
-    copy_on_host(copies.by_host, options.threads, front);
+    copy_on_host(copies.by_host, options.threads, progress);
     if (pending) DET_TRY(pending->wait());
     options.on_there(shard.size_bytes);
     return Ok{};

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Adds what lies below `prefix` to the manifest, in sorted order, and syncs each directory.
+/// Adds the files and directories below `prefix` to the manifest, in sorted order, and syncs each directory.
 Status collect(fs::path const& root, std::string const& prefix, CheckpointManifest& manifest) {
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
     for (auto const& name : names) {

@@ -60,7 +60,7 @@ Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory
     std::atomic<std::size_t> next = 0, next_thread = 0;
     std::atomic<bool> failed = false;
     std::mutex mutex;
-    std::optional<std::pair<std::size_t, Error>> first;  // with its index
+    std::optional<std::pair<std::size_t, Error>> first;  // index and error
     auto const fail = [&](std::size_t index, Error error) {
         failed = true;
         std::lock_guard const lock(mutex);

@@ -12,7 +12,8 @@
 
 namespace det::checkpoint {
 
-/// Threads that do what they are handed, in order. Destroying it waits for what has begun and drops the rest.
+/// Threads that run tasks in the order of submission. The destructor waits for running tasks and drops the
+/// rest.
 class ThreadPool {
 public:
     explicit ThreadPool(int count);
@@ -29,20 +30,21 @@ private:
     std::mutex mutex_;
     std::condition_variable_any news_;
     std::deque<std::function<void()>> tasks_;
-    std::vector<std::jthread> threads_;  // last: they use the others
+    std::vector<std::jthread> threads_;  // declared last: they use the other members
 };
 
-/// Runs `body` on so many threads, this one among them, and returns when all have.
+/// Runs `body` on that many threads, one of which is the calling thread. Returns when all calls have
+/// returned.
 void run_on_threads(int threads, std::function<void()> const& body);
 
-/// What each thread has to work with.
+/// Memory for threads to work with.
 struct WorkMemory {
-    std::size_t size_bytes = 0;      // of each
-    std::span<std::byte> lent = {};  // begins at a page; threads for which it has no room get new memory
+    std::size_t size_bytes = 0;      // for each thread
+    std::span<std::byte> lent = {};  // aligned to pages; threads that do not fit into it allocate
 };
 
-/// Calls `work` for each index below `count`, on so many threads, each of which has memory of its own to work
-/// with: whole pages. After an error no further index is begun; the one of the lowest index is returned.
+/// Calls `work` for each index below `count` on that many threads. Each thread passes memory of its own, in
+/// whole pages. After an error no further index is started. \return the error of the lowest index
 Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory,
                         std::function<Status(std::size_t index, std::byte* memory)> const& work);
 

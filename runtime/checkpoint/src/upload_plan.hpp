@@ -8,17 +8,18 @@
 
 namespace det::checkpoint {
 
-/// What ranks have to upload, by path: directories end with "/" and have no digest. A file has one where
-/// another rank may have a file of that name.
+/// The files that a rank brings: path to digest. Directories end with "/" and have no digest. A file has a
+/// digest if another rank brings a file of the same name.
 using Uploads = std::map<std::string, std::string>;
 
-/// Who uploads which paths. The same file on several ranks is uploaded by the lowest of them, a directory may
-/// be on all. Pure. codes::misuse where two have different files of one name, or one has a file where the
-/// other has a directory: "refusing to upload with files conflicts: ...".
+/// Plans which rank uploads which paths. The lowest rank that brings a file uploads it. Pure.
+/// \return one list of paths for each rank. codes::misuse if two ranks have different files of one name, or
+/// one has a file
+///   and another a directory: "refusing to upload with files conflicts: ..."
 Result<std::vector<std::vector<std::string>>> plan_uploads(std::vector<Uploads> const& ranks);
 
-/// One map of what all ranks say: maps are merged key by key, anything else has to be equal. Pure.
-/// codes::misuse names the keys that are not, as "/a/b".
+/// Merges the metadata of all ranks: objects key by key; other values must be equal. Pure.
+/// \return codes::misuse names the keys that differ: "/a/b"
 Result<Json> merge_metadata(std::vector<Json> const& ranks);
 
 }  // namespace det::checkpoint

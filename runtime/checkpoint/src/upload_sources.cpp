@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t copy_size_bytes = std::size_t{1} << 20;
 
-/// Reads a file piece by piece.
+/// Passes the contents of a file to `take`, piece by piece.
 Status read_through(fs::path const& path, std::function<Status(std::string_view)> const& take) {
     UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
@@ -66,7 +66,7 @@ Status list_below(fs::path const& root, std::string const& prefix, Selector cons
 }  // namespace
 
 std::string identify(fs::path const& directory) {
-    // Inodes are numbers of one machine.
+    // Inode numbers are unique on one machine only.
     auto const machine = read_file("/proc/sys/kernel/random/boot_id");
     struct stat info {};
     if (!machine || ::stat(directory.c_str(), &info) != 0) return "";

@@ -11,7 +11,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// A part of a tensor and who could write it.
+/// A part of a tensor, and the ranks that could write it.
 struct Candidate {
     std::string_view name;
     Box const* part = nullptr;
@@ -46,7 +46,7 @@ Result<TensorParts> collect_parts(std::vector<std::vector<LocalTensorSlice>> con
     return tensors;
 }
 
-/// Parts cover the tensor once: their sizes add up to its own, and no two have anything in common.
+/// Checks that the parts cover the tensor exactly once: their sizes add up to its size, and no two overlap.
 Status check_cover(LocalTensorSlice const& tensor, PartsOfTensor const& parts) {
     std::uint64_t elements = 0;
     for (auto part = parts.begin(); part != parts.end(); ++part) {
@@ -65,7 +65,7 @@ Status check_cover(LocalTensorSlice const& tensor, PartsOfTensor const& parts) {
                                             count_elements(tensor.shape).value_or(0), tensor.name)};
 }
 
-/// Large ones first: small ones then fill up what is uneven.
+/// Largest first: small parts then even out the load.
 std::vector<Candidate const*> by_size(TensorParts const& tensors) {
     std::vector<Candidate const*> candidates;
     for (auto const& [name, parts] : tensors) {
@@ -86,22 +86,22 @@ void choose_writers(TensorParts const& tensors, std::vector<ShardPlan>& shards) 
     for (auto& shard : shards) std::ranges::sort(shard.slices);
 }
 
-/// A tensor as a safetensors file names it.
+/// A tensor in the header of a safetensors file.
 struct ShardTensor {
     std::string name;
     DataType type = DataType::float32;
     Extents shape;
-    std::uint64_t offset_bytes = 0;  // in the file, not in its data
+    std::uint64_t offset_bytes = 0;  // from the beginning of the file, not of its data section
     std::uint64_t size_bytes = 0;
     friend bool operator==(ShardTensor const&, ShardTensor const&) = default;
 };
 
-/// Direct I/O, and those who map the file, want data to begin at a page.
+/// Data begins at a page, for direct I/O and for readers that map the file.
 inline constexpr std::size_t shard_alignment_bytes = 4096;
 
 constexpr std::size_t prefix_bytes = sizeof(std::uint64_t);
 
-/// In the order of the data.
+/// The JSON header, in the order of the data.
 nlohmann::ordered_json header_of(std::vector<ShardTensor> const& tensors) {
     auto header = nlohmann::ordered_json::object();
     for (auto const& tensor : tensors) {

@@ -12,7 +12,7 @@ std::vector<LocalTensorSlice> slices_of(State const& state);
 std::string render_slices(std::vector<LocalTensorSlice> const& slices);
 Result<std::vector<LocalTensorSlice>> parse_slices(std::string_view text);
 
-/// What a rank writes: a file, empty where it has nothing to write.
+/// The file that a rank writes. `slices` is empty if the rank writes none.
 struct ShardPlan {
     std::string file;                    // "rank-00003.safetensors"
     std::string header;                  // what it begins with
@@ -26,9 +26,9 @@ struct WritePlan {
     std::vector<StoredTensor> tensors;  // what the manifest will say
 };
 
-/// Pure, so that every rank comes to the same plan. A part that several ranks hold is written by the one of
-/// them that has least to write. codes::misuse where ranks differ about a tensor, or parts overlap or leave
-/// a gap.
+/// Pure, so that every rank computes the same plan. A part that several ranks hold is written by the rank
+/// that has least to write.
+/// \return codes::misuse if ranks differ about a tensor, or parts overlap or leave a gap
 Result<WritePlan> plan_writes(std::vector<std::vector<LocalTensorSlice>> const& ranks);
 
 }  // namespace det::checkpoint

@@ -7,7 +7,7 @@ enum { POINTS = 4096, STEPS = 300, REPORT_EACH = 50, SAVE_EACH = 100 };
 
 static const double learning_rate = 0.3;
 
-/* What a checkpoint holds: the same on every rank. */
+/* The contents of a checkpoint: the same on every rank. */
 struct model {
     double slope, offset;
     int64_t step;
@@ -23,10 +23,10 @@ struct model {
 static double x_of(int point) { return 2.0 * point / POINTS - 1; }
 static double y_of(int point) { return 3 * x_of(point) + 1 + 0.1 * (point % 7 - 3); }
 
-/* Every rank looks at its share of the points; the sum over all ranks is that of all points. */
+/* Each rank sums over its share of the points; allreduce gives the sums over all points. */
 static det_status train_step(det_context* context, struct model* model, double* loss) {
     const int32_t rank = det_distributed_rank(context), size = det_distributed_size(context);
-    double sums[3] = {0, 0, 0}; /* by slope, by offset, loss */
+    double sums[3] = {0, 0, 0}; /* gradient by slope, gradient by offset, loss */
     int point;
     for (point = rank; point < POINTS; point += size) {
         const double error = model->slope * x_of(point) + model->offset - y_of(point);
@@ -83,7 +83,7 @@ static det_status train(det_context* context, struct model* model, const det_sta
         }
         TRY(det_checkpoint_poll(context, NULL));
     }
-    TRY(det_context_close(context)); /* saves that are under way end first */
+    TRY(det_context_close(context)); /* waits for saves in flight */
     if (is_chief) printf("y = %.2f x + %.2f at step %ld\n", model->slope, model->offset, (long)model->step);
     return DET_OK;
 }

@@ -9,29 +9,38 @@
 
 namespace det::checkpoint {
 
+/// What load() does if a checkpoint is damaged or absent.
 enum class OnDamage {
-    fail,
-    take_older,  // the newest that is whole for all ranks
+    fail,        ///< returns its error
+    take_older,  ///< tries the next one of the list
 };
 
+/// The checkpoint that was loaded.
 struct Loaded {
     CheckpointManifest manifest;
-    std::vector<Error> passed_over;  // why newer ones were not taken
+    std::vector<Error> passed_over;  ///< why newer ones could not be loaded
 };
 
 struct LoadOptions {
-    /// Where tensors may lie too. They are filled by way of the host's memory, of which two parts are taken,
-    /// so that one is read into while the other is copied. Not owned. Null: all lie in memory of the process.
+    /// Copies to tensors in device memory. Such tensors are read into two buffers in host memory in turn: one
+    /// is read into while the other is copied. Not owned. Null: all tensors lie in memory of the process.
     tensor::DeviceCopies* devices = nullptr;
-    std::uint64_t device_part_size_bytes = std::uint64_t{128} << 20;
-    /// To read into, from a page's beginning on: memory that is there already is quicker than new one.
+    std::uint64_t device_part_size_bytes = std::uint64_t{128} << 20;  ///< of each buffer
+    /// Memory to read into, aligned to pages (Saver::spare_memory()). Memory whose pages exist is faster than
+    /// new memory. Not owned. May be empty.
     std::span<std::byte> spare_memory = {};
 };
 
-/// Collective: fills every rank's parts of the state from the same checkpoint, the first of the chief's
-/// `newest_first` that can be had. The ranks, and how tensors are cut, may differ from when it was saved.
-/// Each rank reads the blocks that it needs, verified. Nothing where the list is empty. After an error the
-/// state's data is not to be used.
+/// Fills the parts of all ranks from one checkpoint: the first of the list that all ranks can read.
+/// Collective. Blocks until the parts are filled. The number of ranks, and how tensors are cut, may differ
+/// from the save. Each rank reads only the blocks that it needs, and verifies their checksums.
+///
+/// \param newest_first UUIDs; the chief's list counts
+/// \param state the same tensors on all ranks, any parts of them
+/// \return empty if the list is empty. codes::checkpoint_damaged or codes::no_such_checkpoint of the first of
+/// the list
+///   if none can be read; codes::misuse if the checkpoint has no such tensor, or another type or shape of it.
+///   After an error the data of the state is undefined
 Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
                                    State const& state, OnDamage on_damage, LoadOptions const& options = {});
 

@@ -8,25 +8,28 @@
 
 namespace det::checkpoint {
 
-/// What ranks tell each other to save and load together. Every rank makes the same calls in the same order;
-/// an error is one for all of them.
+/// The messages between ranks that saving and loading need. core implements it with collectives.
+///
+/// Every call is collective: all ranks make the same calls in the same order. If the exchange fails, all
+/// ranks get an error. Thread safety: one thread at a time.
 class Peers {
 public:
     virtual ~Peers() = default;
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    /// All values in rank order on rank 0; nothing on the others.
+    /// \return the values of all ranks in rank order on rank 0; empty on the other ranks
     virtual Result<std::vector<std::string>> gather(std::string value) = 0;
+    /// \return the values of all ranks in rank order
     virtual Result<std::vector<std::string>> allgather(std::string value) = 0;
-    /// What rank 0 has.
+    /// \return the value of rank 0
     virtual Result<std::string> broadcast(std::string value) = 0;
-    /// In place, the smallest of all ranks' values. Cheap: training calls it at every step.
+    /// Replaces each value with the smallest of all ranks. Cheap: training calls it at every step.
     virtual Status minimum(std::span<std::int64_t> values) = 0;
 
     bool is_chief() const { return rank() == 0; }
 };
 
-/// One rank that has no others.
+/// The peers of a single rank.
 class NoPeers final : public Peers {
 public:
     int rank() const override { return 0; }

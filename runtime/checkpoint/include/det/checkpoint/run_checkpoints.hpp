@@ -7,9 +7,12 @@
 
 namespace det::checkpoint {
 
-/// The checkpoints of a run by its chief's journal, the newest last: those that it saw committed, whether or
-/// not they are still there, and those that it began and did not live to tell of, if the store has them. An
-/// error where the store can't say.
+/// Lists the checkpoints of a run, oldest first: those that the journal reports as committed, whether or not
+/// they still exist, and those that the journal reports as begun and that the store has. The second kind
+/// exists if the chief was killed between the commit and its report.
+///
+/// \param journal the records of the run's chief
+/// \return an error if the store cannot be read
 Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
                                                             Store const& store);
 

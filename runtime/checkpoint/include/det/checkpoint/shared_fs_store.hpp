@@ -3,7 +3,7 @@
 
 namespace det::checkpoint {
 
-/// Checkpoints as directories of a file system that all nodes see: <root>/<uuid>/.
+/// Keeps checkpoints as directories of a file system that all nodes mount: <root>/<uuid>/.
 class SharedFsStore final : public Store {
 public:
     explicit SharedFsStore(std::filesystem::path root) : root_(std::move(root)) {}
@@ -12,7 +12,7 @@ public:
     Result<std::filesystem::path> open(std::string const& uuid) override;
     bool has_one_directory() const override { return true; }
     Status put(std::string const& uuid, std::vector<std::string> const& paths) override;
-    /// By a hard link.
+    /// Makes a hard link.
     Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override;
     Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override;
     Result<CheckpointManifest> find(std::string const& uuid) const override;
@@ -21,7 +21,8 @@ public:
     Result<std::vector<std::string>> list() const override;
     Status remove(std::string const& uuid) override;
 
-    /// An empty directory to write files into. It is nothing yet.
+    /// Creates the empty directory of a new checkpoint.
+    /// \return codes::misuse if it exists
     Result<std::filesystem::path> begin(std::string const& uuid);
 
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }

@@ -14,43 +14,51 @@ namespace det::checkpoint {
 /// bytes, but not for a check of what is on the disk.
 enum class ReadFrom : std::uint8_t { disk, page_cache_or_disk };
 
-/// Asked right before a manifest gets its name: whether this is still the one who may commit.
+/// Called right before a manifest gets its name. Fails if this process may no longer commit (fencing).
 using MayCommit = std::function<Status()>;
-/// Which files are wanted, by their path in the checkpoint.
+/// Selects files by their path in the checkpoint.
 using Selector = std::function<bool(std::string const& path)>;
 
-/// Where checkpoints are kept. A checkpoint is there when its manifest is, which vouches for every file;
-/// until then readers take it for absent. Ranks of a run write files side by side, one of them commits.
+/// A place where checkpoints are kept. A checkpoint exists if its manifest does, which lists every file with
+/// its checksum; until then readers find no checkpoint. Ranks of a run write files side by side, and one of
+/// them commits.
+///
+/// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
+/// files or checkpoints may run at once. Errors: codes::no_such_checkpoint, codes::checkpoint_damaged,
+/// codes::file_system, codes::permission.
 class Store {
 public:
     virtual ~Store() = default;
 
-    /// Where people find a checkpoint: a path, or "s3://bucket/prefix/uuid". It need not be there.
+    /// The path or URL of a checkpoint, for people: "s3://bucket/prefix/uuid". The checkpoint need not exist.
     virtual std::string address_of(std::string const& uuid) const = 0;
-    /// The directory on this node into which files of a checkpoint are written; made where it is absent.
+    /// The directory on this node into which files of a checkpoint are written. Creates it if it does not
+    /// exist.
     virtual Result<std::filesystem::path> open(std::string const& uuid) = 0;
-    /// Whether open() gives all ranks the same directory, on whichever node; else each process has its own.
+    /// True if open() gives the same directory to the ranks of all nodes; otherwise each process has its own.
     virtual bool has_one_directory() const = 0;
-    /// Files that were written there, and synced, are in the store now.
+    /// Puts files into the store that were written and synced in the directory of open().
     virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
-    /// In place of put(): the file becomes one of `uuid` as it is in `from`, without its bytes being written
-    /// again, and stays when that one is removed. False where the store can't, or `from` has no such file any
-    /// more.
+    /// Gives `uuid` the file of the same path in checkpoint `from`, without writing its bytes again. The file
+    /// stays when `from` is removed. \return false if the store cannot do that, or if `from` no longer has
+    /// the file
     virtual Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path);
-    /// Last, when all files were put: the manifest gets its name, if `may_commit` still says Ok. After an
-    /// error there is no checkpoint.
+    /// Commits a checkpoint whose files are in the store: the manifest gets its name, if `may_commit` returns
+    /// Ok. After an error there is no checkpoint.
     virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
-    /// The manifest; no_such_checkpoint where none was committed. Files are not read.
+    /// Reads the manifest, but none of the files.
+    /// \return codes::no_such_checkpoint if none was committed
     virtual Result<CheckpointManifest> find(std::string const& uuid) const = 0;
-    /// A directory where the selected files of a committed checkpoint can be read.
+    /// \return a directory in which the selected files of a committed checkpoint can be read
     virtual Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                                 Selector const& selector) const = 0;
-    /// Of everything that is or was to become a checkpoint.
+    /// \return the UUIDs of all checkpoints, also of those that were never committed
     virtual Result<std::vector<std::string>> list() const = 0;
-    /// The manifest first, so that no moment has half a checkpoint; then all else. Absent is fine.
+    /// Removes the manifest, then all else, so that there is never half a checkpoint. Ok if it does not
+    /// exist.
     virtual Status remove(std::string const& uuid) = 0;
 
-    /// What the manifest says besides its files.
+    /// What a manifest says besides its files.
     struct Description {
         std::string uuid;
         std::string run;
@@ -59,28 +67,30 @@ public:
         int world_size = 1;
         JsonValue metadata;
     };
-    /// What one rank has written into the directory that open() gave: metadata.json is added, every file is
-    /// read once for its checksum, synced, put, and published. Links and special files are refused.
+    /// Makes a checkpoint of what one process has written into the directory of open(): adds metadata.json,
+    /// reads every file once for its checksum, syncs it, puts it and publishes the manifest. \return
+    /// codes::bad_value for symbolic links, special files and names that are not UTF-8
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
-    /// A checkpoint that was found whole, and the directory where it can be read.
+    /// A checkpoint whose files are all as its manifest says, and the directory in which they can be read.
     struct Whole {
         CheckpointManifest manifest;
         std::filesystem::path directory;
     };
-    /// Reads every file against the manifest: checkpoint_damaged names the first that is not as it was.
+    /// Reads all files and compares them with the manifest.
+    /// \return codes::checkpoint_damaged names the first file that differs
     Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
-    /// The same, for who does not read on: what is on the disk.
+    /// The same, reading from the disk and never from the page cache.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
 
-    /// Takes files, and tensors that have a part in them, out of a checkpoint. The manifest loses them first:
-    /// what it names is there at any moment.
+    /// Removes files, and tensors that have a part in them, from a checkpoint. The manifest is replaced
+    /// first, so that the files that it lists exist at any moment.
     Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
 
 private:
-    /// Of a checkpoint that is there.
+    /// Replaces the manifest of a checkpoint that exists.
     virtual Status replace_manifest(CheckpointManifest const& manifest) = 0;
-    /// Absent is fine.
+    /// Ok if the file does not exist.
     virtual Status remove_file(std::string const& uuid, std::string const& path) = 0;
 };
 
