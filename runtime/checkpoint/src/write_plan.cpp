@@ -1,7 +1,7 @@
 #include "write_plan.hpp"
 
 #include <det/foundation/bytes.hpp>
-#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
