@@ -1,4 +1,4 @@
-#include <det/config/conformance.hpp>
+#include <det/config/conformance/conformance_case.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
@@ -11,7 +11,7 @@
 namespace det::cli {
 namespace {
 
-using config::CaseOutcome;
+using config::conformance::CaseOutcome;
 using Verdict = CaseOutcome::Verdict;
 
 constexpr std::size_t case_file_limit_bytes = std::size_t{1} << 20;
@@ -36,9 +36,9 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const text, read_file(file_, case_file_limit_bytes));
-        DET_TRY_ASSIGN(auto const cases, config::parse_conformance_cases(text, file_));
+        DET_TRY_ASSIGN(auto const cases, config::conformance::parse_conformance_cases(text, file_));
         auto answer = Json::array();
-        for (auto const& each : cases) answer.push_back(report(each.name, config::run_case(each), session));
+        for (auto const& each : cases) answer.push_back(report(each.name, config::conformance::run_case(each), session));
         if (session.wants_json()) session.answer(Json{{"file", file_}, {"cases", std::move(answer)}});
         session.say(fmt::format("{} passed, {} failed, {} skipped", passed_, failed_, skipped_));
         return failed_ == 0 ? ExitCode::done : ExitCode::could_not;

@@ -1,10 +1,11 @@
-// That the runner of conformance cases can tell a case that holds from one that does not.
-#include <det/config/conformance.hpp>
+// The runner of conformance cases tells a case that passes from one that fails.
+#include <det/config/conformance/conformance_case.hpp>
 
 #include "config_support.hpp"
 
 using namespace det;
 using namespace det::config;
+using namespace det::config::conformance;
 using Verdict = CaseOutcome::Verdict;
 
 namespace {

@@ -7,22 +7,22 @@
 #include <string>
 #include <vector>
 
-namespace det::config {
+namespace det::config::conformance {
 
-/// Regular expressions by the URL of the schema that has to complain.
+/// Regular expressions, by the URL of the schema that must report a message which matches each of them.
 using ExpectedErrors = std::map<std::string, std::vector<std::string>>;
 
-/// A document and what must hold of it, in the form in which Determined publishes its schema tests; see
-/// tests/conformance/config/README.md. Empty: nothing is said.
+/// A document and what must be true of it, in the form in which Determined publishes its schema tests; see
+/// tests/conformance/config/README.md. An empty member expects nothing.
 struct ConformanceCase {
     std::string name;
     yaml::Node document;
     std::vector<std::string> sane_as;
     std::vector<std::string> complete_as;
-    std::vector<std::string> creatable_as;  // ours: creation refuses more than an incomplete document
+    std::vector<std::string> creatable_as;  // not Determined's: creation refuses more than missing keys
     ExpectedErrors sanity_errors;
     ExpectedErrors completeness_errors;
-    ExpectedErrors creation_errors;  // ours
+    ExpectedErrors creation_errors;  // not Determined's
     std::string default_as;
     yaml::Node defaulted;
     std::string merge_as;
@@ -30,7 +30,7 @@ struct ConformanceCase {
     yaml::Node merged;
 };
 
-/// The cases of a file, or what makes it no case file.
+/// \return The cases of a file, or Diagnostics that say why it is not a case file.
 Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::string_view text,
                                                                           std::string file_name);
 
@@ -42,4 +42,4 @@ struct CaseOutcome {
 
 CaseOutcome run_case(ConformanceCase const& tested);
 
-}  // namespace det::config
+}  // namespace det::config::conformance

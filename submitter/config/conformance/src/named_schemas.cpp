@@ -1,28 +1,28 @@
-#include "catalogue.hpp"
+#include "named_schemas.hpp"
 
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 
-#include "../schema/tables.hpp"
+#include "schema/tables.hpp"
 
-namespace det::config {
+namespace det::config::conformance {
 namespace {
 
 using schema::Shape;
 using schema::Type;
 using yaml::Kind;
 
-/// A schema of Determined's and where it is in our tables: keys from `root` down; [] is the items of a list
-/// or map, {} what may be written as a map.
-struct Row {
+/// A schema of Determined's and its path in our tables: keys from `root` down. [] stands for the items of a
+/// list or map, {} for the map form of a value that has several forms.
+struct SchemaPath {
     std::string_view name;
     std::string_view path;
     std::string_view member = {};
     Type const& root = schema::experiment;
 };
 
-constexpr Row rows[] = {
+constexpr SchemaPath schema_paths[] = {
     {"experiment", ""},
     {"bind-mounts", "bind_mounts"},
     {"bind-mount", "bind_mounts.[]"},
@@ -107,15 +107,15 @@ std::string_view schema_name(std::string_view url) {
 }
 
 std::optional<NamedSchema> find_schema(std::string_view name) {
-    auto const row =
-        std::find_if(std::begin(rows), std::end(rows), [&](Row const& each) { return each.name == name; });
-    if (row == std::end(rows)) return std::nullopt;
-    auto const* type = &row->root;
-    for (auto const step : split(row->path, '.')) {
+    auto const found = std::find_if(std::begin(schema_paths), std::end(schema_paths),
+                                    [&](SchemaPath const& each) { return each.name == name; });
+    if (found == std::end(schema_paths)) return std::nullopt;
+    auto const* type = &found->root;
+    for (auto const step : split(found->path, '.')) {
         if (!step.empty() && type != nullptr) type = follow(*type, step);
     }
     if (type == nullptr) return std::nullopt;
-    return NamedSchema{type, row->member};
+    return NamedSchema{type, found->member};
 }
 
-}  // namespace det::config
+}  // namespace det::config::conformance

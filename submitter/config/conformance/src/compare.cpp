@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "../check.hpp"
-#include "../schema/tables.hpp"
+#include "check.hpp"
+#include "schema/tables.hpp"
 
-namespace det::config {
+namespace det::config::conformance {
 namespace {
 
 using schema::HyperparameterForm;
@@ -37,7 +37,7 @@ Node hyperparameter_as_written(Node const& value) {
     return value;
 }
 
-/// What an item of a set is sorted by: a null in it says no more than a key left out.
+/// The sort key of an item of a set. A key whose value is null counts as absent.
 nlohmann::json sort_key(Node const& item) {
     auto json = yaml::to_json(item);
     if (!json.is_object()) return json;
@@ -70,7 +70,7 @@ Node entries_as_written(Node const& value, Type const& type) {
 
 using Difference = std::optional<std::string>;
 
-std::string place_text(Path const& path) {
+std::string path_text(Path const& path) {
     auto const text = path.text();
     return "<config>" + (text.empty() || text.starts_with('[') ? text : "." + text);
 }
@@ -81,23 +81,26 @@ Difference key_difference(Node const& expected, Node const& found, Path const& p
     static Node const absent;
     for (auto const& entry : expected.entries()) {
         auto const* other = found.find(entry.key);
-        if (auto told = difference(entry.value, other != nullptr ? *other : absent, path / entry.key))
-            return told;
+        if (auto found_difference =
+                difference(entry.value, other != nullptr ? *other : absent, path / entry.key))
+            return found_difference;
     }
     for (auto const& entry : found.entries()) {
         if (expected.find(entry.key) != nullptr) continue;
-        if (auto told = difference(absent, entry.value, path / entry.key)) return told;
+        if (auto found_difference = difference(absent, entry.value, path / entry.key))
+            return found_difference;
     }
     return std::nullopt;
 }
 
 Difference item_difference(Node const& expected, Node const& found, Path const& path) {
     if (expected.items().size() != found.items().size()) {
-        return fmt::format("{} has {} items, expected {}", place_text(path), found.items().size(),
+        return fmt::format("{} has {} items, expected {}", path_text(path), found.items().size(),
                            expected.items().size());
     }
     for (std::size_t i = 0; i < expected.items().size(); ++i) {
-        if (auto told = difference(expected.items()[i], found.items()[i], path[i])) return told;
+        if (auto found_difference = difference(expected.items()[i], found.items()[i], path[i]))
+            return found_difference;
     }
     return std::nullopt;
 }
@@ -110,8 +113,8 @@ Difference difference(Node const& expected, Node const& found, Path const& path)
     bool const is_same_number =
         expected.is_number() && found.is_number() && expected.number() == found.number();
     if (is_same_number || expected == found) return std::nullopt;
-    return fmt::format("{} is {}, expected {}", place_text(path), describe(found),
-                       is_anything ? "anything else" : describe(expected));
+    return fmt::format("{} is {}, expected {}", path_text(path), describe(found),
+                       is_anything ? "any other value" : describe(expected));
 }
 
 }  // namespace
@@ -129,4 +132,4 @@ std::optional<std::string> find_difference(Node const& expected, Node const& fou
     return difference(expected, found, Path{});
 }
 
-}  // namespace det::config
+}  // namespace det::config::conformance

@@ -1,9 +1,9 @@
 #pragma once
-#include "../schema/type.hpp"
+#include "schema/type.hpp"
 
-namespace det::config {
+namespace det::config::conformance {
 
-/// What a schema's URL stands for: a node of the key tables, of a union perhaps one member only.
+/// The node of the key tables that a schema's URL names; of a union possibly one member only.
 struct NamedSchema {
     schema::Type const* type = nullptr;
     std::string_view member = {};
@@ -13,4 +13,4 @@ struct NamedSchema {
 std::string_view schema_name(std::string_view url);
 std::optional<NamedSchema> find_schema(std::string_view name);
 
-}  // namespace det::config
+}  // namespace det::config::conformance

@@ -1,27 +1,27 @@
-#include <det/config/conformance.hpp>
+#include <det/config/conformance/conformance_case.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
-#include "../check.hpp"
-#include "../schema/store.hpp"
+#include "check.hpp"
+#include "schema/store.hpp"
 
-namespace det::config {
+namespace det::config::conformance {
 namespace {
 
 using namespace schema;
 
-// A case file is read as a configuration is: by a table.
+// A case file is read with key tables, as a configuration is.
 constinit Type const patterns{.shape = Shape::map, .wanted = "a map of URLs to lists", .item = &text_list};
 
 constexpr Key case_keys[] = {
     always({"name", text, "", "what the report calls it", into<&ConformanceCase::name>}),
-    {"case", anything, "", "the document", into<&ConformanceCase::document>},
+    {"case", anything, "", "the document under test", into<&ConformanceCase::document>},
     {"sane_as", text_list, "", "URLs of schemas", into<&ConformanceCase::sane_as>},
     {"complete_as", text_list, "", "URLs of schemas", into<&ConformanceCase::complete_as>},
     {"creatable_as", text_list, "", "URLs of schemas", into<&ConformanceCase::creatable_as>},
-    {"sanity_errors", patterns, "", "what is said of it", into<&ConformanceCase::sanity_errors>},
-    {"completeness_errors", patterns, "", "what is said of it", into<&ConformanceCase::completeness_errors>},
-    {"creation_errors", patterns, "", "what is said of it", into<&ConformanceCase::creation_errors>},
+    {"sanity_errors", patterns, "", "expected messages", into<&ConformanceCase::sanity_errors>},
+    {"completeness_errors", patterns, "", "expected messages", into<&ConformanceCase::completeness_errors>},
+    {"creation_errors", patterns, "", "expected messages", into<&ConformanceCase::creation_errors>},
     {"default_as", text, "", "the URL of a schema", into<&ConformanceCase::default_as>},
     {"defaulted", anything, "", "with its defaults", into<&ConformanceCase::defaulted>},
     {"merge_as", text, "", "the URL of a schema", into<&ConformanceCase::merge_as>},
@@ -50,4 +50,4 @@ Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::s
     return cases;
 }
 
-}  // namespace det::config
+}  // namespace det::config::conformance
