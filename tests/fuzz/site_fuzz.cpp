@@ -1,7 +1,7 @@
 // Fuzzes the parsers of site data: the site file, plugstack.conf, the plugin's shared object, GRES strings.
 #include <det/config/site_file.hpp>
-#include <det/site/plugin.hpp>
 #include <det/site/site.hpp>
+#include <det/site/spank_plugin.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
+#include <det/config/key_reference.hpp>
 #include <det/config/layers.hpp>
-#include <det/config/manual.hpp>
+
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 

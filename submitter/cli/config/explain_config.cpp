@@ -9,7 +9,7 @@ namespace det::cli {
 std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
                            std::optional<std::string> const& template_file) {
     auto const origin = [&](yaml::Node const& value) -> std::string {
-        auto const& place = value.place();
+        auto const& place = value.location();
         if (!place.is_written() || place.source->name() == "defaults") return "default";
         // Not what was typed behind the '=': it may be a secret.
         if (place.source->name() == "--config") {

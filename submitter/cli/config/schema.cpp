@@ -1,4 +1,4 @@
-#include <det/config/manual.hpp>
+#include <det/config/key_reference.hpp>
 #include <det/protocol/json.hpp>
 
 #include <ostream>
@@ -17,8 +17,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        using config::SchemaOf;
-        session.out << config::render_json_schema(complete_ ? SchemaOf::complete : SchemaOf::writing);
+        using config::SchemaFor;
+        session.out << config::render_json_schema(complete_ ? SchemaFor::complete : SchemaFor::user_files);
         return ExitCode::done;
     }
 

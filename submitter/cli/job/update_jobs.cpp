@@ -33,7 +33,7 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 struct Update {
     Session& session;
     slurm::ClusterConfig config;
-    queue::Naming naming;
+    queue::JobIdScope naming;
     queue::Caller caller;
     JobsSight sight;
 };
@@ -251,7 +251,7 @@ Status apply(Update& update, std::vector<Request> const& requests, std::vector<M
 }
 
 /// The jobs that wait in the partitions concerned.
-std::vector<slurm::JobStatus> jobs_concerned(queue::QueueReading const& queue,
+std::vector<slurm::JobStatus> jobs_concerned(queue::QueueState const& queue,
                                              std::vector<Request> const& requests) {
     std::set<std::string> partitions;
     for (auto const& request : requests) {

@@ -16,7 +16,7 @@ struct ScreenSize {
 /// What `job watch` shows and has in mind.
 struct WatchView {
     JobsSight sight;  // in scheduling order
-    queue::Naming naming;
+    queue::JobIdScope naming;
     std::optional<std::string> pool, user;  // filters
     std::optional<slurm::JobRef> selected;
     std::size_t top = 0;  // the first row that is on the screen

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
-#include <det/site/use.hpp>
+#include <det/site/pool_use.hpp>
 
 #include "load_site.hpp"
 #include "session.hpp"

@@ -15,7 +15,7 @@ namespace {
 using site::Finding;
 
 std::string_view word_of(Finding const& finding) {
-    return finding.weight == Finding::Weight::change ? "change" : "note";
+    return finding.severity == Finding::Severity::change ? "change" : "note";
 }
 
 class SiteCheck final : public Command {
@@ -29,7 +29,7 @@ public:
         DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
         auto const findings = site::check_site(file, partitions, config, find_plugin(config));
         auto const changes = std::count_if(findings.begin(), findings.end(), [](auto const& each) {
-            return each.weight == Finding::Weight::change;
+            return each.severity == Finding::Severity::change;
         });
         if (session.wants_json()) {
             session.answer(as_json(file, findings, changes == 0));
@@ -51,7 +51,7 @@ private:
                             {"change", finding.change}});
         }
         return Json{{"ok", is_ok},
-                    {"site_file", file.is_there() ? Json(file.path) : Json(nullptr)},
+                    {"site_file", file.exists() ? Json(file.path) : Json(nullptr)},
                     {"findings", std::move(rows)}};
     }
 
@@ -65,7 +65,7 @@ private:
             if (!finding.change.empty())
                 text += fmt::format("  in {}: {}\n", finding.file, escape_control(finding.change));
         }
-        auto const against = file.is_there() ? escape_control(file.path) : std::string("no site file");
+        auto const against = file.exists() ? escape_control(file.path) : std::string("no site file");
         if (changes == 0) return text + fmt::format("{}: nothing has to change\n", against);
         return text + fmt::format("{}: {} thing{} to change\n", against, changes, changes == 1 ? "" : "s");
     }

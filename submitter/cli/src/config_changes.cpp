@@ -61,7 +61,7 @@ void compare(std::string const& path, Json const& before, yaml::Node const* afte
     }
     auto to = after != nullptr ? yaml::to_json(*after) : Json();
     if (before != to)
-        changes.push_back({path, before, std::move(to), after ? after->place().span() : std::nullopt});
+        changes.push_back({path, before, std::move(to), after ? after->location().span() : std::nullopt});
 }
 
 std::optional<search::Search> search_of(ExperimentSpec const& spec) {

@@ -133,7 +133,7 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
 Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, RootLayout const& root,
                                               Session& session) {
     DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, root.contexts()));
-    if (packed.was_damaged)
+    if (packed.was_repaired)
         session.say(fmt::format("'{}' was damaged; it is whole again", root.context(packed.sha256).string()));
     bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
                                       [](auto const& member) { return member.path == "startup-hook.sh"; });

@@ -22,8 +22,8 @@ Status write_pool(ExperimentLayout const& layout, std::string const& partition) 
 
 }  // namespace
 
-void follow_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs, queue::Naming const& naming,
-                 Session& session) {
+void follow_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                 queue::JobIdScope const& naming, Session& session) {
     auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
     auto const root = find_root(session.environment);
     if (moved == jobs.end() || !root) return;

@@ -76,8 +76,8 @@ struct Layers {
         }
         auto value = entry.value;
         for (auto key = path.rbegin(); key != path.rend(); ++key)
-            value = yaml::Node(std::vector<yaml::Node::Entry>{{*key, entry.key_place, std::move(value)}},
-                               entry.key_place);
+            value = yaml::Node(std::vector<yaml::Node::Entry>{{*key, entry.key_location, std::move(value)}},
+                               entry.key_location);
         high_to_low.push_back({std::move(value), std::move(path)});
     }
 
@@ -160,7 +160,7 @@ void tell_overruled(yaml::Node const& demanded, yaml::Node const& written, std::
     if (!says_otherwise) return;
     found.warn(Error{codes::bad_value,
                      fmt::format("{}: the site says otherwise, and has the last word", path),
-                     fmt::format("see {}", demanded.place().text()), written.place().span()});
+                     fmt::format("see {}", demanded.location().text()), written.location().span()});
 }
 
 Diagnostics overruled(HighToLow const& written, HighToLow const& invariants) {

@@ -37,7 +37,7 @@ Result<JobsSight> look_at_jobs(Session& session, PartitionsNeed need) {
     return sight;
 }
 
-queue::Naming naming_of(Session const& session) {
+queue::JobIdScope naming_of(Session const& session) {
     auto const root = find_root(session.environment);
     return {user_name(session.environment), root ? root_id(*root) : ""};
 }

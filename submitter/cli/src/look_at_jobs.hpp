@@ -9,7 +9,7 @@ namespace det::cli {
 
 /// The queue, with what of the partitions it takes to read it.
 struct JobsSight {
-    queue::QueueReading queue;
+    queue::QueueState queue;
     site::Site site;
 };
 
@@ -19,7 +19,7 @@ enum class PartitionsNeed { always, where_they_matter };
 Result<JobsSight> look_at_jobs(Session& session, PartitionsNeed need);
 
 /// Which experiments are this user's.
-queue::Naming naming_of(Session const& session);
+queue::JobIdScope naming_of(Session const& session);
 
 /// How many slots a job asks for: GPUs; CPUs where its pool has no GPUs.
 int slots_of(slurm::JobStatus const& job, site::Site const& site);

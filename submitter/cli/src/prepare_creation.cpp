@@ -3,7 +3,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
-#include <det/site/notice.hpp>
+#include <det/site/site.hpp>
 
 #include "cluster_facts.hpp"
 #include "load_site.hpp"
@@ -32,9 +32,9 @@ Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Sess
 
 /// Where the partition itself says it Slurm is not asked for more.
 std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Session& session) {
-    if (auto const of_partition = site::notice_time(pool)) return of_partition;
+    if (auto const of_partition = site::preemption_notice_s(pool)) return of_partition;
     auto const config = find_cluster_config(session, Freshness::recent);
-    return config ? site::notice_time(pool, *config) : std::nullopt;
+    return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
 
 Result<LoadedConfig, Diagnostics> load(ExperimentRequest const& request, RootLayout const& root,

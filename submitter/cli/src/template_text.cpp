@@ -34,8 +34,8 @@ std::vector<std::string> candidates(SaneTemplate const& old, config::Layer const
     auto const* before = find_value(old.document, change.replaces);
     auto const* after = find_value(wanted, change.replaces);
     bool const is_scalar = before != nullptr && after != nullptr && before->is_scalar() && after->is_scalar();
-    if (is_scalar && before->place().is_written()) {
-        auto const& place = before->place();
+    if (is_scalar && before->location().is_written()) {
+        auto const& place = before->location();
         auto text = place.source->text();
         text.replace(place.source->offset(place.line, place.column), place.width,
                      trim(yaml::render_yaml(*after)));

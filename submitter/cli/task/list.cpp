@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    std::vector<Row> select(JobsSight const& sight, queue::Naming const& naming) const {
+    std::vector<Row> select(JobsSight const& sight, queue::JobIdScope const& naming) const {
         std::vector<Row> rows;
         for (auto const& job : sight.queue.jobs) {
             if (!queue::has_nodes(job) || (pool_ && job.partition != *pool_)) continue;

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "determined_words.hpp"
+#include "determined_messages.hpp"
 #include "schema/tables.hpp"
 #include "unknown_key.hpp"
 
@@ -56,16 +56,16 @@ std::string Path::text() const {
 void Checker::refuse_at(Path const& path, Error error, std::string_view determined) {
     if (is_full()) return;
     ++refused_;
-    if (has_listener()) {
+    if (records_violations()) {
         violations_->push_back({path.text(), without_path(error.message, path.text())});
         if (!determined.empty()) violations_->push_back({path.text(), std::string(determined)});
     }
     found_.report(std::move(error));
 }
 
-void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place,
+void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml::Location const& location,
                      std::string_view determined) {
-    refuse_at(*rule_path_, Error{code, std::move(message), std::move(hint), place.span()}, determined);
+    refuse_at(*rule_path_, Error{code, std::move(message), std::move(hint), location.span()}, determined);
 }
 
 Diagnostics Checker::finish() && {
@@ -76,15 +76,15 @@ Diagnostics Checker::finish() && {
     return std::move(found_);
 }
 
-void Checker::check(Node const& value, Type const& type, Path const& path, yaml::Place const& owner) {
+void Checker::check(Node const& value, Type const& type, Path const& path, yaml::Location const& owner) {
     if (is_full()) return;
     if (type.shape == Shape::hyperparameter) return check_hyperparameter(value, path, owner);
     if (value.is_null()) return;
-    auto const* way = find_way(type, value.kind());
-    if (way == nullptr || !accepts(*way, value.kind())) return check_kind(value, type, path);
-    check_contents(value, *way, path, owner);
-    run_rule(value, *way, path);
-    if (way != &type) run_rule(value, type, path);
+    auto const* alternative = find_alternative(type, value.kind());
+    if (alternative == nullptr || !accepts(*alternative, value.kind())) return check_kind(value, type, path);
+    check_contents(value, *alternative, path, owner);
+    run_rule(value, *alternative, path);
+    if (alternative != &type) run_rule(value, type, path);
 }
 
 void Checker::run_rule(Node const& value, Type const& type, Path const& path) {
@@ -95,13 +95,13 @@ void Checker::run_rule(Node const& value, Type const& type, Path const& path) {
 void Checker::check_kind(Node const& value, Type const& type, Path const& path) {
     refuse_at(path,
               Error{codes::wrong_type,
-                    fmt::format("{} must be {}, found {}", subject(path), wanted(type), describe(value)),
-                    hint_for_kind(value, type), value.place().span()},
-              has_listener() ? words_for_kind(value, type) : "");
+                    fmt::format("{} must be {}, found {}", subject(path), expected(type), describe(value)),
+                    hint_for_kind(value, type), value.location().span()},
+              records_violations() ? wrong_type_message(value, type) : "");
 }
 
 void Checker::check_contents(Node const& value, Type const& type, Path const& path,
-                             yaml::Place const& owner) {
+                             yaml::Location const& owner) {
     switch (type.shape) {
         case Shape::anything:
             return check_finite(value, path);
@@ -128,22 +128,22 @@ void Checker::check_contents(Node const& value, Type const& type, Path const& pa
 
 void Checker::check_number(Node const& value, Type const& type, Path const& path) {
     check_finite(value, path);
-    bool const is_too_small = *value.number() <= type.above;
+    bool const is_too_small = *value.number() <= type.exclusive_minimum;
     auto const* whole = value.integer();
-    bool const is_outside = whole != nullptr && (*whole < type.least || *whole > type.most);
+    bool const is_outside = whole != nullptr && (*whole < type.minimum || *whole > type.maximum);
     if (!is_too_small && !is_outside) return;
     refuse_at(path,
               Error{codes::bad_value,
-                    fmt::format("{} must be {}, found {}", subject(path), wanted(type), *value.number()), "",
-                    value.place().span()},
-              has_listener() ? words_for_number(value, type) : "");
+                    fmt::format("{} must be {}, found {}", subject(path), expected(type), *value.number()),
+                    "", value.location().span()},
+              records_violations() ? out_of_range_message(value, type) : "");
 }
 
 void Checker::check_finite(Node const& value, Path const& path) {
     if (value.kind() == Kind::real && !std::isfinite(*value.number())) {
         refuse_at(path, Error{codes::bad_value,
                               fmt::format("{} must be a finite number: JSON has no other", subject(path)),
-                              "write it as a string, in quotes", value.place().span()});
+                              "write it as a string, in quotes", value.location().span()});
     }
     for (auto const& entry : value.entries()) check_finite(entry.value, path / entry.key);
     for (std::size_t i = 0; i < value.items().size(); ++i) check_finite(value.items()[i], path[i]);
@@ -151,13 +151,13 @@ void Checker::check_finite(Node const& value, Path const& path) {
 
 void Checker::check_choice(Node const& value, Type const& type, Path const& path) {
     auto const& word = *value.text();
-    if (std::find(type.words.begin(), type.words.end(), word) != type.words.end()) return;
-    auto const near = nearest_word(word, type.words);
+    if (std::find(type.choices.begin(), type.choices.end(), word) != type.choices.end()) return;
+    auto const near = nearest_word(word, type.choices);
     refuse_at(
         path,
-        Error{codes::bad_value, fmt::format("{} must be {}, found '{}'", subject(path), wanted(type), word),
-              near ? fmt::format("use '{}'", *near) : "", value.place().span()},
-        has_listener() ? words_for_choice(type) : "");
+        Error{codes::bad_value, fmt::format("{} must be {}, found '{}'", subject(path), expected(type), word),
+              near ? fmt::format("use '{}'", *near) : "", value.location().span()},
+        records_violations() ? unknown_choice_message(type) : "");
 }
 
 void Checker::check_items(Node const& value, Type const& type, Path const& path) {
@@ -165,10 +165,10 @@ void Checker::check_items(Node const& value, Type const& type, Path const& path)
         auto const& item = value.items()[i];
         bool const may_be_null = type.item->shape == Shape::anything;
         if (item.is_null() && !may_be_null) check_kind(item, *type.item, path[i]);
-        check(item, *type.item, path[i], item.place());
+        check(item, *type.item, path[i], item.location());
     }
     for (auto const& entry : value.entries())
-        check(entry.value, *type.item, path / entry.key, entry.key_place);
+        check(entry.value, *type.item, path / entry.key, entry.key_location);
 }
 
 void Checker::check_keys(Node const& value, Type const& type, Path const& path) {
@@ -176,15 +176,15 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
         if (is_full()) return;
         auto const* key = find_key(type, value, entry.key);
         if (key != nullptr) {
-            check(entry.value, key->type, path / entry.key, entry.key_place);
-            if (!key->ignored_because.empty() && !entry.value.is_null() && !is_final()) {
+            check(entry.value, key->type, path / entry.key, entry.key_location);
+            if (!key->ignored_reason.empty() && !entry.value.is_null() && !is_final()) {
                 found_.warn(Error{codes::not_supported,
-                                  fmt::format("'{}' is ignored: {}", entry.key, key->ignored_because), "",
-                                  entry.key_place.span()});
+                                  fmt::format("'{}' is ignored: {}", entry.key, key->ignored_reason), "",
+                                  entry.key_location.span()});
             }
-        } else if (!is_open(type, value)) {
+        } else if (!allows_other_keys(type, value)) {
             refuse_at(path, unknown_key(entry, value, type, path, whole_),
-                      has_listener() ? words_for_unknown_key(entry.key) : "");
+                      records_violations() ? unknown_key_message(entry.key) : "");
         } else {
             check_finite(entry.value, path / entry.key);
         }
@@ -192,28 +192,27 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
 }
 
 void Checker::check_present(Node const& value, std::span<Key const> keys, Path const& path,
-                            yaml::Place const& owner) {
+                            yaml::Location const& owner) {
     for (auto const& key : keys) {
         auto const* found = value.find(key.name);
         bool const may_be_null = key.type.shape == Shape::anything;
-        if (!must_be_there(key.required) || (found != nullptr && (may_be_null || !found->is_null())))
-            continue;
+        if (!is_required(key.required) || (found != nullptr && (may_be_null || !found->is_null()))) continue;
         auto const where = path.text();
         refuse_at(path,
                   Error{codes::missing_key,
                         fmt::format("'{}' is missing{}{}", key.name, where.empty() ? "" : " in ", where),
                         fmt::format("add '{}: ...': {}", key.name, key.help), owner.span()},
-                  has_listener() ? words_for_missing_key(key.name) : "");
+                  records_violations() ? missing_key_message(key.name) : "");
     }
 }
 
-bool Checker::must_be_there(Required required) const {
+bool Checker::is_required(Required required) const {
     switch (required) {
         case Required::no:
             return false;
         case Required::always:
             return true;
-        case Required::finally:
+        case Required::when_merged:
             return is_final();
         case Required::to_create:
             return is_for_creation();
@@ -221,17 +220,18 @@ bool Checker::must_be_there(Required required) const {
     return false;
 }
 
-void Checker::check_union(Node const& value, Type const& type, Path const& path, yaml::Place const& owner) {
+void Checker::check_union(Node const& value, Type const& type, Path const& path,
+                          yaml::Location const& owner) {
     check_present(value, type.keys, path, owner);
     auto const* tag = value.find(type.tag);
     auto const* member = find_member(type, value);
     if (tag != nullptr && tag->is_text() && member == nullptr) return refuse_tag(*tag, type, path);
     if (member != nullptr) {
         check_present(value, member->keys, path, owner);
-        if (!member->use_instead.empty() && is_for_creation()) {
+        if (!member->replacement.empty() && is_for_creation()) {
             refuse_at(path, Error{codes::not_supported,
                                   fmt::format("{} '{}' is no longer supported", path.text(), member->name),
-                                  std::string(member->use_instead), tag->place().span()});
+                                  std::string(member->replacement), tag->location().span()});
         }
     }
     check_keys(value, type, path);
@@ -240,18 +240,18 @@ void Checker::check_union(Node const& value, Type const& type, Path const& path,
 void Checker::refuse_tag(Node const& tag, Type const& type, Path const& path) {
     std::vector<std::string_view> names;
     for (auto const& member : type.members) {
-        if (member.use_instead.empty()) names.push_back(member.name);
+        if (member.replacement.empty()) names.push_back(member.name);
     }
     auto const near = nearest_word(*tag.text(), names);
     refuse_at(path,
               Error{codes::bad_value,
                     fmt::format("{}.{} must be one of {}, found '{}'", path.text(), type.tag,
                                 fmt::join(names, ", "), *tag.text()),
-                    near ? fmt::format("use '{}'", *near) : std::string(type.hint), tag.place().span()},
-              type.determined);
+                    near ? fmt::format("use '{}'", *near) : std::string(type.hint), tag.location().span()},
+              type.determined_message);
 }
 
-void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Place const& owner) {
+void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Location const& owner) {
     switch (schema::hyperparameter_form(value)) {
         case schema::HyperparameterForm::constant:
             return check_finite(value, path);
@@ -259,20 +259,20 @@ void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Pl
             return check(value, schema::searched_hyperparameter, path, owner);
         case schema::HyperparameterForm::nested:
             for (auto const& entry : value.entries()) {
-                check_hyperparameter(entry.value, path / entry.key, entry.key_place);
+                check_hyperparameter(entry.value, path / entry.key, entry.key_location);
             }
     }
 }
 
 Diagnostics check_sanity(Node const& written) {
     Checker checker(Checker::Phase::sanity);
-    checker.check(written, schema::experiment, Path{}, written.place());
+    checker.check(written, schema::experiment, Path{}, written.location());
     return std::move(checker).finish();
 }
 
 Diagnostics check_completeness(Node const& merged) {
     Checker checker(Checker::Phase::creation);
-    checker.check(merged, schema::experiment, Path{}, merged.place());
+    checker.check(merged, schema::experiment, Path{}, merged.location());
     return std::move(checker).finish();
 }
 

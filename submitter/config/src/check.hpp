@@ -20,7 +20,7 @@ struct Path {
 /// What is wrong at a path, in Determined's words where they are known, else in ours.
 struct Violation {
     std::string path;
-    std::string words;
+    std::string message;
 };
 
 /// Holds a document against the key tables and collects everything that is wrong with it.
@@ -37,15 +37,16 @@ public:
         : phase_(phase), violations_(violations), whole_(whole) {}
 
     /// `owner` is where the value's key stands: the place of what is missing inside.
-    void check(yaml::Node const& value, schema::Type const& type, Path const& path, yaml::Place const& owner);
+    void check(yaml::Node const& value, schema::Type const& type, Path const& path,
+               yaml::Location const& owner);
 
     /// For rules, about the value that they are given: `message` is a whole sentence, with the path in it.
     /// `determined`: what Determined says, where that is not a part of the message.
-    void refuse(ErrorCode code, std::string message, std::string hint, yaml::Place const& place,
+    void refuse(ErrorCode code, std::string message, std::string hint, yaml::Location const& location,
                 std::string_view determined = {});
     void refuse_value(yaml::Node const& value, std::string message, std::string hint = {},
                       std::string_view determined = {}) {
-        refuse(codes::bad_value, std::move(message), std::move(hint), value.place(), determined);
+        refuse(codes::bad_value, std::move(message), std::move(hint), value.location(), determined);
     }
     /// For rules that look further down than the value they are given.
     void refuse_at(Path const& path, Error error, std::string_view determined = {});
@@ -62,20 +63,20 @@ private:
     void run_rule(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_kind(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_contents(yaml::Node const& value, schema::Type const& type, Path const& path,
-                        yaml::Place const& owner);
+                        yaml::Location const& owner);
     void check_number(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_choice(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_items(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_keys(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_present(yaml::Node const& value, std::span<schema::Key const> keys, Path const& path,
-                       yaml::Place const& owner);
+                       yaml::Location const& owner);
     void check_union(yaml::Node const& value, schema::Type const& type, Path const& path,
-                     yaml::Place const& owner);
+                     yaml::Location const& owner);
     void refuse_tag(yaml::Node const& tag, schema::Type const& type, Path const& path);
-    void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Place const& owner);
+    void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Location const& owner);
     void check_finite(yaml::Node const& value, Path const& path);
-    bool must_be_there(schema::Required required) const;
-    bool has_listener() const { return violations_ != nullptr; }
+    bool is_required(schema::Required required) const;
+    bool records_violations() const { return violations_ != nullptr; }
 
     Phase phase_;
     std::vector<Violation>* violations_;

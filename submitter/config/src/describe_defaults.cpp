@@ -1,4 +1,4 @@
-#include <det/config/manual.hpp>
+#include <det/config/key_reference.hpp>
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
@@ -20,19 +20,19 @@ bool has_keys(Type const& type) { return type.shape == Shape::object || type.sha
 /// The object that a value of the type may be.
 Type const* object_of(Type const& type) {
     if (has_keys(type)) return &type;
-    auto const* way = type.shape == Shape::either ? find_way(type, yaml::Kind::map) : nullptr;
-    return way != nullptr && has_keys(*way) ? way : nullptr;
+    auto const* alternative = type.shape == Shape::either ? find_alternative(type, yaml::Kind::map) : nullptr;
+    return alternative != nullptr && has_keys(*alternative) ? alternative : nullptr;
 }
 
 /// A key that is spelled out key by key: its default is not one value but those of its keys.
 bool is_section(Key const& key) {
-    bool const is_open = key.preset.empty() && has_keys(key.type);
-    return object_of(key.type) != nullptr && (key.preset == "{}" || is_open);
+    bool const allows_other_keys = key.default_value.empty() && has_keys(key.type);
+    return object_of(key.type) != nullptr && (key.default_value == "{}" || allows_other_keys);
 }
 
 bool has_default_inside(Type const& object) {
     return std::any_of(object.keys.begin(), object.keys.end(), [](Key const& key) {
-        return !key.preset.empty() && (!is_section(key) || has_default_inside(*object_of(key.type)));
+        return !key.default_value.empty() && (!is_section(key) || has_default_inside(*object_of(key.type)));
     });
 }
 
@@ -53,17 +53,17 @@ private:
 
     void add_keys(std::span<Key const> keys, int depth, Shown shown) {
         for (auto const& key : keys) {
-            bool const is_of_the_past =
-                !key.ignored_because.empty() || (key.type.shape == Shape::either && key.type.ways.empty());
-            if (!is_of_the_past) add_key(key, depth, shown);
+            bool const is_obsolete = !key.ignored_reason.empty() ||
+                                     (key.type.shape == Shape::either && key.type.alternatives.empty());
+            if (!is_obsolete) add_key(key, depth, shown);
         }
     }
 
     void add_key(Key const& key, int depth, Shown shown_above) {
-        auto const shown = key.preset.empty() ? Shown::as_comment : shown_above;
+        auto const shown = key.default_value.empty() ? Shown::as_comment : shown_above;
         if (is_section(key)) return add_section(key, *object_of(key.type), depth, shown);
-        add(fmt::format("{}:{}{}", key.name, key.preset.empty() ? "" : " ", key.preset), depth, shown,
-            key.help);
+        add(fmt::format("{}:{}{}", key.name, key.default_value.empty() ? "" : " ", key.default_value), depth,
+            shown, key.help);
         if (key.type.shape == Shape::list) {
             if (auto const* item = object_of(*key.type.item)) add_item(*item, depth + 1);
         }
@@ -76,7 +76,7 @@ private:
         auto const inside = is_empty ? Shown::as_comment : shown;
         add_keys(object.keys, depth + 1, inside);
         for (auto const& member : object.members) {
-            if (!member.use_instead.empty()) continue;
+            if (!member.replacement.empty()) continue;
             add(fmt::format("{}: {}", object.tag, member.name), depth + 1, inside, "and then:");
             add_keys(member.keys, depth + 2, inside);
         }

@@ -1,4 +1,4 @@
-#include <det/config/manual.hpp>
+#include <det/config/key_reference.hpp>
 #include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
 
@@ -22,9 +22,10 @@ using schema::Type;
 constexpr char hyperparameter_ref[] = "#/definitions/hyperparameter";
 
 Json with_limits(Json schema, Type const& type) {
-    if (type.least != std::numeric_limits<std::int64_t>::min()) schema["minimum"] = type.least;
-    if (type.most != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = type.most;
-    if (type.above != -std::numeric_limits<double>::infinity()) schema["exclusiveMinimum"] = type.above;
+    if (type.minimum != std::numeric_limits<std::int64_t>::min()) schema["minimum"] = type.minimum;
+    if (type.maximum != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = type.maximum;
+    if (type.exclusive_minimum != -std::numeric_limits<double>::infinity())
+        schema["exclusiveMinimum"] = type.exclusive_minimum;
     return schema;
 }
 
@@ -46,7 +47,7 @@ Json any_of(std::vector<Json> schemas) {
 
 class SchemaWriter {
 public:
-    explicit SchemaWriter(SchemaOf of) : of_(of) {}
+    explicit SchemaWriter(SchemaFor of) : of_(of) {}
 
     Json document() const {
         Json document{{"$schema", "http://json-schema.org/draft-07/schema#"},
@@ -70,47 +71,48 @@ private:
             case Shape::text:
                 return {{"type", "string"}};
             case Shape::choice:
-                return {{"enum", type.words}};
+                return {{"enum", type.choices}};
             case Shape::list:
                 return {{"type", "array"}, {"items", of_type(*type.item)}};
             case Shape::map:
                 return {{"type", "object"}, {"additionalProperties", of_type(*type.item)}};
             case Shape::object:
-                return of_keys({type.keys}, type.is_open);
+                return of_keys({type.keys}, type.allows_other_keys);
             case Shape::tagged_union:
                 return of_union(type);
             case Shape::either:
-                return of_ways(type);
+                return of_alternatives(type);
             case Shape::hyperparameter:
                 return {{"$ref", hyperparameter_ref}};
         }
         return Json::object();
     }
 
-    Json of_ways(Type const& type) const {
-        if (type.ways.empty()) return {{"type", "null"}};
-        std::vector<Json> ways;
-        for (auto const* way : type.ways) ways.push_back(of_type(*way));
-        return any_of(std::move(ways));
+    Json of_alternatives(Type const& type) const {
+        if (type.alternatives.empty()) return {{"type", "null"}};
+        std::vector<Json> alternatives;
+        for (auto const* alternative : type.alternatives) alternatives.push_back(of_type(*alternative));
+        return any_of(std::move(alternatives));
     }
 
     bool is_required(Key const& key) const {
         if (key.required == Required::always) return true;
-        return of_ == SchemaOf::complete && key.required != Required::no && key.preset.empty();
+        return of_ == SchemaFor::complete && key.required != Required::no && key.default_value.empty();
     }
 
     Json of_key(Key const& key) const {
         auto property = of_type(key.type);
         if (!is_required(key)) property = or_null(std::move(property));
-        auto const help = key.ignored_because.empty() ? std::string(key.help)
-                                                      : fmt::format("ignored: {}", key.ignored_because);
+        auto const help = key.ignored_reason.empty() ? std::string(key.help)
+                                                     : fmt::format("ignored: {}", key.ignored_reason);
         if (!help.empty()) property["description"] = help;
-        if (auto const preset = yaml::parse_document(key.preset, "default"); preset && !key.preset.empty())
-            property["default"] = yaml::to_json(*preset);
+        if (auto const default_value = yaml::parse_document(key.default_value, "default");
+            default_value && !key.default_value.empty())
+            property["default"] = yaml::to_json(*default_value);
         return property;
     }
 
-    Json of_keys(std::vector<std::span<Key const>> const& lists, bool is_open) const {
+    Json of_keys(std::vector<std::span<Key const>> const& lists, bool allows_other_keys) const {
         auto properties = Json::object();
         auto required = Json::array();
         for (auto const& keys : lists) {
@@ -119,7 +121,8 @@ private:
                 if (is_required(key)) required.push_back(key.name);
             }
         }
-        Json schema{{"type", "object"}, {"properties", properties}, {"additionalProperties", is_open}};
+        Json schema{
+            {"type", "object"}, {"properties", properties}, {"additionalProperties", allows_other_keys}};
         if (!required.empty()) schema["required"] = required;
         return schema;
     }
@@ -127,22 +130,22 @@ private:
     Json of_union(Type const& type) const {
         auto members = Json::array();
         for (auto const& member : type.members) {
-            if (of_ == SchemaOf::writing || member.use_instead.empty())
+            if (of_ == SchemaFor::user_files || member.replacement.empty())
                 members.push_back(of_member(type, member));
         }
         auto const* tag = find_key(type.keys, type.tag);
-        bool const may_be_part = of_ == SchemaOf::writing && tag->required != Required::always;
+        bool const may_be_part = of_ == SchemaFor::user_files && tag->required != Required::always;
         if (may_be_part) members.push_back(of_part(type));
         return {{"oneOf", members}};
     }
 
     Json of_member(Type const& type, Member const& member) const {
-        auto schema = of_keys({type.keys, member.keys}, type.is_open || member.is_open);
+        auto schema = of_keys({type.keys, member.keys}, type.allows_other_keys || member.allows_other_keys);
         auto const tag = std::string(type.tag);
         schema["properties"][tag] = {{"const", member.name}};
-        if (!member.use_instead.empty())
+        if (!member.replacement.empty())
             schema["properties"][tag]["description"] =
-                fmt::format("no longer supported: {}", member.use_instead);
+                fmt::format("no longer supported: {}", member.replacement);
         auto& required = schema["required"];
         if (required.is_null()) required = Json::array();
         if (std::find(required.begin(), required.end(), tag) == required.end()) required.push_back(tag);
@@ -151,7 +154,7 @@ private:
 
     /// What a template says of a union without naming the member: any key of any.
     Json of_part(Type const& type) const {
-        auto schema = of_keys({type.keys}, type.is_open);
+        auto schema = of_keys({type.keys}, type.allows_other_keys);
         auto& properties = schema["properties"];
         properties.erase(std::string(type.tag));
         std::map<std::string, std::vector<Json>> shapes;
@@ -170,11 +173,11 @@ private:
         return {{"anyOf", {constant, of_union(schema::searched_hyperparameter), group}}};
     }
 
-    SchemaOf of_;
+    SchemaFor of_;
 };
 
 }  // namespace
 
-std::string render_json_schema(SchemaOf of) { return SchemaWriter(of).document().dump(1) + "\n"; }
+std::string render_json_schema(SchemaFor of) { return SchemaWriter(of).document().dump(1) + "\n"; }
 
 }  // namespace det::config

@@ -19,8 +19,8 @@ Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostic
     if (!base.is_map() && !base.is_null()) {
         problems.report(Error{
             codes::merge_conflict,
-            fmt::format("there is no key '{}' in {} at {}", step.key, describe(base), base.place().text()),
-            "override the whole value instead", step.key_place.span()});
+            fmt::format("there is no key '{}' in {} at {}", step.key, describe(base), base.location().text()),
+            "override the whole value instead", step.key_location.span()});
         return base;
     }
     auto const* present = base.find(step.key);
@@ -33,12 +33,12 @@ Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostic
         if (entry.key != step.key) {
             entries.push_back(entry);
         } else if (!is_done) {
-            entries.push_back({step.key, step.key_place, value});
+            entries.push_back({step.key, step.key_location, value});
             is_done = true;
         }
     }
-    if (!is_done) entries.push_back({step.key, step.key_place, value});
-    return Node(std::move(entries), base.is_map() ? base.place() : step.value.place());
+    if (!is_done) entries.push_back({step.key, step.key_location, value});
+    return Node(std::move(entries), base.is_map() ? base.location() : step.value.location());
 }
 
 /// From the top to the value that replaces, in the document's normal form, where keys may have other names.
@@ -52,7 +52,7 @@ std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string>
     // The normal form has no null: what is taken away is known by its path alone.
     bool const is_taken_away = steps.size() < path.size() && rest.is_map();
     for (auto i = steps.size(); is_taken_away && i < path.size(); ++i)
-        steps.push_back({path[i], document.place(), {}});
+        steps.push_back({path[i], document.location(), {}});
     return steps;
 }
 
@@ -70,11 +70,11 @@ Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin)
     if (document->is_map()) return *std::move(document);
     if (document->is_null()) {
         auto const source = std::make_shared<yaml::Source const>(std::move(origin), std::string(text));
-        return Node(std::vector<Node::Entry>{}, yaml::Place{source});
+        return Node(std::vector<Node::Entry>{}, yaml::Location{source});
     }
     return Error{codes::wrong_type,
                  fmt::format("a configuration is a map of keys to values, found {}", describe(*document)),
-                 "begin with 'name: ...'", document->place().span()};
+                 "begin with 'name: ...'", document->location().span()};
 }
 
 Result<Node, Diagnostics> replace_value(Node const& document, Layer const& override_layer) {

@@ -39,7 +39,7 @@ Node inheritable(Node const& high, Node const& low, Type const* type) {
     for (auto const& entry : offered.entries()) {
         if (schema::find_key(type->keys, entry.key) != nullptr) common.push_back(entry);
     }
-    return Node(std::move(common), offered.place());
+    return Node(std::move(common), offered.location());
 }
 
 Node merge_maps(Node const& high, Node const& offered, Type const* type, std::string const& path,
@@ -48,17 +48,17 @@ Node merge_maps(Node const& high, Node const& offered, Type const* type, std::st
     std::vector<Node::Entry> entries;
     entries.reserve(high.entries().size() + low.entries().size());
     for (auto const& entry : high.entries()) {
-        auto const* beneath = low.find(entry.key);
-        entries.push_back(beneath == nullptr
+        auto const* default_items = low.find(entry.key);
+        entries.push_back(default_items == nullptr
                               ? entry
-                              : Node::Entry{entry.key, entry.key_place,
-                                            merge(entry.value, *beneath, type_of(type, high, entry.key),
+                              : Node::Entry{entry.key, entry.key_location,
+                                            merge(entry.value, *default_items, type_of(type, high, entry.key),
                                                   below(path, entry.key), problems)});
     }
     for (auto const& entry : low.entries()) {
         if (high.find(entry.key) == nullptr) entries.push_back(entry);
     }
-    return Node(std::move(entries), high.place());
+    return Node(std::move(entries), high.location());
 }
 
 /// Equal scalars have equal words, and no others do.
@@ -72,7 +72,7 @@ Node union_of(Node const& high, Node const& low) {
             if (seen.insert(identity(item)).second) items.push_back(item);
         }
     }
-    return Node(std::move(items), high.place());
+    return Node(std::move(items), high.location());
 }
 
 /// An item without the key is known by all that it says.
@@ -87,7 +87,7 @@ Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_
     for (auto const& item : low.items()) {
         if (!taken.contains(identity_of(item))) items.push_back(item);
     }
-    return Node(std::move(items), high.place());
+    return Node(std::move(items), high.location());
 }
 
 Node merge_lists(Node const& high, Node const& low, Type const* type) {
@@ -96,7 +96,7 @@ Node merge_lists(Node const& high, Node const& low, Type const* type) {
     if (rule == Merge::by_item_key) return merge_by_item_key(high, low, type->item_key);
     auto items = low.items();
     items.insert(items.end(), high.items().begin(), high.items().end());
-    return Node(std::move(items), high.place());
+    return Node(std::move(items), high.location());
 }
 
 bool fit_together(Node const& high, Node const& low) {
@@ -106,8 +106,8 @@ bool fit_together(Node const& high, Node const& low) {
 Error conflict(Node const& high, Node const& low, std::string const& path) {
     return Error{codes::merge_conflict,
                  fmt::format("{} is {} here and {} at {}", path, kind_name(high.kind()),
-                             kind_name(low.kind()), low.place().text()),
-                 "give both the same type", high.place().span()};
+                             kind_name(low.kind()), low.location().text()),
+                 "give both the same type", high.location().span()};
 }
 
 /// Only two groups of hyperparameters merge: a range never takes half of another range.
@@ -123,7 +123,7 @@ bool is_atomic(Node const& high, Node const& low, Type const* type) {
 /// The way of `either`, unless the type as a whole says how to merge.
 Type const* merging_type(Type const* type, Node const& high) {
     if (type == nullptr || type->shape != Shape::either || type->merge != Merge::natural) return type;
-    return find_way(*type, high.kind());
+    return find_alternative(*type, high.kind());
 }
 
 }  // namespace

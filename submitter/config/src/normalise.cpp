@@ -11,7 +11,7 @@ Node normalise_items(Node const& value, Type const& type) {
     Node::List items;
     items.reserve(value.items().size());
     for (auto const& item : value.items()) items.push_back(normalise(item, *type.item));
-    return Node(std::move(items), value.place());
+    return Node(std::move(items), value.location());
 }
 
 /// A null means that the key is absent. The user's own keys keep theirs, and so do hyperparameters: null is a
@@ -29,9 +29,9 @@ Node normalise_entries(Node const& value, TypeOfKey const& type_of_key) {
         Type const* type = type_of_key(entry.key);
         if (is_absent(entry.value, type)) continue;
         entries.push_back(
-            {entry.key, entry.key_place, type != nullptr ? normalise(entry.value, *type) : entry.value});
+            {entry.key, entry.key_location, type != nullptr ? normalise(entry.value, *type) : entry.value});
     }
-    return Node(std::move(entries), value.place());
+    return Node(std::move(entries), value.location());
 }
 
 Node normalise_contents(Node const& value, Type const& type) {
@@ -56,9 +56,9 @@ Node normalise_contents(Node const& value, Type const& type) {
 Node normalise(Node const& value, Type const& type) {
     if (value.is_null()) return value;
     auto const one_form = type.normalise != nullptr ? type.normalise(value) : value;
-    auto const* way = find_way(type, one_form.kind());
-    if (way == nullptr || !accepts(*way, one_form.kind())) return one_form;
-    return way == &type ? normalise_contents(one_form, type) : normalise(one_form, *way);
+    auto const* alternative = find_alternative(type, one_form.kind());
+    if (alternative == nullptr || !accepts(*alternative, one_form.kind())) return one_form;
+    return alternative == &type ? normalise_contents(one_form, type) : normalise(one_form, *alternative);
 }
 
 }  // namespace det::config

@@ -23,7 +23,7 @@ struct Assignment {
     std::size_t value_start;
 
     std::string_view value() const { return std::string_view(source->text()).substr(value_start); }
-    yaml::Place place(std::size_t start, std::size_t size) const {
+    yaml::Location location(std::size_t start, std::size_t size) const {
         return {source, 1, static_cast<std::uint32_t>(start + 1),
                 static_cast<std::uint32_t>(std::max<std::size_t>(size, 1))};
     }
@@ -49,7 +49,7 @@ Result<Assignment> split_assignment(std::string_view written) {
 }
 
 Type const& type_below(Type const& type, std::string_view key) {
-    auto const* map = find_way(type, Kind::map);
+    auto const* map = find_alternative(type, Kind::map);
     if (map == nullptr || map->shape == Shape::hyperparameter) return schema::anything;
     if (map->shape == Shape::map) return *map->item;
     auto const* found = find_key(*map, Node(), key);
@@ -63,29 +63,29 @@ Type const& type_at(std::span<std::string const> path) {
 }
 
 /// A word where the shell left the quotes away: of the type that belongs here, as far as it can be.
-Result<Node> read_word(std::string_view word, Type const& type, yaml::Place place) {
+Result<Node> read_word(std::string_view word, Type const& type, yaml::Location location) {
     auto plain = yaml::resolve_plain(word);
     if (!plain) {
         return Error{codes::bad_value, fmt::format("the number {} is too large for 64 bits", word), "",
-                     place.span()};
+                     location.span()};
     }
-    auto value = Node(*std::move(plain), place);
+    auto value = Node(*std::move(plain), location);
     bool const is_meant_as_text =
         !value.is_null() && !accepts(type, value.kind()) && accepts(type, Kind::text);
-    return is_meant_as_text ? Node(Node::Scalar(std::string(word)), std::move(place)) : value;
+    return is_meant_as_text ? Node(Node::Scalar(std::string(word)), std::move(location)) : value;
 }
 
 Result<Node> read_words(Assignment const& assignment, Type const& type) {
-    auto const* list = find_way(type, Kind::list);
+    auto const* list = find_alternative(type, Kind::list);
     auto const& item = list != nullptr && list->item != nullptr ? *list->item : schema::anything;
     Node::List items;
     auto start = assignment.value_start;
     for (auto const word : split(assignment.value(), ',')) {
-        DET_TRY_ASSIGN(auto value, read_word(trim(word), item, assignment.place(start, word.size())));
+        DET_TRY_ASSIGN(auto value, read_word(trim(word), item, assignment.location(start, word.size())));
         items.push_back(std::move(value));
         start += word.size() + 1;
     }
-    return Node(std::move(items), assignment.place(assignment.value_start, assignment.value().size()));
+    return Node(std::move(items), assignment.location(assignment.value_start, assignment.value().size()));
 }
 
 Result<Node> read_value(Assignment const& assignment, Type const& type) {
@@ -99,15 +99,15 @@ Result<Node> read_value(Assignment const& assignment, Type const& type) {
     bool const is_list = accepts(type, Kind::list) && !accepts(type, Kind::text);
     bool const is_free_list = type.shape == Shape::anything && written.find(',') != std::string_view::npos;
     if (!written.empty() && (is_list || is_free_list)) return read_words(assignment, type);
-    return read_word(written, type, assignment.place(assignment.value_start, assignment.value().size()));
+    return read_word(written, type, assignment.location(assignment.value_start, assignment.value().size()));
 }
 
 Node nest(Assignment const& assignment, Node value) {
     auto start = assignment.value_start - 1;
     for (auto key = assignment.path.rbegin(); key != assignment.path.rend(); ++key) {
         start -= key->size();
-        auto const place = assignment.place(start, key->size());
-        value = Node(std::vector<Node::Entry>{{*key, place, std::move(value)}}, place);
+        auto const location = assignment.location(start, key->size());
+        value = Node(std::vector<Node::Entry>{{*key, location, std::move(value)}}, location);
         if (start > 0) --start;
     }
     return value;

@@ -19,12 +19,12 @@ Node hidden(Node const& value) {
     if (value.is_null()) return value;
     Node::List items;
     for (auto const& item : value.items()) items.push_back(hidden(item));
-    if (value.is_list()) return Node(std::move(items), value.place());
+    if (value.is_list()) return Node(std::move(items), value.location());
     std::vector<Node::Entry> entries;
     for (auto const& entry : value.entries())
-        entries.push_back({entry.key, entry.key_place, hidden(entry.value)});
-    if (value.is_map()) return Node(std::move(entries), value.place());
-    return Node(Node::Scalar(std::string("********")), value.place());
+        entries.push_back({entry.key, entry.key_location, hidden(entry.value)});
+    if (value.is_map()) return Node(std::move(entries), value.location());
+    return Node(Node::Scalar(std::string("********")), value.location());
 }
 
 Node mask(Node const& value, Type const& type) {
@@ -35,9 +35,9 @@ Node mask(Node const& value, Type const& type) {
         auto shown = key == nullptr                    ? entry.value
                      : key->secrecy == Secrecy::hidden ? hidden(entry.value)
                                                        : mask(entry.value, key->type);
-        entries.push_back({entry.key, entry.key_place, std::move(shown)});
+        entries.push_back({entry.key, entry.key_location, std::move(shown)});
     }
-    return Node(std::move(entries), value.place());
+    return Node(std::move(entries), value.location());
 }
 
 std::optional<Node> secrets_in(Node const& value, Type const& type) {
@@ -47,10 +47,10 @@ std::optional<Node> secrets_in(Node const& value, Type const& type) {
         if (key == nullptr || entry.value.is_null()) continue;
         auto secret =
             key->secrecy == Secrecy::hidden ? std::optional(entry.value) : secrets_in(entry.value, key->type);
-        if (secret) entries.push_back({entry.key, entry.key_place, *std::move(secret)});
+        if (secret) entries.push_back({entry.key, entry.key_location, *std::move(secret)});
     }
     if (entries.empty()) return std::nullopt;
-    return Node(std::move(entries), value.place());
+    return Node(std::move(entries), value.location());
 }
 
 void add_scalars(std::vector<Node>& scalars, Node const& value) {
@@ -73,7 +73,7 @@ void add_secrets(std::vector<Node>& secrets, Node const& value, Type const& type
 }
 
 /// Stars in its place keep the rest of the line where it was.
-void hide_in_excerpt(SourceSpan& where, yaml::Place const& secret) {
+void hide_in_excerpt(SourceSpan& where, yaml::Location const& secret) {
     bool const is_there = secret.is_written() && secret.source->name() == where.file &&
                           static_cast<int>(secret.line) == where.line &&
                           secret.column <= where.line_text.size();
@@ -86,7 +86,7 @@ void hide_in_excerpt(SourceSpan& where, yaml::Place const& secret) {
 
 Error without_secrets(Error error, std::vector<Node> const& secrets) {
     for (auto const& secret : secrets) {
-        if (error.where) hide_in_excerpt(*error.where, secret.place());
+        if (error.where) hide_in_excerpt(*error.where, secret.location());
         auto const words = describe(secret);
         if (auto const at = error.message.find(words); at != std::string::npos)
             error.message.replace(at, words.size(), "a secret");
@@ -101,7 +101,7 @@ void add_secret_names(Names& names, std::span<Key const> keys);
 void add_secret_names(Names& names, Type const& type) {
     add_secret_names(names, type.keys);
     for (auto const& member : type.members) add_secret_names(names, member.keys);
-    for (auto const* way : type.ways) add_secret_names(names, *way);
+    for (auto const* alternative : type.alternatives) add_secret_names(names, *alternative);
     if (type.item != nullptr && type.item->item != type.item) add_secret_names(names, *type.item);
 }
 

@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "normalise.hpp"
-#include "schema/store.hpp"
+#include "schema/assign.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {
@@ -41,7 +41,7 @@ Status check_version(Node const& document) {
     return Error{
         codes::newer_format,
         fmt::format("the site file has version {}, this det-submit reads up to {}", *number, newest_version),
-        "use a newer det-submit", version->place().span()};
+        "use a newer det-submit", version->location().span()};
 }
 
 Result<Node, Diagnostics> parse(std::string_view text, std::string origin) {
@@ -50,13 +50,13 @@ Result<Node, Diagnostics> parse(std::string_view text, std::string origin) {
     if (document->is_map()) return *std::move(document);
     return Error{codes::wrong_type,
                  fmt::format("a site file is a map of keys to values, found {}", describe(*document)),
-                 "begin with 'version: 1'", document->place().span()};
+                 "begin with 'version: 1'", document->location().span()};
 }
 
 Node nested(std::string_view section, std::string_view key, Node const& value) {
-    auto const& place = value.place();
-    Node const inner(std::vector<Node::Entry>{{std::string(key), place, value}}, place);
-    return Node(std::vector<Node::Entry>{{std::string(section), place, inner}}, place);
+    auto const& location = value.location();
+    Node const inner(std::vector<Node::Entry>{{std::string(key), location, value}}, location);
+    return Node(std::vector<Node::Entry>{{std::string(section), location, inner}}, location);
 }
 
 void add_args(std::vector<Layer>& layers, Node const& args) {
@@ -66,9 +66,9 @@ void add_args(std::vector<Layer>& layers, Node const& args) {
 void add_interface(std::vector<Layer>& layers, Node const& interface) {
     if (!interface.is_text()) return;
     Node const variable(Node::Scalar(fmt::format("{}={}", interface_variable, *interface.text())),
-                        interface.place());
+                        interface.location());
     layers.push_back(
-        {nested("environment", "environment_variables", Node(Node::List{variable}, interface.place()))});
+        {nested("environment", "environment_variables", Node(Node::List{variable}, interface.location()))});
 }
 
 void add_part(std::vector<Layer>& layers, Node const& part) {
@@ -91,24 +91,25 @@ PoolEntry const* SiteFile::find_pool(std::string_view wanted) const {
 
 std::optional<SourceSpan> SiteFile::where(std::string_view key) const {
     auto const* value = document.find(key);
-    return value != nullptr ? value->place().span() : std::nullopt;
+    return value != nullptr ? value->location().span() : std::nullopt;
 }
 
 Result<SiteFile, Diagnostics> parse_site_file(std::string_view text, std::string origin) {
     DET_TRY_ASSIGN(auto const written, parse(text, origin));
     DET_TRY(check_version(written));
     Checker checker(Checker::Phase::sanity, nullptr, schema::site_file);
-    checker.check(written, schema::site_file, Path{}, written.place());
+    checker.check(written, schema::site_file, Path{}, written.location());
     auto found = without_secrets(std::move(checker).finish(), written);
     if (found.has_errors()) return found;
 
     SiteFile site;
     site.document = normalise(written, schema::site_file);
-    schema::store_object(&site, site.document, schema::site_file);
+    schema::assign_object(&site, site.document, schema::site_file);
     site.path = std::move(origin);
     site.warnings = std::move(found);
     if (auto const* pools = site.document.find("pools")) {
-        for (std::size_t i = 0; i < site.pools.size(); ++i) site.pools[i].place = pools->items()[i].place();
+        for (std::size_t i = 0; i < site.pools.size(); ++i)
+            site.pools[i].location = pools->items()[i].location();
     }
     for (auto& pool : site.pools) {
         if (pool.partition.empty()) pool.partition = pool.name;

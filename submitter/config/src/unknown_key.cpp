@@ -33,18 +33,18 @@ std::vector<std::string_view> known_names(yaml::Node const& owner, Type const& t
 std::string members_with(Type const& type, std::string_view name) {
     std::string out;
     for (auto const& member : type.members) {
-        if (find_key(member.keys, name) == nullptr || !member.use_instead.empty()) continue;
+        if (find_key(member.keys, name) == nullptr || !member.replacement.empty()) continue;
         out += (out.empty() ? "" : ", ") + std::string(member.name);
     }
     return out;
 }
 
 /// The object at the top that has the key: it is often only indented wrongly.
-std::string home_of(std::string_view name, Type const& top) {
+std::string section_of(std::string_view name, Type const& top) {
     if (find_key(top.keys, name) != nullptr) return "out to the top level";
     for (auto const& key : top.keys) {
         bool const has_keys = key.type.shape == Shape::object || key.type.shape == Shape::tagged_union;
-        if (has_keys && !key.type.is_open && find_key(key.type, yaml::Node(), name) != nullptr) {
+        if (has_keys && !key.type.allows_other_keys && find_key(key.type, yaml::Node(), name) != nullptr) {
             return fmt::format("under '{}'", key.name);
         }
     }
@@ -52,16 +52,16 @@ std::string home_of(std::string_view name, Type const& top) {
 }
 
 /// Words that people write at the top, and that belong elsewhere.
-struct Advice {
+struct MisplacedKey {
     std::string_view key, hint;
 };
-constexpr Advice advice_at_top[] = {
+constexpr MisplacedKey misplaced_keys[] = {
     {"template", "name it on the command line: --template NAME; a template refers to no other"},
 };
 
-std::string_view advice_for(std::string_view key, Type const& type) {
+std::string_view hint_for_misplaced(std::string_view key, Type const& type) {
     if (&type != &schema::experiment) return {};
-    for (auto const& advice : advice_at_top) {
+    for (auto const& advice : misplaced_keys) {
         if (advice.key == key) return advice.hint;
     }
     return {};
@@ -69,7 +69,7 @@ std::string_view advice_for(std::string_view key, Type const& type) {
 
 std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Type const& type,
                      Type const& whole) {
-    if (auto const advice = advice_for(entry.key, type); !advice.empty()) return std::string(advice);
+    if (auto const advice = hint_for_misplaced(entry.key, type); !advice.empty()) return std::string(advice);
     auto const others = members_with(type, entry.key);
     if (!others.empty()) return fmt::format("'{}' is for {}", entry.key, others);
     auto const names = known_names(owner, type);
@@ -78,7 +78,7 @@ std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Ty
                            entry.key.substr(colon + 1));
     }
     if (auto const near = nearest_word(entry.key, names)) return fmt::format("use '{}'", *near);
-    if (auto const home = home_of(entry.key, whole); !home.empty())
+    if (auto const home = section_of(entry.key, whole); !home.empty())
         return fmt::format("move '{}' {}", entry.key, home);
     if (names.size() <= keys_listed_max) return fmt::format("known here: {}", fmt::join(names, ", "));
     return "";
@@ -93,7 +93,7 @@ Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, Type 
     if (!where.empty()) message += " in " + where;
     if (auto const* member = find_member(type, owner)) message += fmt::format(" '{}'", member->name);
     return Error{codes::unknown_key, std::move(message), hint_for(entry, owner, type, whole),
-                 entry.key_place.span()};
+                 entry.key_location.span()};
 }
 
 }  // namespace det::config

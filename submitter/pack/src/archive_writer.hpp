@@ -16,7 +16,7 @@ public:
 
     Status write(std::string_view bytes);
     /// Where the next bytes may be put by the caller, at least one; advance() says how many he did put there.
-    std::span<char> room();
+    std::span<char> free_space();
     Status advance(std::size_t size_bytes);
 
     struct Finished {

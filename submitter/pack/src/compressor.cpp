@@ -62,11 +62,11 @@ Status Compressor::run(std::string_view bytes, bool is_end) {
 Status Compressor::put(std::string_view bytes) {
     DET_TRY(write_all(fd_, bytes, path_));
     written_bytes_ += bytes.size();
-    if (written_bytes_ - on_its_way_bytes_ < write_back_bytes) return Ok{};
+    if (written_bytes_ - writeback_bytes_ < write_back_bytes) return Ok{};
     // A hint: what can't be done here is done by fsync.
-    (void)::sync_file_range(fd_, static_cast<off64_t>(on_its_way_bytes_),
-                            static_cast<off64_t>(written_bytes_ - on_its_way_bytes_), SYNC_FILE_RANGE_WRITE);
-    on_its_way_bytes_ = written_bytes_;
+    (void)::sync_file_range(fd_, static_cast<off64_t>(writeback_bytes_),
+                            static_cast<off64_t>(written_bytes_ - writeback_bytes_), SYNC_FILE_RANGE_WRITE);
+    writeback_bytes_ = written_bytes_;
     return Ok{};
 }
 

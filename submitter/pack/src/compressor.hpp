@@ -32,7 +32,7 @@ private:
     std::unique_ptr<void, Free> context_;
     std::vector<char> out_;
     std::uint64_t written_bytes_ = 0;
-    std::uint64_t on_its_way_bytes_ = 0;  // that the disk has been asked to take
+    std::uint64_t writeback_bytes_ = 0;  // that the disk has been asked to take
 };
 
 /// The hash of what a compressed file holds; an error where it is damaged.

@@ -17,21 +17,21 @@ Member const* find_member(ContextTree const& tree, std::string_view path) {
 }
 
 /// A walk along the parts of paths that begins beside a link.
-class Steps {
+class LinkResolver {
 public:
-    Steps(ContextTree const& tree, Member const& link)
+    LinkResolver(ContextTree const& tree, Member const& link)
         : tree_(tree), path_(link.path), root_(tree.sources[link.source].name) {}
 
-    LinkEnd follow(std::string_view target) {
-        if (!expand(target)) return LinkEnd::outside;
+    LinkTarget follow(std::string_view target) {
+        if (!expand(target)) return LinkTarget::outside;
         while (!ahead_.empty()) {
             auto const part = ahead_.back();
             ahead_.pop_back();
             if (part.empty() || part == ".") continue;
-            if (!(part == ".." ? step_up() : step_into(part))) return LinkEnd::outside;
-            if (hops_ > hops_max) return LinkEnd::nowhere;
+            if (!(part == ".." ? step_up() : step_into(part))) return LinkTarget::outside;
+            if (hops_ > hops_max) return LinkTarget::nowhere;
         }
-        return found_ ? LinkEnd::inside : LinkEnd::nowhere;
+        return found_ ? LinkTarget::inside : LinkTarget::nowhere;
     }
 
 private:
@@ -74,8 +74,8 @@ private:
 
 }  // namespace
 
-LinkEnd follow_link(ContextTree const& tree, Member const& link) {
-    return Steps(tree, link).follow(link.link_target);
+LinkTarget follow_link(ContextTree const& tree, Member const& link) {
+    return LinkResolver(tree, link).follow(link.link_target);
 }
 
 }  // namespace det::pack

@@ -5,13 +5,13 @@
 
 namespace det::pack {
 
-enum class LinkEnd {
+enum class LinkTarget {
     inside,
     nowhere,  // what it names is not packed, or it goes in a circle
     outside,  // of its source, or it is absolute
 };
 
 /// Where a link ends in the tree that is packed, over other links, as the kernel would go. Pure.
-LinkEnd follow_link(ContextTree const& tree, Member const& link);
+LinkTarget follow_link(ContextTree const& tree, Member const& link);
 
 }  // namespace det::pack

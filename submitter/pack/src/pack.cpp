@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "archive_writer.hpp"
-#include "store.hpp"
 #include "tar_header.hpp"
+#include "temporary_archive.hpp"
 
 namespace det::pack {
 namespace {
@@ -33,7 +33,7 @@ public:
         auto const slash = member.path.rfind('/') + 1;  // 0 where there is none
         auto const directory = std::string_view(member.path).substr(0, slash);
         if (!directory_ || source_ != member.source || name_ != directory) {
-            auto const parent = fs::path(tree_.place_of(member)).parent_path();
+            auto const parent = fs::path(tree_.disk_path(member)).parent_path();
             directory_ =
                 UniqueFd(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
             source_ = member.source;
@@ -51,7 +51,7 @@ private:
     Result<UniqueFd> check(UniqueFd file, Member const& member) const {
         if (file) return file;
         int const reason = errno;
-        auto const place = tree_.place_of(member);
+        auto const place = tree_.disk_path(member);
         for (int const gone : {ENOENT, ENOTDIR, ELOOP, ENXIO, EBADF}) {
             if (reason == gone) return changed(place);
         }
@@ -68,14 +68,14 @@ Status write_content(ContextTree const& tree, Member const& member, Opener& open
     DET_TRY_ASSIGN(auto const file, opener.open(member));
     for (auto left = member.size_bytes;;) {
         // One byte more than there should be: it tells, without another call, that the file ends.
-        auto const room = archive.room();
-        auto const wanted = std::min<std::uint64_t>(room.size(), left + 1);
-        auto const result = ::read(file.get(), room.data(), wanted);
+        auto const free_space = archive.free_space();
+        auto const wanted = std::min<std::uint64_t>(free_space.size(), left + 1);
+        auto const result = ::read(file.get(), free_space.data(), wanted);
         if (result < 0 && errno == EINTR) continue;
-        if (result < 0 && (errno == EISDIR || errno == EAGAIN)) return changed(tree.place_of(member));
-        if (result < 0) return os_error(fmt::format("read '{}'", tree.place_of(member)), errno);
+        if (result < 0 && (errno == EISDIR || errno == EAGAIN)) return changed(tree.disk_path(member));
+        if (result < 0) return os_error(fmt::format("read '{}'", tree.disk_path(member)), errno);
         auto const count = static_cast<std::uint64_t>(result);
-        if (count > left || (count == 0 && left != 0)) return changed(tree.place_of(member));
+        if (count > left || (count == 0 && left != 0)) return changed(tree.disk_path(member));
         left -= count;
         DET_TRY(archive.advance(count));
         if (left == 0 && count < wanted) return Ok{};
@@ -95,12 +95,13 @@ Result<ArchiveWriter::Finished> write_archive(ContextTree const& tree, ArchiveWr
 }
 
 Result<PackedContext> store(ContextTree const& tree, fs::path const& contexts) {
-    DET_TRY_ASSIGN(auto unnamed, UnnamedArchive::create(contexts));
-    ArchiveWriter archive(unnamed.fd(), unnamed.path(), tree.size_bytes);
-    DET_TRY_ASSIGN(auto const finished, write_archive(tree, archive));
-    DET_TRY_ASSIGN(auto const kept, unnamed.keep_as(finished.sha256, finished.file_size_bytes));
-    return PackedContext{finished.sha256, tree.size_bytes, kept == UnnamedArchive::Kept::was_there,
-                         kept == UnnamedArchive::Kept::mended};
+    DET_TRY_ASSIGN(auto archive, TemporaryArchive::create(contexts));
+    ArchiveWriter writer(archive.fd(), archive.path(), tree.size_bytes);
+    DET_TRY_ASSIGN(auto const finished, write_archive(tree, writer));
+    DET_TRY_ASSIGN(auto const stored_as, archive.store_as(finished.sha256, finished.file_size_bytes));
+    return PackedContext{finished.sha256, tree.size_bytes,
+                         stored_as == TemporaryArchive::StoreResult::existed,
+                         stored_as == TemporaryArchive::StoreResult::repaired};
 }
 
 }  // namespace

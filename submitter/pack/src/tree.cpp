@@ -56,7 +56,7 @@ void check_roots(ContextTree const& tree, Findings& findings) {
         findings.report(
             Error{codes::bad_value,
                   fmt::format("duplicate path detected: '{}' and '{}' would both be '{}' in the context",
-                              tree.place_of(*there->second), tree.place_of(member), member.path),
+                              tree.disk_path(*there->second), tree.disk_path(member), member.path),
                   "rename one of them, or include a directory above it"});
     }
 }
@@ -66,15 +66,15 @@ void check_links(ContextTree& tree, Findings& findings) {
     for (auto const& member : tree.members) {
         if (member.kind != Member::Kind::link) continue;
         auto const end = follow_link(tree, member);
-        if (end == LinkEnd::outside) {
+        if (end == LinkTarget::outside) {
             findings.report(Error{codes::unsafe_link,
                                   fmt::format("'{}' is a link that leads out of the context: '{}'",
-                                              tree.place_of(member), member.link_target),
+                                              tree.disk_path(member), member.link_target),
                                   "copy what it points to, or list it in .detignore"});
-        } else if (end == LinkEnd::nowhere) {
+        } else if (end == LinkTarget::nowhere) {
             dangling.report(
                 Error{codes::no_such_file, fmt::format("'{}' is a link to '{}', which is not in the context",
-                                                       tree.place_of(member), member.link_target)});
+                                                       tree.disk_path(member), member.link_target)});
         }
     }
     for (auto& found : std::move(dangling).finish().sorted()) tree.warnings.warn(std::move(found.error));
@@ -101,8 +101,8 @@ Error too_large(ContextTree const& tree) {
 std::uint64_t sum_sizes(std::vector<Member> const& members) {
     std::uint64_t sum = 0;
     for (auto const& member : members) {
-        auto const room = std::numeric_limits<std::uint64_t>::max() - sum;
-        sum += std::min(room, member.size_bytes);
+        auto const free_space = std::numeric_limits<std::uint64_t>::max() - sum;
+        sum += std::min(free_space, member.size_bytes);
     }
     return sum;
 }
@@ -125,7 +125,7 @@ Result<std::vector<Source>, Diagnostics> find_sources(ContextSources const& want
 
 }  // namespace
 
-std::string ContextTree::place_of(Member const& member) const {
+std::string ContextTree::disk_path(Member const& member) const {
     auto const& source = sources[member.source];
     if (member.path == source.name) return source.path.string();
     return (source.path / (source.name.empty() ? member.path : member.path.substr(source.name.size() + 1)))

@@ -31,14 +31,15 @@ Member::Kind member_kind(mode_t mode) { return S_ISDIR(mode) ? Member::Kind::dir
 }  // namespace
 
 void Findings::report(Error error) {
-    if (++count_ <= findings_told) told_.report(std::move(error));
+    if (++count_ <= findings_told) reported_.report(std::move(error));
 }
 
 Diagnostics Findings::finish() && {
     if (count_ > findings_told) {
-        told_.report(Error{codes::bad_value, fmt::format("and {} more like these", count_ - findings_told)});
+        reported_.report(
+            Error{codes::bad_value, fmt::format("and {} more like these", count_ - findings_told)});
     }
-    return std::move(told_);
+    return std::move(reported_);
 }
 
 Walk::Walk(ContextTree& tree, std::size_t source, Findings& findings)

@@ -21,7 +21,7 @@ public:
     bool empty() const { return count_ == 0; }
 
 private:
-    Diagnostics told_;
+    Diagnostics reported_;
     std::size_t count_ = 0;
 };
 
@@ -48,7 +48,7 @@ private:
     Findings& findings_;
     IgnoreRules rules_ = IgnoreRules::defaults();
     UniqueFd root_;
-    uid_t user_;  // who we are
+    uid_t user_;                        // who we are
     std::vector<std::string> pending_;  // directories that are still to be listed
 };
 

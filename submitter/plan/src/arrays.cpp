@@ -20,19 +20,19 @@ std::uint32_t divide_up(std::uint32_t whole, std::uint32_t part) {
 
 }  // namespace
 
-std::string ArrayPart::indices() const { return fmt::format("0-{}%{}", task_count() - 1, running_max); }
+std::string JobArray::indices() const { return fmt::format("0-{}%{}", task_count() - 1, running_max); }
 
-std::vector<ArrayPart> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max) {
+std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max) {
     assert(load.trial_count > 0 && load.running_max > 0 && load.lanes > 0 && array_size_max > 0);
     auto const tasks = divide_up(load.trial_count, load.lanes);
     auto const running_max = divide_up(load.running_max, load.lanes);
     auto const parts = divide_up(tasks, array_size_max);
-    std::vector<ArrayPart> arrays;
+    std::vector<JobArray> arrays;
     for (std::uint32_t k = 0; k < parts; ++k) {
         auto const first = share_begin(tasks, parts, k) * load.lanes;
         auto const end = share_begin(tasks, parts, k + 1) * load.lanes;
         auto const running = share_begin(running_max, parts, k + 1) - share_begin(running_max, parts, k);
-        ArrayPart part{first, std::min(end, load.trial_count) - first, 1, load.lanes};
+        JobArray part{first, std::min(end, load.trial_count) - first, 1, load.lanes};
         part.running_max = std::clamp(running, 1u, part.task_count());
         arrays.push_back(part);
     }

@@ -1,10 +1,9 @@
-#include "container.hpp"
 
 #include <det/launch/node/container_call.hpp>
 
 #include <fmt/format.h>
 
-#include "fit.hpp"
+#include "plan_steps.hpp"
 
 namespace det::plan {
 namespace {
@@ -50,18 +49,18 @@ void warn_of_unused(ExperimentConfig const& config, bool has_container, Containe
         if (!is_used || (has_container && can(runtime, path))) continue;
         auto const why = has_container ? fmt::format("{} does not act on it", to_string(runtime))
                                        : std::string("the experiment runs in no container");
-        found.warn(
-            at(config, path, Error{codes::not_supported, fmt::format("{} has no effect: {}", path, why)}));
+        found.warn(with_location(
+            config, path, Error{codes::not_supported, fmt::format("{} has no effect: {}", path, why)}));
     }
 }
 
 void check_path(ExperimentConfig const& config, std::string_view key, std::string const& path,
                 Diagnostics& found) {
     if (path.find_first_of(":,") == std::string::npos) return;
-    found.report(
-        at(config, key,
-           Error{codes::bad_value, fmt::format("'{}' can't be bound: it has a ':' or a ',' in it", path),
-                 "bind it under another name, or a directory above it"}));
+    found.report(with_location(
+        config, key,
+        Error{codes::bad_value, fmt::format("'{}' can't be bound: it has a ':' or a ',' in it", path),
+              "bind it under another name, or a directory above it"}));
 }
 
 ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime runtime,

@@ -1,11 +1,10 @@
-#include "limits.hpp"
 
 #include <det/config/sbatch_args.hpp>
 
 #include <fmt/format.h>
 #include <limits>
 
-#include "fit.hpp"
+#include "plan_steps.hpp"
 
 namespace det::plan {
 namespace {
@@ -37,11 +36,11 @@ void check_slots(ExperimentConfig const& config, site::Pool const& pool, Diagnos
     auto const most = pool.limits.slots_per_trial_max;
     auto const slots = config.resources.slots_per_trial;
     if (!most || slots <= *most) return;
-    found.report(at(config, slots_path,
-                    Error{codes::slots_do_not_fit,
-                          fmt::format("pool '{}' gives a trial at most {} slots, {} are asked for", pool.name,
-                                      *most, slots),
-                          fmt::format("use at most {}, or another pool", *most)}));
+    found.report(with_location(config, slots_path,
+                               Error{codes::slots_do_not_fit,
+                                     fmt::format("pool '{}' gives a trial at most {} slots, {} are asked for",
+                                                 pool.name, *most, slots),
+                                     fmt::format("use at most {}, or another pool", *most)}));
 }
 
 void check_time(ExperimentConfig const& config, site::Pool const& pool, std::string const& asked,
@@ -49,11 +48,11 @@ void check_time(ExperimentConfig const& config, site::Pool const& pool, std::str
     auto const wanted = seconds_of(asked);
     auto const most = seconds_of(limit);
     if (limit.empty() || !wanted || !most || *wanted <= *most) return;
-    found.report(
-        at(config, args_path,
-           Error{codes::bad_value,
-                 fmt::format("--time={} is more than the {} that {} gives a job", asked, limit, whose),
-                 fmt::format("use --time={}, or another pool than '{}'", limit, pool.name)}));
+    found.report(with_location(
+        config, args_path,
+        Error{codes::bad_value,
+              fmt::format("--time={} is more than the {} that {} gives a job", asked, limit, whose),
+              fmt::format("use --time={}, or another pool than '{}'", limit, pool.name)}));
 }
 
 void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
@@ -62,11 +61,11 @@ void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, D
         auto const& own = plan.pool.*option.value;
         auto const asked = args.find(option.name);
         if (!own || !asked || *own == *asked) continue;
-        found.report(at(config, args_path,
-                        Error{codes::bad_value,
-                              fmt::format("--{}={}: pool '{}' has --{}={}", option.name, *asked,
-                                          plan.pool.name, option.name, *own),
-                              "remove it, or use another pool"}));
+        found.report(with_location(config, args_path,
+                                   Error{codes::bad_value,
+                                         fmt::format("--{}={}: pool '{}' has --{}={}", option.name, *asked,
+                                                     plan.pool.name, option.name, *own),
+                                         "remove it, or use another pool"}));
     }
     if (auto const time = args.find("time")) {
         auto const& pool = plan.pool;
@@ -87,7 +86,7 @@ Diagnostics check_limits(ExperimentConfig const& config, SubmissionPlan const& p
     return found;
 }
 
-Diagnostics check_now(ExperimentConfig const& config, SubmissionPlan const& plan) {
+Diagnostics check_availability(ExperimentConfig const& config, SubmissionPlan const& plan) {
     Diagnostics found;
     auto const& pool = plan.pool;
     if (!pool.is_up) {
@@ -98,13 +97,13 @@ Diagnostics check_now(ExperimentConfig const& config, SubmissionPlan const& plan
     }
     if (!plan.must_wait_for_nodes()) return found;
     auto const up = plan.nodes_up;
-    found.warn(
-        at(config, slots_path,
-           Error{codes::slots_do_not_fit,
-                 fmt::format("a trial needs {} node{}, and {} of those that fit {} up now: {}; it waits",
-                             plan.shape.nodes, plan.shape.nodes == 1 ? "" : "s", up, up == 1 ? "is" : "are",
-                             describe(pool)),
-                 "'sinfo -R' says why nodes are down or drained"}));
+    found.warn(with_location(
+        config, slots_path,
+        Error{codes::slots_do_not_fit,
+              fmt::format("a trial needs {} node{}, and {} of those that fit {} up now: {}; it waits",
+                          plan.shape.nodes, plan.shape.nodes == 1 ? "" : "s", up, up == 1 ? "is" : "are",
+                          describe(pool)),
+              "'sinfo -R' says why nodes are down or drained"}));
     return found;
 }
 

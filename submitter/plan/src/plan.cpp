@@ -1,4 +1,5 @@
 #include <det/config/sbatch_args.hpp>
+#include <det/foundation/text.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/search.hpp>
@@ -6,10 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "container.hpp"
-#include "fit.hpp"
-#include "limits.hpp"
-#include "project.hpp"
+#include "plan_steps.hpp"
 
 namespace det::plan {
 namespace {
@@ -29,7 +27,7 @@ Status check_directory(ExperimentConfig const& config, config::DirectoryStorage 
         bool const is_elsewhere = lies_below(directory.container_path, mount.container_path) &&
                                   mount.host_path != mount.container_path;
         if (!is_elsewhere) continue;
-        return at(
+        return with_location(
             config, "checkpoint_storage.container_path",
             Error{codes::not_supported,
                   fmt::format(
@@ -54,7 +52,7 @@ Status check_storage(ExperimentConfig const& config) {
     if (auto const* directory = std::get_if<config::DirectoryStorage>(&storage.location))
         return check_directory(config, *directory);
     if (auto const* s3 = std::get_if<config::S3Storage>(&storage.location)) return check_s3(*s3);
-    return at(
+    return with_location(
         config, "checkpoint_storage.type",
         Error{codes::not_supported,
               fmt::format("checkpoint storage '{}' is not built into this det-submit", storage.type),
@@ -70,13 +68,41 @@ Result<site::Pool> choose_pool(ExperimentConfig const& config, site::Site const&
     return site::require_pool(site, config.resources.resource_pool);
 }
 
-void take_nodes(SubmissionPlan& plan, Fit const& fit) {
-    plan.shape = fit.shape;
-    plan.pool.slots_per_node = fit.node_slots;
-    plan.gpu_type = fit.gpu_type;
-    plan.exclude = fit.exclude;
-    plan.nodes_up = fit.nodes_up;
-    plan.nodes_max = fit.nodes_max;
+constexpr std::string_view label_source = "label";
+
+std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
+    std::vector<std::string> names;
+    for (auto const& label : labels) {
+        if (label.starts_with(prefix) && label.size() > prefix.size())
+            names.push_back(label.substr(prefix.size()));
+    }
+    std::sort(names.begin(), names.end());
+    return join(names, ",");
+}
+
+/// Slurm keeps what it is given: quotes and what ends a line would stay in its accounting.
+std::string as_wckey(std::string text) {
+    std::erase_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f || c == '"'; });
+    return text;
+}
+
+/// The --wckey of the experiment by the site's job_project_source; empty: none.
+std::string wckey_of(std::string_view source, config::ExperimentConfig const& config) {
+    if (source == "project") return as_wckey(config.project);
+    if (source == "workspace") return as_wckey(config.workspace);
+    if (!source.starts_with(label_source)) return "";
+    source.remove_prefix(label_source.size());
+    if (source.starts_with(':')) source.remove_prefix(1);
+    return as_wckey(labels_with(source, config.labels));
+}
+
+void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
+    plan.shape = selection.shape;
+    plan.pool.slots_per_node = selection.node_slots;
+    plan.gpu_type = selection.gpu_type;
+    plan.exclude = selection.exclude;
+    plan.nodes_up = selection.nodes_up;
+    plan.nodes_max = selection.nodes_max;
     // Whoever says no time gets the pool's.
     bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
@@ -101,28 +127,30 @@ Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan c
     if (!wanted) return static_cast<std::uint32_t>(fitting);
     bool const fits = *wanted <= fitting || (shape.slots_per_node == 0 && *wanted <= lanes_limit);
     if (fits) return static_cast<std::uint32_t>(*wanted);
-    return at(config, "slurm.trials_per_node",
-              Error{codes::slots_do_not_fit,
-                    fmt::format("{} trials of {} slots don't fit on a node: {}", *wanted,
-                                config.resources.slots_per_trial, describe(plan.pool)),
-                    fmt::format("use at most {}", shape.slots_per_node == 0 ? lanes_limit : fitting)});
+    return with_location(
+        config, "slurm.trials_per_node",
+        Error{codes::slots_do_not_fit,
+              fmt::format("{} trials of {} slots don't fit on a node: {}", *wanted,
+                          config.resources.slots_per_trial, describe(plan.pool)),
+              fmt::format("use at most {}", shape.slots_per_node == 0 ? lanes_limit : fitting)});
 }
 
-Status take_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
+Status set_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
     DET_TRY_ASSIGN(auto const most, lanes_max(config, plan));
     plan.lanes = balance_lanes(most, plan.concurrent_trials_max);
     return Ok{};
 }
 
 /// Beyond the nodes that there are no job could ever start.
-Status take_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
+Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
     plan.spare_nodes = static_cast<std::uint32_t>(config.slurm.spare_nodes);
     if (plan.spare_nodes == 0 || plan.nodes() <= plan.nodes_max) return Ok{};
-    return at(config, "slurm.spare_nodes",
-              Error{codes::slots_do_not_fit,
-                    fmt::format("{} nodes and {} to spare are more than a job may have: {}", plan.shape.nodes,
-                                plan.spare_nodes, describe(plan.pool)),
-                    fmt::format("use at most {}", std::max(0, plan.nodes_max - plan.shape.nodes))});
+    return with_location(
+        config, "slurm.spare_nodes",
+        Error{codes::slots_do_not_fit,
+              fmt::format("{} nodes and {} to spare are more than a job may have: {}", plan.shape.nodes,
+                          plan.spare_nodes, describe(plan.pool)),
+              fmt::format("use at most {}", std::max(0, plan.nodes_max - plan.shape.nodes))});
 }
 
 }  // namespace
@@ -144,17 +172,17 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     SubmissionPlan plan;
     auto pool = choose_pool(config, site);
     if (!pool) {
-        found.report(at(config, pool_path, std::move(pool).error()));
+        found.report(with_location(config, pool_path, std::move(pool).error()));
         return found;
     }
     plan.pool = *std::move(pool);
     plan.sbatch_args = config.slurm.sbatch_args;
-    plan.wckey = project_name(site.job_project_source.value_or(""), config);
-    if (auto const fit = fit_to_whole_nodes(config, plan.pool)) {
-        take_nodes(plan, *fit);
-        if (auto const taken = take_spare_nodes(plan, config); !taken) found.report(taken.error());
+    plan.wckey = wckey_of(site.job_project_source.value_or(""), config);
+    if (auto const selection = select_nodes(config, plan.pool)) {
+        set_nodes(plan, *selection);
+        if (auto const taken = set_spare_nodes(plan, config); !taken) found.report(taken.error());
     } else {
-        found.report(fit.error());
+        found.report(selection.error());
     }
     found.append(check_limits(config, plan));
     Diagnostics of_container;
@@ -164,8 +192,8 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
-    DET_TRY(take_lanes(plan, config));
-    plan.warnings = check_now(config, plan);
+    DET_TRY(set_lanes(plan, config));
+    plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
     return plan;
 }

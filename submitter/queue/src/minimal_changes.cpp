@@ -26,42 +26,42 @@ struct Bound {
     }
 };
 
-struct Best {
+struct PartialOrder {
     int kept = -1;           // -1: can't be
     std::int64_t loss = 0;   // by how much the others fall: those who rise cost nothing
     std::size_t before = 0;  // the place that stays before this one, plus 1; 0: none
 
-    bool is_better_than(Best const& other) const {
+    bool is_better_than(PartialOrder const& other) const {
         return kept != other.kept ? kept > other.kept : loss < other.loss;
     }
 };
 
 /// best[i + 1]: how many can stay up to place i where that one stays; best[0] is the front, the last entry
 /// the end of the row.
-std::vector<Best> find_best(std::vector<Place> const& row) {
-    std::vector<Best> best(row.size() + 2);
+std::vector<PartialOrder> find_best(std::vector<OrderedJob> const& order) {
+    std::vector<PartialOrder> best(order.size() + 2);
     best[0].kept = 0;
-    for (std::size_t from = 0; from <= row.size(); ++from) {
+    for (std::size_t from = 0; from <= order.size(); ++from) {
         if (best[from].kept < 0) continue;
         Bound bound;
-        if (from > 0) bound = {row[from - 1].lowest_priority, row[from - 1].job};
+        if (from > 0) bound = {order[from - 1].lowest_priority, order[from - 1].job};
         auto loss = best[from].loss;
         // Places behind `from`, each tried as the next that stays, and passed over as one that changes.
-        for (std::size_t next = from; next <= row.size(); ++next) {
-            bool const is_end = next == row.size();
-            bool const may_stay = is_end || row[next].priority <= bound.for_next(row[next].job);
-            Best const found{best[from].kept + (is_end ? 0 : 1), loss, from};
+        for (std::size_t next = from; next <= order.size(); ++next) {
+            bool const is_end = next == order.size();
+            bool const may_stay = is_end || order[next].priority <= bound.for_next(order[next].job);
+            PartialOrder const found{best[from].kept + (is_end ? 0 : 1), loss, from};
             if (may_stay && found.is_better_than(best[next + 1])) best[next + 1] = found;
-            if (is_end || row[next].is_fixed) break;
-            bound = {std::min(bound.for_next(row[next].job), row[next].highest_allowed), row[next].job};
+            if (is_end || order[next].is_fixed) break;
+            bound = {std::min(bound.for_next(order[next].job), order[next].highest_allowed), order[next].job};
             if (bound.priority < lowest) break;
-            loss += std::max<std::int64_t>(0, row[next].priority - bound.priority);
+            loss += std::max<std::int64_t>(0, order[next].priority - bound.priority);
         }
     }
     return best;
 }
 
-std::vector<bool> those_that_stay(std::vector<Best> const& best, std::size_t size) {
+std::vector<bool> find_unchanged(std::vector<PartialOrder> const& best, std::size_t size) {
     std::vector<bool> stays(size, false);
     for (auto at = best[size + 1].before; at > 0; at = best[at].before) stays[at - 1] = true;
     return stays;
@@ -69,24 +69,25 @@ std::vector<bool> those_that_stay(std::vector<Best> const& best, std::size_t siz
 
 }  // namespace
 
-std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(std::vector<Place> const& row) {
-    auto const best = find_best(row);
+std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(
+    std::vector<OrderedJob> const& order) {
+    auto const best = find_best(order);
     if (best.back().kept < 0) return std::nullopt;
-    auto const stays = those_that_stay(best, row.size());
-    std::vector<std::int64_t> highest(row.size());
+    auto const stays = find_unchanged(best, order.size());
+    std::vector<std::int64_t> highest(order.size());
     Bound bound;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
         highest[i] =
-            stays[i] ? row[i].priority : std::min(bound.for_next(row[i].job), row[i].highest_allowed);
-        bound = {stays[i] ? row[i].lowest_priority : highest[i], row[i].job};
+            stays[i] ? order[i].priority : std::min(bound.for_next(order[i].job), order[i].highest_allowed);
+        bound = {stays[i] ? order[i].lowest_priority : highest[i], order[i].job};
     }
-    std::vector<std::optional<std::int64_t>> changes(row.size());
+    std::vector<std::optional<std::int64_t>> changes(order.size());
     std::int64_t needed = lowest;  // by the one behind
-    for (std::size_t i = row.size(); i-- > 0;) {
-        auto value = row[i].priority;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        auto value = order[i].priority;
         if (!stays[i]) {
-            if (i + 1 < row.size() && row[i].job > row[i + 1].job) ++needed;
-            value = std::clamp(row[i].priority, needed, highest[i]);
+            if (i + 1 < order.size() && order[i].job > order[i + 1].job) ++needed;
+            value = std::clamp(order[i].priority, needed, highest[i]);
             changes[i] = value;
         }
         needed = value;

@@ -6,7 +6,7 @@
 namespace det::queue {
 
 /// One of a row that is to stand in a given order.
-struct Place {
+struct OrderedJob {
     std::uint32_t job = 0;
     std::int64_t priority = 0;         // now
     std::int64_t lowest_priority = 0;  // of its tasks
@@ -16,6 +16,6 @@ struct Place {
 
 /// New priorities for as few as possible of the row, so that it stands in this order; nothing for those
 /// that stay. No value where that can't be. Those that change get as near to what they have as can be.
-std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(std::vector<Place> const& row);
+std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(std::vector<OrderedJob> const& order);
 
 }  // namespace det::queue

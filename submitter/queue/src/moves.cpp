@@ -7,7 +7,7 @@
 #include <set>
 
 #include "minimal_changes.hpp"
-#include "unit.hpp"
+#include "waiting_job.hpp"
 
 namespace det::queue {
 namespace {
@@ -24,48 +24,50 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-std::int64_t reach_of(Unit const& unit, Caller const& caller) {
-    if (caller.rights == Rights::owner) return std::max(unit.base(), unit.priority);
-    return std::min(highest_priority, unit.base() - lowest_nice);
+std::int64_t highest_allowed_priority(WaitingJob const& entry, Caller const& caller) {
+    if (caller.rights == Rights::owner) return std::max(entry.base(), entry.priority);
+    return std::min(highest_priority, entry.base() - lowest_nice);
 }
 
-std::size_t index_of(std::vector<Unit> const& row, std::uint32_t job) {
+std::size_t index_of(std::vector<WaitingJob> const& order, std::uint32_t job) {
     return static_cast<std::size_t>(
-        std::find_if(row.begin(), row.end(), [&](auto const& unit) { return unit.job == job; }) -
-        row.begin());
+        std::find_if(order.begin(), order.end(), [&](auto const& entry) { return entry.job == job; }) -
+        order.begin());
 }
 
-bool is_done(std::vector<Unit> const& row, Reorder const& reorder) {
-    bool const is_ahead = index_of(row, reorder.job) < index_of(row, reorder.other);
+bool is_done(std::vector<WaitingJob> const& order, Reorder const& reorder) {
+    bool const is_ahead = index_of(order, reorder.job) < index_of(order, reorder.other);
     return is_ahead == (reorder.side == Reorder::Side::ahead_of);
 }
 
-void put(std::vector<Unit>& row, Reorder const& reorder) {
-    auto const from = row.begin() + static_cast<std::ptrdiff_t>(index_of(row, reorder.job));
-    auto unit = *from;
-    row.erase(from);
-    auto at = index_of(row, reorder.other);
+void put(std::vector<WaitingJob>& order, Reorder const& reorder) {
+    auto const from = order.begin() + static_cast<std::ptrdiff_t>(index_of(order, reorder.job));
+    auto entry = *from;
+    order.erase(from);
+    auto at = index_of(order, reorder.other);
     if (reorder.side == Reorder::Side::behind_of) ++at;
-    row.insert(row.begin() + static_cast<std::ptrdiff_t>(at), std::move(unit));
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), std::move(entry));
 }
 
 /// The row in the order that is asked for.
-Result<std::vector<Unit>> wanted_order(std::vector<Unit> row, std::vector<Reorder> const& reorders) {
+Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
+                                             std::vector<Reorder> const& reorders) {
     // Each round may undo what a round before did; after as many as there are requests nothing new can come.
     for (std::size_t round = 0; round <= reorders.size(); ++round) {
         bool all_done = true;
         for (auto const& reorder : reorders) {
-            if (is_done(row, reorder)) continue;
-            put(row, reorder);
+            if (is_done(order, reorder)) continue;
+            put(order, reorder);
             all_done = false;
         }
-        if (all_done) return row;
+        if (all_done) return order;
     }
     return Error{codes::usage, "what is asked for contradicts itself: no order fulfils all of it"};
 }
 
 /// The jobs that have to be looked at: the caller's in the partitions concerned, and who is named.
-std::vector<Unit> row_of(std::vector<Unit> const& waiting, std::vector<Reorder> const& reorders, int tier) {
+std::vector<WaitingJob> jobs_to_order(std::vector<WaitingJob> const& waiting,
+                                      std::vector<Reorder> const& reorders, int tier) {
     std::set<std::string> partitions;
     std::set<std::uint32_t> named;
     for (auto const& reorder : reorders) {
@@ -74,46 +76,46 @@ std::vector<Unit> row_of(std::vector<Unit> const& waiting, std::vector<Reorder> 
             partitions.insert(waiting[index_of(waiting, job)].partition);
         }
     }
-    std::vector<Unit> row;
-    for (auto const& unit : waiting) {
-        bool const is_concerned = unit.may_change && partitions.contains(unit.partition);
-        if (unit.tier == tier && (is_concerned || named.contains(unit.job))) row.push_back(unit);
+    std::vector<WaitingJob> order;
+    for (auto const& entry : waiting) {
+        bool const is_concerned = entry.may_change && partitions.contains(entry.partition);
+        if (entry.tier == tier && (is_concerned || named.contains(entry.job))) order.push_back(entry);
     }
-    return row;
+    return order;
 }
 
-std::vector<Place> places_of(std::vector<Unit> const& row, Caller const& caller) {
-    std::vector<Place> places;
-    for (auto const& unit : row) {
-        places.push_back(
-            {unit.job, unit.priority, unit.lowest_priority, reach_of(unit, caller), !unit.may_change});
+std::vector<OrderedJob> ordered_jobs(std::vector<WaitingJob> const& order, Caller const& caller) {
+    std::vector<OrderedJob> places;
+    for (auto const& entry : order) {
+        places.push_back({entry.job, entry.priority, entry.lowest_priority,
+                          highest_allowed_priority(entry, caller), !entry.may_change});
     }
     return places;
 }
 
 /// `scontrol top` gives a job the highest priority that its owner has in its partition, account and QOS.
-std::optional<Move> move_to_top(std::vector<Unit> const& waiting, std::vector<Unit> const& wanted,
+std::optional<Move> move_to_top(std::vector<WaitingJob> const& waiting, std::vector<WaitingJob> const& wanted,
                                 Reorder const& reorder, Caller const& caller) {
     if (!caller.may_move_to_top || reorder.side != Reorder::Side::ahead_of) return std::nullopt;
-    auto const& unit = waiting[index_of(waiting, reorder.job)];
-    auto const is_mate = [&](Unit const& mate) {
-        return mate.user == caller.user && mate.user == unit.user && mate.partition == unit.partition &&
-               mate.account == unit.account && mate.qos == unit.qos;
+    auto const& entry = waiting[index_of(waiting, reorder.job)];
+    auto const is_peer = [&](WaitingJob const& peer) {
+        return peer.user == caller.user && peer.user == entry.user && peer.partition == entry.partition &&
+               peer.account == entry.account && peer.qos == entry.qos;
     };
-    auto const top = std::find_if(waiting.begin(), waiting.end(), is_mate);  // in scheduling order
-    if (top == waiting.end() || unit.partition.find(',') != std::string::npos) return std::nullopt;
+    auto const top = std::find_if(waiting.begin(), waiting.end(), is_peer);  // in scheduling order
+    if (top == waiting.end() || entry.partition.find(',') != std::string::npos) return std::nullopt;
     auto const first_own =
         std::find_if(wanted.begin(), wanted.end(), [](auto const& each) { return each.may_change; });
-    bool const is_first = first_own != wanted.end() && first_own->job == unit.job;
+    bool const is_first = first_own != wanted.end() && first_own->job == entry.job;
     // Those that don't make up for it have to be below it as they are.
-    bool const is_enough = std::all_of(wanted.begin(), wanted.end(), [&](Unit const& each) {
-        return is_mate(each) || is_before(top->priority, unit.job, each.priority, each.job);
+    bool const is_enough = std::all_of(wanted.begin(), wanted.end(), [&](WaitingJob const& each) {
+        return is_peer(each) || is_before(top->priority, entry.job, each.priority, each.job);
     });
-    return is_first && is_enough ? std::optional<Move>(MoveToTop{unit.job}) : std::nullopt;
+    return is_first && is_enough ? std::optional<Move>(MoveToTop{entry.job}) : std::nullopt;
 }
 
-Error no_move(std::vector<Unit> const& waiting, Reorder const& reorder, Caller const& caller) {
-    auto const& unit = waiting[index_of(waiting, reorder.job)];
+Error no_move(std::vector<WaitingJob> const& waiting, Reorder const& reorder, Caller const& caller) {
+    auto const& entry = waiting[index_of(waiting, reorder.job)];
     auto const& other = waiting[index_of(waiting, reorder.other)];
     if (other.may_change) {
         return Error{codes::no_legal_move,
@@ -124,16 +126,16 @@ Error no_move(std::vector<Unit> const& waiting, Reorder const& reorder, Caller c
         codes::no_legal_move,
         fmt::format("job {} can't pass job {} of {}: it has priority {} and reaches {} with nice 0, and "
                     "job {} has {}",
-                    unit.job, other.job, other.user, unit.priority, reach_of(unit, caller), other.job,
-                    other.priority),
+                    entry.job, other.job, other.user, entry.priority, highest_allowed_priority(entry, caller),
+                    other.job, other.priority),
         "an owner can only take back nice; an operator can do more"};
 }
 
-Error other_tier(Unit const& unit, Unit const& other) {
+Error other_tier(WaitingJob const& entry, WaitingJob const& other) {
     return Error{codes::no_legal_move,
                  fmt::format("job {} is in partition '{}' of tier {}, job {} in '{}' of tier {}: Slurm looks "
                              "at all jobs of the higher tier first",
-                             unit.job, unit.partition, unit.tier, other.job, other.partition, other.tier),
+                             entry.job, entry.partition, entry.tier, other.job, other.partition, other.tier),
                  "move it to the other pool with --resource-pool"};
 }
 
@@ -142,36 +144,36 @@ Error not_yours(std::uint32_t job, std::string const& user, Caller const& caller
                  "its owner or an operator can move it"};
 }
 
-Status check_reorder(QueueReading const& queue, Caller const& caller, Reorder const& reorder) {
-    DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, reorder.job));
-    DET_TRY_ASSIGN(auto const other, require_unit(queue, caller, reorder.other));
+Status check_reorder(QueueState const& queue, Caller const& caller, Reorder const& reorder) {
+    DET_TRY_ASSIGN(auto const entry, require_waiting_job(queue, caller, reorder.job));
+    DET_TRY_ASSIGN(auto const other, require_waiting_job(queue, caller, reorder.other));
     if (reorder.job == reorder.other)
         return Error{codes::usage, fmt::format("job {} can't stand before or behind itself", reorder.job)};
     // To be behind a job of one's own, that one may move as well; but it is this one that is asked for.
-    if (!unit.may_change) return not_yours(unit.job, unit.user, caller);
-    bool const is_ahead = unit.tier > other.tier;
-    if (unit.tier != other.tier && is_ahead != (reorder.side == Reorder::Side::ahead_of))
-        return other_tier(unit, other);
+    if (!entry.may_change) return not_yours(entry.job, entry.user, caller);
+    bool const is_ahead = entry.tier > other.tier;
+    if (entry.tier != other.tier && is_ahead != (reorder.side == Reorder::Side::ahead_of))
+        return other_tier(entry, other);
     return Ok{};
 }
 
-std::vector<Move> nice_moves(std::vector<Unit> const& row,
+std::vector<Move> nice_moves(std::vector<WaitingJob> const& order,
                              std::vector<std::optional<std::int64_t>> const& priorities) {
     std::vector<Move> moves;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
         if (priorities[i])
-            moves.push_back(ChangeNice{row[i].job, row[i].nice, row[i].base() - *priorities[i]});
+            moves.push_back(ChangeNice{order[i].job, order[i].nice, order[i].base() - *priorities[i]});
     }
     return moves;
 }
 
 /// The moves for all requests within one tier.
-Result<std::vector<Move>> plan_order(QueueReading const& queue, Caller const& caller,
+Result<std::vector<Move>> plan_order(QueueState const& queue, Caller const& caller,
                                      std::vector<Reorder> const& reorders, int tier) {
-    auto const waiting = waiting_units(queue, caller);
-    auto const row = row_of(waiting, reorders, tier);
-    DET_TRY_ASSIGN(auto const wanted, wanted_order(row, reorders));
-    auto const changes = minimal_changes(places_of(wanted, caller));
+    auto const waiting = waiting_jobs(queue, caller);
+    auto const order = jobs_to_order(waiting, reorders, tier);
+    DET_TRY_ASSIGN(auto const wanted, wanted_order(order, reorders));
+    auto const changes = minimal_changes(ordered_jobs(wanted, caller));
     auto moves = changes ? nice_moves(wanted, *changes) : std::vector<Move>{};
     if (reorders.size() == 1 && (!changes || moves.size() > 1)) {
         if (auto const top = move_to_top(waiting, wanted, reorders.front(), caller)) return std::vector{*top};
@@ -180,14 +182,14 @@ Result<std::vector<Move>> plan_order(QueueReading const& queue, Caller const& ca
     return moves;
 }
 
-Result<std::vector<Move>> plan_all_orders(QueueReading const& queue, Caller const& caller,
+Result<std::vector<Move>> plan_all_orders(QueueState const& queue, Caller const& caller,
                                           std::vector<Reorder> const& reorders) {
     std::map<int, std::vector<Reorder>> by_tier;
     for (auto const& reorder : reorders) {
         DET_TRY(check_reorder(queue, caller, reorder));
-        DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, reorder.job));
-        DET_TRY_ASSIGN(auto const other, require_unit(queue, caller, reorder.other));
-        if (unit.tier == other.tier) by_tier[unit.tier].push_back(reorder);
+        DET_TRY_ASSIGN(auto const entry, require_waiting_job(queue, caller, reorder.job));
+        DET_TRY_ASSIGN(auto const other, require_waiting_job(queue, caller, reorder.other));
+        if (entry.tier == other.tier) by_tier[entry.tier].push_back(reorder);
     }
     std::vector<Move> moves;
     for (auto const& [tier, some] : by_tier) {
@@ -197,26 +199,25 @@ Result<std::vector<Move>> plan_all_orders(QueueReading const& queue, Caller cons
     return moves;
 }
 
-Result<std::vector<Move>> plan_level(QueueReading const& queue, Caller const& caller,
-                                     SetLevel const& request) {
+Result<std::vector<Move>> plan_level(QueueState const& queue, Caller const& caller, SetLevel const& request) {
     if (request.level < most_urgent_level || request.level > least_urgent_level) {
         return Error{codes::usage, fmt::format("priority {} is not one of {} (most urgent) to {}",
                                                request.level, most_urgent_level, least_urgent_level)};
     }
-    DET_TRY_ASSIGN(auto const unit, require_unit(queue, caller, request.job));
-    if (!unit.may_change) return not_yours(unit.job, unit.user, caller);
+    DET_TRY_ASSIGN(auto const entry, require_waiting_job(queue, caller, request.job));
+    if (!entry.may_change) return not_yours(entry.job, entry.user, caller);
     if (caller.rights == Rights::operators) {
-        if (request.level == default_level) return std::vector<Move>{ComputePriority{unit.job}};
+        if (request.level == default_level) return std::vector<Move>{ComputePriority{entry.job}};
         auto const priority = priority_of_level(request.level);
-        if (unit.priority == priority && unit.lowest_priority == priority) return std::vector<Move>{};
-        return std::vector<Move>{ChangePriority{unit.job, priority}};
+        if (entry.priority == priority && entry.lowest_priority == priority) return std::vector<Move>{};
+        return std::vector<Move>{ChangePriority{entry.job, priority}};
     }
     auto const nice = nice_of_level(request.level);
-    bool const has_it = unit.nice == nice && unit.priority == unit.lowest_priority;
-    return has_it ? std::vector<Move>{} : std::vector<Move>{ChangeNice{unit.job, unit.nice, nice}};
+    bool const has_it = entry.nice == nice && entry.priority == entry.lowest_priority;
+    return has_it ? std::vector<Move>{} : std::vector<Move>{ChangeNice{entry.job, entry.nice, nice}};
 }
 
-Result<std::vector<Move>> plan_partition(QueueReading const& queue, Caller const& caller,
+Result<std::vector<Move>> plan_partition(QueueState const& queue, Caller const& caller,
                                          SetPartition const& request) {
     std::vector<Move> moves;
     bool is_whole = true;  // none of its tasks has begun
@@ -235,7 +236,7 @@ Result<std::vector<Move>> plan_partition(QueueReading const& queue, Caller const
     bool const is_there = std::any_of(queue.jobs.begin(), queue.jobs.end(), [&](auto const& job) {
         return job.ref.job == request.job && is_waiting(job);
     });
-    if (!is_there) return require_unit(queue, caller, request.job).error();
+    if (!is_there) return require_waiting_job(queue, caller, request.job).error();
     // Slurm refuses an array as a whole once a task of it runs.
     if (is_whole && !moves.empty())
         return std::vector<Move>{ChangePartition{{request.job, {}}, request.partition}};
@@ -244,37 +245,37 @@ Result<std::vector<Move>> plan_partition(QueueReading const& queue, Caller const
 
 /// Applies `change` to the waiting tasks of a job.
 template <class F>
-void for_each_waiting(QueueReading& queue, std::uint32_t number, F change) {
+void for_each_waiting(QueueState& queue, std::uint32_t number, F change) {
     for (auto& job : queue.jobs) {
         if (job.ref.job == number && is_waiting(job)) change(job);
     }
 }
 
 /// What Slurm was seen to do: the job gets the priority of the first one, the others share what that costs.
-void simulate_top(QueueReading& queue, std::uint32_t number) {
+void simulate_top(QueueState& queue, std::uint32_t number) {
     auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
                                     [&](auto const& job) { return job.ref.job == number; });
     if (found == queue.jobs.end()) return;
     auto const job = *found;
-    auto const is_mate = [&](JobStatus const& mate) {
-        return is_waiting(mate) && !is_held(mate) && mate.user == job.user &&
-               mate.partition == job.partition && mate.account == job.account && mate.qos == job.qos;
+    auto const is_peer = [&](JobStatus const& peer) {
+        return is_waiting(peer) && !is_held(peer) && peer.user == job.user &&
+               peer.partition == job.partition && peer.account == job.account && peer.qos == job.qos;
     };
-    std::set<std::uint32_t> mates;
+    std::set<std::uint32_t> others;
     auto top = job.priority;
-    for (auto const& mate : queue.jobs) {
-        if (!is_mate(mate)) continue;
-        top = std::max(top, mate.priority);
-        if (mate.ref.job != number) mates.insert(mate.ref.job);
+    for (auto const& peer : queue.jobs) {
+        if (!is_peer(peer)) continue;
+        top = std::max(top, peer.priority);
+        if (peer.ref.job != number) others.insert(peer.ref.job);
     }
     auto const gain = top - job.priority;
-    auto const count = static_cast<std::int64_t>(mates.size());
+    auto const count = static_cast<std::int64_t>(others.size());
     auto const share = count == 0 ? 0 : (gain + count - 1) / count;
-    for (auto& mate : queue.jobs) {
-        if (!is_mate(mate)) continue;
-        auto const by = mate.ref.job == number ? -gain : share;
-        mate.nice += by;
-        mate.priority = std::max<std::int64_t>(1, mate.priority - by);
+    for (auto& peer : queue.jobs) {
+        if (!is_peer(peer)) continue;
+        auto const by = peer.ref.job == number ? -gain : share;
+        peer.nice += by;
+        peer.priority = std::max<std::int64_t>(1, peer.priority - by);
     }
 }
 
@@ -298,7 +299,7 @@ std::string to_string(Request const& request) {
         request);
 }
 
-Result<std::vector<Move>> plan_moves(QueueReading const& queue, Caller const& caller,
+Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
                                      std::vector<Request> const& requests) {
     std::set<std::uint32_t> seen;
     std::vector<Move> moves;
@@ -331,7 +332,7 @@ Result<std::vector<Move>> plan_moves(QueueReading const& queue, Caller const& ca
     return moves;
 }
 
-QueueReading after_moves(QueueReading queue, std::vector<Move> const& moves) {
+QueueState after_moves(QueueState queue, std::vector<Move> const& moves) {
     for (auto const& move : moves) {
         std::visit(Overloaded{[&](ChangeNice const& each) {
                                   for_each_waiting(queue, each.job, [&](JobStatus& job) {
@@ -359,7 +360,7 @@ QueueReading after_moves(QueueReading queue, std::vector<Move> const& moves) {
     return queue;
 }
 
-std::vector<Request> unfulfilled(QueueReading const& queue, std::vector<Request> const& requests,
+std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
                                  Caller const& caller) {
     std::vector<Request> open;
     for (auto const& request : requests) {

@@ -46,7 +46,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
 }
 
 /// The first trial of a task of the array, as the shell computes it.
-std::string trial_of_task(plan::ArrayPart const& array) {
+std::string trial_of_task(plan::JobArray const& array) {
     if (array.first_trial == 0 && array.lanes == 1) return "\"${SLURM_ARRAY_TASK_ID}\"";
     auto const task =
         array.lanes == 1 ? "SLURM_ARRAY_TASK_ID" : fmt::format("{} * SLURM_ARRAY_TASK_ID", array.lanes);

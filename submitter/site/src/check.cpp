@@ -15,7 +15,7 @@ using slurm::Partition;
 constexpr std::int64_t grace_time_wanted_s = 30;  // where the site file says nothing
 
 /// A pool with all that its checks look at. `entry` is null for a partition that is a pool as it is.
-struct Case {
+struct PoolCheck {
     Pool const& pool;
     config::PoolEntry const* entry;
     Partition const& partition;
@@ -28,54 +28,56 @@ struct Case {
     }
 };
 
-Finding must(Case const& each, std::string what, std::string why, std::string file, std::string change) {
-    return {Finding::Weight::change, each.subject(),  std::move(what),
-            std::move(why),          std::move(file), std::move(change)};
+Finding change_needed(PoolCheck const& each, std::string what, std::string why, std::string file,
+                      std::string change) {
+    return {Finding::Severity::change, each.subject(),   std::move(what), std::move(why),
+            std::move(file),           std::move(change)};
 }
 
-bool is_preempted_by_partition(Case const& each) {
+bool is_preempted_by_partition(PoolCheck const& each) {
     auto const type = each.config.find("PreemptType").value_or("");
     return type.ends_with("partition_prio") && each.partition.preempt_mode != "OFF";
 }
 
-void check_state(Case const& each, Findings& found) {
+void check_state(PoolCheck const& each, Findings& found) {
     if (each.partition.is_up) return;
-    found.push_back({Finding::Weight::note, each.subject(),
+    found.push_back({Finding::Severity::note, each.subject(),
                      fmt::format("partition '{}' is not up", each.partition.name), "its jobs wait", "", ""});
 }
 
-void check_nodes(Case const& each, Findings& found) {
+void check_nodes(PoolCheck const& each, Findings& found) {
     if (!each.pool.kinds.empty()) return;
     auto const why = "nothing can run there";
     if (each.partition.node_count() == 0) {
-        found.push_back(must(each, fmt::format("partition '{}' has no nodes", each.partition.name), why,
-                             "slurm.conf", each.partition_line("Nodes=...")));
+        found.push_back(change_needed(each, fmt::format("partition '{}' has no nodes", each.partition.name),
+                                      why, "slurm.conf", each.partition_line("Nodes=...")));
         return;
     }
-    found.push_back(must(each, "no node of its partition has what the pool asks for", why, "site.yaml",
-                         "constraint and gpu_type as the nodes have them: see 'sinfo -o \"%N %f %G\"'"));
+    found.push_back(
+        change_needed(each, "no node of its partition has what the pool asks for", why, "site.yaml",
+                      "constraint and gpu_type as the nodes have them: see 'sinfo -o \"%N %f %G\"'"));
 }
 
-void check_preempt_mode(Case const& each, Findings& found) {
+void check_preempt_mode(PoolCheck const& each, Findings& found) {
     auto const& mode = each.partition.preempt_mode;
     if (mode.find("SUSPEND") != std::string::npos || mode.find("GANG") != std::string::npos) {
-        found.push_back(must(each, fmt::format("PreemptMode is {}", mode),
-                             "a suspended job keeps its GPUs and its memory", "slurm.conf",
-                             each.partition_line("PreemptMode=REQUEUE")));
+        found.push_back(change_needed(each, fmt::format("PreemptMode is {}", mode),
+                                      "a suspended job keeps its GPUs and its memory", "slurm.conf",
+                                      each.partition_line("PreemptMode=REQUEUE")));
     } else if (mode.find("CANCEL") != std::string::npos && is_preempted_by_partition(each)) {
-        found.push_back({Finding::Weight::note, each.subject(), "PreemptMode is CANCEL",
+        found.push_back({Finding::Severity::note, each.subject(), "PreemptMode is CANCEL",
                          "trials queue themselves again; where they can't in time, REQUEUE does it for them",
                          "slurm.conf", each.partition_line("PreemptMode=REQUEUE")});
     }
 }
 
-void check_grace(Case const& each, Findings& found) {
+void check_grace(PoolCheck const& each, Findings& found) {
     auto const wanted =
         each.entry != nullptr ? each.entry->grace_time_s.value_or(grace_time_wanted_s) : grace_time_wanted_s;
     if (!is_preempted_by_partition(each) || each.partition.grace_time.count() >= wanted) return;
     auto const kill_wait = each.config.find_number("KillWait").value_or(30);
     auto const has_none = each.partition.grace_time.count() == 0;
-    found.push_back(must(
+    found.push_back(change_needed(
         each,
         fmt::format("GraceTime is {} s, trials here need {} s", each.partition.grace_time.count(), wanted),
         has_none ? fmt::format("a preempted trial has KillWait, {} s, to save its work", kill_wait)
@@ -83,17 +85,17 @@ void check_grace(Case const& each, Findings& found) {
         "slurm.conf", each.partition_line(fmt::format("GraceTime={}", wanted))));
 }
 
-void check_sharing(Case const& each, Findings& found) {
+void check_sharing(PoolCheck const& each, Findings& found) {
     if (!each.partition.oversubscribe.starts_with("FORCE")) return;
-    found.push_back(must(each, fmt::format("OverSubscribe is {}", each.partition.oversubscribe),
-                         "it takes --exclusive away: trials would share their nodes with others",
-                         "slurm.conf", each.partition_line("OverSubscribe=NO")));
+    found.push_back(change_needed(each, fmt::format("OverSubscribe is {}", each.partition.oversubscribe),
+                                  "it takes --exclusive away: trials would share their nodes with others",
+                                  "slurm.conf", each.partition_line("OverSubscribe=NO")));
 }
 
-void check_slots(Case const& each, Findings& found) {
+void check_slots(PoolCheck const& each, Findings& found) {
     if (each.pool.slot_type == SlotType::cpu || each.pool.kinds.empty()) return;
     if (!each.pool.has_gres) {
-        found.push_back(must(
+        found.push_back(change_needed(
             each, "Slurm knows of no GPUs on its nodes",
             "jobs can't ask for them, and two jobs may be given the same ones", "slurm.conf and gres.conf",
             fmt::format("GresTypes=gpu; NodeName=... Gres=gpu:{}; gres.conf: AutoDetect=nvml",
@@ -103,32 +105,34 @@ void check_slots(Case const& each, Findings& found) {
     auto const wanted = each.entry != nullptr ? each.entry->slots_per_node : std::nullopt;
     auto const most = each.pool.kinds.front().slots_per_node;
     if (!wanted || *wanted <= most) return;
-    found.push_back(must(each, fmt::format("slots_per_node is {}, its nodes have {} GPUs", *wanted, most),
-                         fmt::format("trials get the {} that there are", most), "site.yaml",
-                         fmt::format("slots_per_node: {}", most)));
+    found.push_back(change_needed(each,
+                                  fmt::format("slots_per_node is {}, its nodes have {} GPUs", *wanted, most),
+                                  fmt::format("trials get the {} that there are", most), "site.yaml",
+                                  fmt::format("slots_per_node: {}", most)));
 }
 
-void check_memory(Case const& each, Findings& found) {
+void check_memory(PoolCheck const& each, Findings& found) {
     auto const consumes = each.config.find("SelectTypeParameters").value_or("").find("MEMORY");
     bool const is_counted = consumes != std::string::npos;
     bool const has_default = each.partition.has_default_memory || has_default_memory(each.config);
     if (!is_counted || has_default || each.pool.has_whole_memory) return;
-    found.push_back(must(each, "whole_memory is false, and there is no DefMemPerNode or DefMemPerCPU",
-                         "a job that says nothing of memory gets all of a node's", "slurm.conf",
-                         each.partition_line("DefMemPerCPU=4000")));
+    found.push_back(change_needed(each,
+                                  "whole_memory is false, and there is no DefMemPerNode or DefMemPerCPU",
+                                  "a job that says nothing of memory gets all of a node's", "slurm.conf",
+                                  each.partition_line("DefMemPerCPU=4000")));
 }
 
-void check_limits(Case const& each, Findings& found) {
+void check_limits(PoolCheck const& each, Findings& found) {
     auto const& most = each.pool.limits.nodes_per_trial_max;
     if (!most || !each.partition.nodes_max || *most <= *each.partition.nodes_max) return;
-    found.push_back({Finding::Weight::note, each.subject(),
+    found.push_back({Finding::Severity::note, each.subject(),
                      fmt::format("limits.nodes_per_trial is {}, the partition's MaxNodes {}", *most,
                                  *each.partition.nodes_max),
                      "the smaller one counts", "site.yaml",
                      fmt::format("limits: {{nodes_per_trial: {}}}", *each.partition.nodes_max)});
 }
 
-constexpr void (*pool_checks[])(Case const&, Findings&) = {
+constexpr void (*pool_checks[])(PoolCheck const&, Findings&) = {
     check_state,   check_nodes, check_preempt_mode, check_grace,
     check_sharing, check_slots, check_memory,       check_limits,
 };
@@ -142,7 +146,7 @@ void report_missing_partition(Pool const& pool, std::vector<Partition> const& pa
     }
     auto const near = nearest_word(pool.partition, names);
     found.push_back(
-        {Finding::Weight::change, fmt::format("pool '{}'", pool.name),
+        {Finding::Severity::change, fmt::format("pool '{}'", pool.name),
          fmt::format("there is no partition '{}'", pool.partition), "nothing can run there", "site.yaml",
          near ? fmt::format("partition: {}", *near) : fmt::format("partition: one of {}", join(list, ", "))});
 }
@@ -152,7 +156,7 @@ void report_missing_default(Site const& site, std::string_view key, std::optiona
     if (!name || site.find_pool(*name) != nullptr) return;
     std::vector<std::string> list;
     for (auto const& pool : site.pools) list.push_back(pool.name);
-    found.push_back({Finding::Weight::change, "the site file",
+    found.push_back({Finding::Severity::change, "the site file",
                      fmt::format("{}: there is no pool '{}'", key, *name),
                      "trials that name no pool are refused", "site.yaml",
                      fmt::format("{}: one of {}", key, join(list, ", "))});
@@ -173,7 +177,7 @@ Findings check_site(config::SiteFile const& file, std::vector<Partition> const& 
             report_missing_partition(pool, partitions, found);
             continue;
         }
-        Case const each{pool, file.find_pool(pool.name), *partition, config};
+        PoolCheck const each{pool, file.find_pool(pool.name), *partition, config};
         for (auto const check : pool_checks) check(each, found);
     }
     check_settings(file, config, found);

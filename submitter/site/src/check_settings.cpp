@@ -12,12 +12,12 @@ using slurm::ClusterConfig;
 
 constexpr std::int64_t array_size_wanted = 1001;  // Slurm's own default
 
-void add(Findings& found, Finding::Weight weight, std::string what, std::string why, std::string change) {
-    found.push_back({weight, "Slurm", std::move(what), std::move(why), change.empty() ? "" : "slurm.conf",
+void add(Findings& found, Finding::Severity severity, std::string what, std::string why, std::string change) {
+    found.push_back({severity, "Slurm", std::move(what), std::move(why), change.empty() ? "" : "slurm.conf",
                      std::move(change)});
 }
-constexpr auto change = Finding::Weight::change;
-constexpr auto note = Finding::Weight::note;
+constexpr auto change = Finding::Severity::change;
+constexpr auto note = Finding::Severity::note;
 
 void check_release(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
     auto const version = config.find("SLURM_VERSION").value_or("");
@@ -117,41 +117,41 @@ void check_settings(config::SiteFile const& file, ClusterConfig const& config, F
 }
 
 void check_plugin(PluginFacts const& plugin, ClusterConfig const& config, Findings& found) {
-    auto const say = [&](Finding::Weight weight, std::string what, std::string why, std::string line) {
+    auto const add = [&](Finding::Severity severity, std::string what, std::string why, std::string line) {
         auto const file = line.empty() ? "" : plugin.plugstack.empty() ? "plugstack.conf" : plugin.plugstack;
-        found.push_back({weight, "the plugin", std::move(what), std::move(why), file, std::move(line)});
+        found.push_back({severity, "the plugin", std::move(what), std::move(why), file, std::move(line)});
     };
     if (!plugin.why_unknown.empty()) {
-        return say(note, fmt::format("plugstack.conf can't be read here: {}", plugin.why_unknown),
+        return add(note, fmt::format("plugstack.conf can't be read here: {}", plugin.why_unknown),
                    "jobs do without the plugin", "");
     }
     if (!plugin.line) {
-        return say(note, "plugstack.conf names no spank_det.so",
+        return add(note, "plugstack.conf names no spank_det.so",
                    "jobs do without it; with it, ranks of any sbatch script know who they are", plugin_line);
     }
     auto const& path = plugin.line->path;
     auto const running = release_of(config.find("SLURM_VERSION").value_or(""));
     if (!plugin.is_object_there) {
-        say(note, fmt::format("'{}' can't be read here", path),
+        add(note, fmt::format("'{}' can't be read here", path),
             "if it is not on the nodes either, slurmd logs an error for every step", "");
     } else if (!plugin.built_for) {
-        say(note, fmt::format("'{}' does not say which Slurm it was built for", path),
+        add(note, fmt::format("'{}' does not say which Slurm it was built for", path),
             "Slurm does not load a plugin of another release", "");
     } else if (auto const built = release_of(*plugin.built_for); built != running && !running.empty()) {
-        say(change, fmt::format("'{}' was built for Slurm {}, this is {}", path, built, running),
+        add(change, fmt::format("'{}' was built for Slurm {}, this is {}", path, built, running),
             "Slurm does not load a plugin of another release",
             fmt::format("build it against the headers of {}, and install it at {}", running, path));
     }
     if (plugin.line->kind == "required") {
-        say(change, "the plugin is 'required'", "a plugin that does not load would stop all jobs",
+        add(change, "the plugin is 'required'", "a plugin that does not load would stop all jobs",
             fmt::format("optional {} {}", path, join(plugin.line->arguments, " ")));
     }
     auto const wrapper = plugin.line->find_argument("wrapper");
     if (!wrapper) {
-        say(change, "the plugin's line names no wrapper", "without it nothing labels what ranks print",
+        add(change, "the plugin's line names no wrapper", "without it nothing labels what ranks print",
             fmt::format("{} {} wrapper=/opt/det/bin/det-wrap-rank", plugin.line->kind, path));
     } else if (!plugin.is_wrapper_there) {
-        say(note, fmt::format("the wrapper '{}' is not there", *wrapper), "it has to be on every node", "");
+        add(note, fmt::format("the wrapper '{}' is not there", *wrapper), "it has to be on every node", "");
     }
 }
 

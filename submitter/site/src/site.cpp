@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/site/site.hpp>
+#include <det/slurm/cluster_config.hpp>
 #include <det/slurm/job.hpp>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ NodeKind most_common_kind(std::vector<NodeKind> const& kinds) {
     return most == kinds.end() ? NodeKind{} : *most;
 }
 
-void take_from_partition(Pool& pool, Partition const& partition, config::PoolEntry const* entry) {
+void set_from_partition(Pool& pool, Partition const& partition, config::PoolEntry const* entry) {
     pool.partition = partition.name;
     pool.is_up = partition.is_up;
     pool.slot_type = slot_type_of(partition, entry);
@@ -41,7 +42,7 @@ void take_from_partition(Pool& pool, Partition const& partition, config::PoolEnt
                                 [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
 }
 
-void take_from_file(Pool& pool, config::PoolEntry const& entry, config::SiteFile const& file) {
+void set_from_entry(Pool& pool, config::PoolEntry const& entry, config::SiteFile const& file) {
     pool.description = entry.description;
     pool.qos = entry.qos;
     pool.account = entry.account;
@@ -55,25 +56,25 @@ void take_from_file(Pool& pool, config::PoolEntry const& entry, config::SiteFile
     pool.container_runtime = entry.container_runtime.value_or(file.container_runtime);
 }
 
-Pool plain_pool(Partition const& partition, config::SiteFile const& file) {
+Pool pool_of_partition(Partition const& partition, config::SiteFile const& file) {
     Pool pool;
     pool.name = partition.name;
     pool.scheduler = file.scheduler;
     pool.container_runtime = file.container_runtime;
-    take_from_partition(pool, partition, nullptr);
+    set_from_partition(pool, partition, nullptr);
     return pool;
 }
 
 /// Of a partition that is not there: it has no nodes, and nothing fits.
-Pool pool_of_file(config::PoolEntry const& entry, config::SiteFile const& file,
-                  std::vector<Partition> const& partitions) {
+Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
+                   std::vector<Partition> const& partitions) {
     Pool pool;
     pool.name = entry.name;
     pool.partition = entry.partition;
     pool.is_up = false;
-    take_from_file(pool, entry, file);
+    set_from_entry(pool, entry, file);
     if (auto const* partition = find_partition(partitions, entry.partition))
-        take_from_partition(pool, *partition, &entry);
+        set_from_partition(pool, *partition, &entry);
     return pool;
 }
 
@@ -111,11 +112,11 @@ Site make_site(std::vector<Partition> const& partitions, config::SiteFile const&
     site.name = file.name;
     site.file = file.path;
     site.job_project_source = file.job_project_source;
-    for (auto const& entry : file.pools) site.pools.push_back(pool_of_file(entry, file, partitions));
+    for (auto const& entry : file.pools) site.pools.push_back(pool_of_entry(entry, file, partitions));
     for (auto const& partition : partitions) {
         bool const is_wanted = file.has_pool_per_partition && partition.node_count() > 0 &&
                                site.find_pool(partition.name) == nullptr;
-        if (is_wanted) site.pools.push_back(plain_pool(partition, file));
+        if (is_wanted) site.pools.push_back(pool_of_partition(partition, file));
     }
     auto const compute = default_name(site, file, partitions);
     auto const aux = file.default_aux_pool.value_or(compute);
@@ -143,6 +144,20 @@ Result<Pool> require_pool(Site const& site, std::string_view name) {
     auto const near = nearest_word(name, candidates);
     return Error{codes::no_such_pool, fmt::format("there is no resource pool '{}'", name),
                  near ? fmt::format("use '{}'; {}", *near, known) : known};
+}
+
+std::optional<std::uint32_t> preemption_notice_s(Pool const& pool) {
+    if (pool.grace_time.count() <= 0) return std::nullopt;
+    return static_cast<std::uint32_t>(pool.grace_time.count());
+}
+
+std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config) {
+    bool const by_partition =
+        config.find("PreemptType").value_or("").ends_with("partition_prio") && pool.preempt_mode != "OFF";
+    if (!by_partition) return std::nullopt;
+    if (auto const grace = preemption_notice_s(pool)) return grace;
+    auto const kill_wait = config.find_number("KillWait");
+    return kill_wait ? std::optional(static_cast<std::uint32_t>(*kill_wait)) : std::nullopt;
 }
 
 }  // namespace det::site

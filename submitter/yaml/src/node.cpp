@@ -46,18 +46,18 @@ bool same_entries(Node const& a, Node const& b) {
 
 Node& Node::operator=(Node other) noexcept {
     value_.swap(other.value_);
-    std::swap(place_, other.place_);
+    std::swap(location_, other.location_);
     return *this;
 }
 
-Node::Node(Scalar scalar, Place place) : place_(std::move(place)) {
+Node::Node(Scalar scalar, Location location) : location_(std::move(location)) {
     std::visit([this](auto&& held) { value_ = std::forward<decltype(held)>(held); }, std::move(scalar));
 }
 
-Node::Node(List items, Place place)
-    : value_(std::make_shared<List const>(std::move(items))), place_(std::move(place)) {}
+Node::Node(List items, Location location)
+    : value_(std::make_shared<List const>(std::move(items))), location_(std::move(location)) {}
 
-Node::Node(std::vector<Entry> entries, Place place) : place_(std::move(place)) {
+Node::Node(std::vector<Entry> entries, Location location) : location_(std::move(location)) {
     auto order = order_by_key(entries);
     assert(std::adjacent_find(order.begin(), order.end(), [&](auto a, auto b) {
                return entries[a].key == entries[b].key;
@@ -98,9 +98,9 @@ Node const* Node::find(std::string_view key) const {
     return entry != nullptr ? &entry->value : nullptr;
 }
 
-Node Node::at(Place place) const {
+Node Node::at(Location location) const {
     auto moved = *this;
-    moved.place_ = std::move(place);
+    moved.location_ = std::move(location);
     return moved;
 }
 

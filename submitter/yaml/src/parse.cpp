@@ -50,13 +50,13 @@ public:
 private:
     /// yaml-cpp begins another document wherever the first can't go on, with or without "---".
     [[noreturn]] void refuse_second(TreeBuilder::Mark mark) {
-        auto const at = builder_.place(mark);
+        auto const at = builder_.location(mark);
         bool const is_marked = at.source->line(at.line).starts_with("---");
         builder_.report(is_marked ? Error{codes::syntax, "a second document in the file",
                                           "put each configuration into a file of its own", at.span()}
                                   : Error{codes::syntax, "this line does not fit in with the lines above it",
                                           "a file is one map: every key followed by ': '", at.span()});
-        throw TreeBuilder::Abandoned{};
+        throw TreeBuilder::ParsingAborted{};
     }
 
     TreeBuilder& builder_;
@@ -64,12 +64,14 @@ private:
 };
 
 Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
-    auto at = builder.place(from(thrown.mark));
+    auto at = builder.location(from(thrown.mark));
     auto const line = at.source->line(at.line);
-    auto const advice = advise(thrown.msg, line);
-    if (advice.place == AdvicePlace::innermost_open) at = builder.innermost_open().value_or(at);
-    if (advice.place == AdvicePlace::first_tab) at.column = static_cast<std::uint32_t>(line.find('\t') + 1);
-    return Error{codes::syntax, std::string(advice.message), std::string(advice.hint), at.span()};
+    auto const syntax_message = explain_parser_message(thrown.msg, line);
+    if (syntax_message.location == ErrorLocation::innermost_open) at = builder.innermost_open().value_or(at);
+    if (syntax_message.location == ErrorLocation::first_tab)
+        at.column = static_cast<std::uint32_t>(line.find('\t') + 1);
+    return Error{codes::syntax, std::string(syntax_message.message), std::string(syntax_message.hint),
+                 at.span()};
 }
 
 /// `text` is what the parser reads; it has the lines and columns of the source.
@@ -81,7 +83,7 @@ Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::
         std::istringstream stream(std::move(text));
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(events)) continue;
-    } catch (TreeBuilder::Abandoned const&) {
+    } catch (TreeBuilder::ParsingAborted const&) {
         // The builder has said why.
     } catch (YAML::Exception const& thrown) {
         builder.report(syntax_error(builder, thrown));
@@ -99,13 +101,13 @@ std::string_view without_byte_order_mark(std::string_view text) {
 Result<Node, Diagnostics> parse_document(std::string_view text, std::string file_name, Limits const& limits) {
     auto const source =
         std::make_shared<Source const>(std::move(file_name), std::string(without_byte_order_mark(text)));
-    if (auto problem = find_bad_text(source, limits)) return *std::move(problem);
+    if (auto problem = find_invalid_text(source, limits)) return *std::move(problem);
     return parse_text(source, source->text(), limits);
 }
 
 Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std::size_t offset,
                                       Limits const& limits) {
-    if (auto problem = find_bad_text(source, limits)) return *std::move(problem);
+    if (auto problem = find_invalid_text(source, limits)) return *std::move(problem);
     // Blanks in place of what stands before the value keep the columns right.
     auto text = source->text();
     text.replace(0, offset, offset, ' ');

@@ -62,43 +62,43 @@ TaggedScalar read_integer(std::string_view digits, int base) {
     std::int64_t value = 0;
     auto const end = digits.data() + digits.size();
     auto const [stop, error] = std::from_chars(digits.data(), end, value, base);
-    if (error == std::errc::result_out_of_range) return {Reading::out_of_range};
-    if (digits.empty() || error != std::errc{} || stop != end) return {Reading::not_that_type};
-    return {Reading::done, value};
+    if (error == std::errc::result_out_of_range) return {ScalarStatus::out_of_range};
+    if (digits.empty() || error != std::errc{} || stop != end) return {ScalarStatus::wrong_type};
+    return {ScalarStatus::done, value};
 }
 
 TaggedScalar resolve_integer(std::string_view text) {
     if (text.starts_with("0x")) return read_integer(text.substr(2), 16);
     if (text.starts_with("0o")) return read_integer(text.substr(2), 8);
-    if (!is_decimal_integer(text)) return {Reading::not_that_type};
+    if (!is_decimal_integer(text)) return {ScalarStatus::wrong_type};
     return read_integer(text.starts_with('+') ? text.substr(1) : text, 10);
 }
 
 TaggedScalar resolve_real(std::string_view text) {
     constexpr auto infinity = std::numeric_limits<double>::infinity();
-    if (is_one_of(text, nan_words)) return {Reading::done, std::numeric_limits<double>::quiet_NaN()};
+    if (is_one_of(text, nan_words)) return {ScalarStatus::done, std::numeric_limits<double>::quiet_NaN()};
     if (is_one_of(without_sign(text), infinity_words)) {
-        return {Reading::done, text.starts_with('-') ? -infinity : infinity};
+        return {ScalarStatus::done, text.starts_with('-') ? -infinity : infinity};
     }
-    if (!is_decimal_real(text)) return {Reading::not_that_type};
+    if (!is_decimal_real(text)) return {ScalarStatus::wrong_type};
     if (text.starts_with('+')) text.remove_prefix(1);
     double value = 0;
     auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) return {Reading::out_of_range};
-    return {Reading::done, value};
+    if (error == std::errc::result_out_of_range) return {ScalarStatus::out_of_range};
+    return {ScalarStatus::done, value};
 }
 
 TaggedScalar resolve_boolean(std::string_view text) {
-    if (is_one_of(text, true_words)) return {Reading::done, true};
-    if (is_one_of(text, false_words)) return {Reading::done, false};
-    return {Reading::not_that_type};
+    if (is_one_of(text, true_words)) return {ScalarStatus::done, true};
+    if (is_one_of(text, false_words)) return {ScalarStatus::done, false};
+    return {ScalarStatus::wrong_type};
 }
 
 TaggedScalar resolve_null(std::string_view text) {
-    return {is_one_of(text, null_words) ? Reading::done : Reading::not_that_type};
+    return {is_one_of(text, null_words) ? ScalarStatus::done : ScalarStatus::wrong_type};
 }
 
-TaggedScalar resolve_text(std::string_view text) { return {Reading::done, std::string(text)}; }
+TaggedScalar resolve_text(std::string_view text) { return {ScalarStatus::done, std::string(text)}; }
 
 struct CoreType {
     std::string_view name;
@@ -124,8 +124,8 @@ std::optional<Node::Scalar> resolve_plain(std::string_view text) {
     if (can_only_be_text(text)) return std::string(text);
     for (auto const& type : core_types) {
         auto scalar = type.resolve(text);
-        if (scalar.reading == Reading::done) return std::move(scalar.value);
-        if (scalar.reading == Reading::out_of_range) break;
+        if (scalar.status == ScalarStatus::done) return std::move(scalar.value);
+        if (scalar.status == ScalarStatus::out_of_range) break;
     }
     return std::nullopt;
 }
@@ -133,7 +133,7 @@ std::optional<Node::Scalar> resolve_plain(std::string_view text) {
 TaggedScalar resolve_tagged(std::string_view type_name, std::string_view text) {
     auto const type = std::find_if(std::begin(core_types), std::end(core_types),
                                    [&](auto const& candidate) { return candidate.name == type_name; });
-    return type != std::end(core_types) ? type->resolve(text) : TaggedScalar{Reading::not_that_type};
+    return type != std::end(core_types) ? type->resolve(text) : TaggedScalar{ScalarStatus::wrong_type};
 }
 
 }  // namespace det::yaml

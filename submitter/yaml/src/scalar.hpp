@@ -3,10 +3,10 @@
 
 namespace det::yaml {
 
-enum class Reading { done, not_that_type, out_of_range };
+enum class ScalarStatus { done, wrong_type, out_of_range };
 
 struct TaggedScalar {
-    Reading reading;
+    ScalarStatus status;
     Node::Scalar value = {};
 };
 

@@ -43,7 +43,7 @@ std::size_t Source::offset(std::uint32_t line_number, std::uint32_t column) cons
     return std::min<std::size_t>(line_starts_[line_number - 1] + column - 1, text_.size());
 }
 
-std::optional<SourceSpan> Place::span() const {
+std::optional<SourceSpan> Location::span() const {
     if (!source) return std::nullopt;
     auto const whole = source->line(line);
     auto const before = whole.substr(0, column - 1);
@@ -52,17 +52,17 @@ std::optional<SourceSpan> Place::span() const {
                       std::max(1, characters_in(marked)), std::string(cut_between_characters(whole))};
 }
 
-std::string Place::text() const {
+std::string Location::text() const {
     if (!source) return "the defaults";
     auto const column_shown = characters_in(source->line(line).substr(0, column - 1)) + 1;
     return source->name() + ":" + std::to_string(line) + ":" + std::to_string(column_shown);
 }
 
-Place place_of_byte(std::shared_ptr<Source const> source, std::size_t offset) {
+Location location_of_byte(std::shared_ptr<Source const> source, std::size_t offset) {
     auto const before = std::string_view(source->text()).substr(0, offset);
     auto const line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
     auto const line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    return Place{std::move(source), line, static_cast<std::uint32_t>(offset - line_start + 1), 1};
+    return Location{std::move(source), line, static_cast<std::uint32_t>(offset - line_start + 1), 1};
 }
 
 }  // namespace det::yaml

@@ -5,11 +5,11 @@ namespace {
 
 struct Row {
     std::string_view begins;  // of the parser's message
-    SyntaxAdvice advice;
+    SyntaxMessage syntax_message;
 };
 
-constexpr SyntaxAdvice tab_advice = {"a tab in the indentation", "indent with blanks",
-                                     AdvicePlace::first_tab};
+constexpr SyntaxMessage tab_message = {"a tab in the indentation", "indent with blanks",
+                                       ErrorLocation::first_tab};
 
 constexpr Row rows[] = {
     {"end of map not found",
@@ -19,9 +19,9 @@ constexpr Row rows[] = {
      {"this line does not fit in with the list above it",
       "items of one list begin with '- ' in the same column"}},
     {"end of map flow not found",
-     {"a '{' that is not closed", "close it with '}'", AdvicePlace::innermost_open}},
+     {"a '{' that is not closed", "close it with '}'", ErrorLocation::innermost_open}},
     {"end of sequence flow not found",
-     {"a '[' that is not closed", "close it with ']'", AdvicePlace::innermost_open}},
+     {"a '[' that is not closed", "close it with ']'", ErrorLocation::innermost_open}},
     {"illegal map value",
      {"a ':' where none can stand",
       "put a value that contains ': ' in quotes, and give every key a line of its own"}},
@@ -56,10 +56,10 @@ bool begins_with_tab(std::string_view line) {
 
 }  // namespace
 
-SyntaxAdvice advise(std::string_view parser_message, std::string_view line) {
-    if (begins_with_tab(line)) return tab_advice;
+SyntaxMessage explain_parser_message(std::string_view parser_message, std::string_view line) {
+    if (begins_with_tab(line)) return tab_message;
     for (auto const& row : rows) {
-        if (parser_message.starts_with(row.begins)) return row.advice;
+        if (parser_message.starts_with(row.begins)) return row.syntax_message;
     }
     return {parser_message, ""};
 }

@@ -30,7 +30,7 @@ std::size_t find_invalid_byte(std::string_view text) {
 
 }  // namespace
 
-std::optional<Error> find_bad_text(std::shared_ptr<Source const> const& source, Limits const& limits) {
+std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& source, Limits const& limits) {
     std::string_view const text = source->text();
     if (text.size() > limits.document_bytes) {
         return Error{codes::document_too_large,
@@ -46,13 +46,13 @@ std::optional<Error> find_bad_text(std::shared_ptr<Source const> const& source, 
             byte == 0 ? "a NUL byte: this is no UTF-8 text"
                       : fmt::format("the control byte \\x{:02x} can't stand in YAML", byte),
             byte == 0 ? "save the file as UTF-8" : fmt::format("write \"\\x{:02x}\" in double quotes", byte),
-            place_of_byte(source, static_cast<std::size_t>(control - text.begin())).span()};
+            location_of_byte(source, static_cast<std::size_t>(control - text.begin())).span()};
     }
     if (!is_valid_utf8(text)) {
         auto const offset = find_invalid_byte(text);
         return Error{codes::syntax,
                      fmt::format("the byte \\x{:02x} is no UTF-8", static_cast<unsigned char>(text[offset])),
-                     "save the file as UTF-8", place_of_byte(source, offset).span()};
+                     "save the file as UTF-8", location_of_byte(source, offset).span()};
     }
     return std::nullopt;
 }

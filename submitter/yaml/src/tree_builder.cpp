@@ -52,32 +52,33 @@ std::string tag_as_written(std::string_view tag) {
 TreeBuilder::TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits)
     : source_(std::move(source)), limits_(limits) {}
 
-Place TreeBuilder::place(Mark mark, std::size_t width) const {
-    return Place{source_, static_cast<std::uint32_t>(mark.line + 1),
-                 static_cast<std::uint32_t>(mark.column + 1), static_cast<std::uint32_t>(width)};
+Location TreeBuilder::location(Mark mark, std::size_t width) const {
+    return Location{source_, static_cast<std::uint32_t>(mark.line + 1),
+                    static_cast<std::uint32_t>(mark.column + 1), static_cast<std::uint32_t>(width)};
 }
 
-std::optional<Place> TreeBuilder::innermost_open() const {
-    if (open_.empty()) return std::nullopt;
-    return open_.back().place;
+std::optional<Location> TreeBuilder::innermost_open() const {
+    if (open_collections_.empty()) return std::nullopt;
+    return open_collections_.back().location;
 }
 
 std::size_t TreeBuilder::byte_of(Mark mark) const {
-    auto const at = place(mark);
+    auto const at = location(mark);
     return source_->offset(at.line, at.column);
 }
 
-void TreeBuilder::problem(ErrorCode code, std::string message, std::string hint, Place const& place) {
-    problems_.report(Error{code, std::move(message), std::move(hint), place.span()});
+void TreeBuilder::problem(ErrorCode code, std::string message, std::string hint, Location const& location) {
+    problems_.report(Error{code, std::move(message), std::move(hint), location.span()});
 }
 
-void TreeBuilder::abandon(ErrorCode code, std::string message, std::string hint, Place const& place) {
-    problem(code, std::move(message), std::move(hint), place);
-    throw Abandoned{};
+void TreeBuilder::abort_parsing(ErrorCode code, std::string message, std::string hint,
+                                Location const& location) {
+    problem(code, std::move(message), std::move(hint), location);
+    throw ParsingAborted{};
 }
 
 void TreeBuilder::on_null(Mark mark, Anchor anchor) {
-    auto const at = place(mark);
+    auto const at = location(mark);
     charge({}, at);
     attach({Node(Node::Scalar{}, at), {}}, anchor);
 }
@@ -85,13 +86,13 @@ void TreeBuilder::on_null(Mark mark, Anchor anchor) {
 void TreeBuilder::on_alias(Mark mark, Anchor anchor) {
     auto const written = source_->line(static_cast<std::uint32_t>(mark.line + 1))
                              .substr(static_cast<std::size_t>(mark.column));
-    auto const at = place(mark, std::min(written.find_first_of(" ,]}:\t"), written.size()));
+    auto const at = location(mark, std::min(written.find_first_of(" ,]}:\t"), written.size()));
     if (anchor >= anchored_.size() || !anchored_[anchor]) {
-        abandon(codes::syntax, "the anchor refers to itself", "an alias may only name a value that has ended",
-                at);
+        abort_parsing(codes::syntax, "the anchor refers to itself",
+                      "an alias may only name a value that has ended", at);
     }
     auto value = *anchored_[anchor];
-    charge(value.weight, at);
+    charge(value.size, at);
     value.node = value.node.at(at);
     attach(std::move(value), 0);
 }
@@ -105,20 +106,20 @@ void TreeBuilder::on_scalar(Mark mark, std::string_view tag, Anchor anchor, std:
     if (is_quoted) {
         auto const end = find_closing_quote(text, start);
         if (end == std::string_view::npos) {
-            abandon(codes::syntax, "a quote that is never closed",
-                    fmt::format("close it with {}", text[start]), place(mark));
+            abort_parsing(codes::syntax, "a quote that is never closed",
+                          fmt::format("close it with {}", text[start]), location(mark));
         }
         width = end + 1 - start;
     }
-    auto const at = place(mark, std::max<std::size_t>(width, 1));
+    auto const at = location(mark, std::max<std::size_t>(width, 1));
     check_bytes(value, at);
-    Weight const weight{1, value.size(), 0};
-    charge(weight, at);
-    attach({scalar(tag, value, at), weight}, anchor, tag == plain_tag);
+    ExpandedSize const size{1, value.size(), 0};
+    charge(size, at);
+    attach({scalar(tag, value, at), size}, anchor, tag == plain_tag);
 }
 
 /// Escapes can make bytes that the file itself may not have.
-void TreeBuilder::check_bytes(std::string_view value, Place const& at) {
+void TreeBuilder::check_bytes(std::string_view value, Location const& at) {
     if (value.find('\0') != std::string_view::npos) {
         problem(codes::syntax, "a string can't hold a NUL byte", "leave out the \\0", at);
     }
@@ -128,7 +129,7 @@ void TreeBuilder::check_bytes(std::string_view value, Place const& at) {
     }
 }
 
-Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Place at) {
+Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Location at) {
     if (tag == quoted_tag) return Node(value, std::move(at));
     auto const too_large = [&] {
         problem(codes::bad_value, fmt::format("the number {} is too large for 64 bits", value),
@@ -148,8 +149,8 @@ Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Place a
         return Node(value, std::move(at));
     }
     auto tagged = resolve_tagged(type, value);
-    if (tagged.reading == Reading::out_of_range) return too_large();
-    if (tagged.reading == Reading::not_that_type) {
+    if (tagged.status == ScalarStatus::out_of_range) return too_large();
+    if (tagged.status == ScalarStatus::wrong_type) {
         problem(codes::bad_value, fmt::format("'{}' is no {}", value, tag_as_written(tag)),
                 "leave the tag out", at);
     }
@@ -165,43 +166,43 @@ void TreeBuilder::on_map_start(Mark mark, std::string_view tag, Anchor anchor) {
 }
 
 void TreeBuilder::open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor) {
-    auto const at = place(mark);
+    auto const at = location(mark);
     bool const is_known = tag.empty() || tag == plain_tag || tag == quoted_tag ||
                           (tag.starts_with(core_tag_prefix) && tag.substr(core_tag_prefix.size()) == own_tag);
     if (!is_known) {
         problem(codes::syntax, fmt::format("unknown tag '{}'", tag_as_written(tag)), "leave the tag out", at);
     }
-    if (static_cast<int>(open_.size()) >= limits_.depth) {
-        abandon(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
-                "no configuration needs that", at);
+    if (static_cast<int>(open_collections_.size()) >= limits_.depth) {
+        abort_parsing(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
+                      "no configuration needs that", at);
     }
-    open_.push_back({kind, at, anchor});
+    open_collections_.push_back({kind, at, anchor});
 }
 
 void TreeBuilder::on_end() {
-    auto ended = std::move(open_.back());
-    open_.pop_back();
-    auto const weight = ended.weight;
+    auto ended = std::move(open_collections_.back());
+    open_collections_.pop_back();
+    auto const size = ended.size;
     auto const anchor = ended.anchor;
-    charge({}, ended.place);  // what is inside was charged as it came
+    charge({}, ended.location);  // what is inside was charged as it came
     auto node =
-        ended.kind == Kind::list ? Node(std::move(ended.items), ended.place) : close_map(std::move(ended));
-    attach({std::move(node), weight}, anchor);
+        ended.kind == Kind::list ? Node(std::move(ended.items), ended.location) : close_map(std::move(ended));
+    attach({std::move(node), size}, anchor);
 }
 
-void TreeBuilder::attach(Weighed value, Anchor anchor, bool is_plain_text) {
+void TreeBuilder::attach(SizedNode value, Anchor anchor, bool is_plain_text) {
     if (anchor != 0) {
         anchored_.resize(std::max(anchored_.size(), anchor + 1));
         anchored_[anchor] = value;
     }
-    if (open_.empty()) {
+    if (open_collections_.empty()) {
         root_ = std::move(value.node);
         return;
     }
-    auto& around = open_.back();
-    around.weight.values += value.weight.values;
-    around.weight.text_bytes += value.weight.text_bytes;
-    around.weight.height = std::max(around.weight.height, value.weight.height + 1);
+    auto& around = open_collections_.back();
+    around.size.values += value.size.values;
+    around.size.text_bytes += value.size.text_bytes;
+    around.size.height = std::max(around.size.height, value.size.height + 1);
     if (around.kind == Kind::list) {
         around.items.push_back(std::move(value.node));
     } else {
@@ -209,18 +210,18 @@ void TreeBuilder::attach(Weighed value, Anchor anchor, bool is_plain_text) {
     }
 }
 
-void TreeBuilder::attach_to_map(Open& around, Node value, bool is_plain_text) {
+void TreeBuilder::attach_to_map(OpenCollection& around, Node value, bool is_plain_text) {
     if (!around.key) {
-        around.key = MapKey{value.place().text(), value.place(), false};
+        around.key = MapKey{value.location().text(), value.location(), false};
         if (auto const* text = value.text()) {
-            around.key = MapKey{*text, value.place(), is_plain_text && *text == "<<"};
+            around.key = MapKey{*text, value.location(), is_plain_text && *text == "<<"};
         } else {
             problem(codes::wrong_type, fmt::format("a key must be a string, found {}", describe(value)),
-                    value.is_scalar() ? "write the key in quotes" : "", value.place());
+                    value.is_scalar() ? "write the key in quotes" : "", value.location());
         }
         return;
     }
-    Node::Entry entry{std::move(around.key->text), std::move(around.key->place), std::move(value)};
+    Node::Entry entry{std::move(around.key->text), std::move(around.key->location), std::move(value)};
     bool const is_merge = around.key->is_merge;
     around.key.reset();
     if (!is_merge) {
@@ -232,19 +233,19 @@ void TreeBuilder::attach_to_map(Open& around, Node value, bool is_plain_text) {
     }
 }
 
-Node TreeBuilder::close_map(Open ended) {
+Node TreeBuilder::close_map(OpenCollection ended) {
     drop_duplicates(ended);
     if (ended.inherited) inherit(ended);
-    return Node(std::move(ended.entries), ended.place);
+    return Node(std::move(ended.entries), ended.location);
 }
 
 void TreeBuilder::report_duplicate(Node::Entry const& first, Node::Entry const& again) {
     problems_.report(Error{codes::duplicate_key, fmt::format("the key '{}' stands here twice", again.key),
-                           "remove one of the two", again.key_place.span()}
-                         .noting("the first is at " + first.key_place.text()));
+                           "remove one of the two", again.key_location.span()}
+                         .noting("the first is at " + first.key_location.text()));
 }
 
-void TreeBuilder::drop_duplicates(Open& map) {
+void TreeBuilder::drop_duplicates(OpenCollection& map) {
     std::unordered_set<std::size_t> dropped;
     for (auto const& [first, again] : find_duplicates(map.entries)) {
         report_duplicate(map.entries[first], map.entries[again]);
@@ -259,7 +260,7 @@ void TreeBuilder::drop_duplicates(Open& map) {
 }
 
 /// `<<: *base` and `<<: [*a, *b]`: keys that the map does not have itself, the earlier base first.
-void TreeBuilder::inherit(Open& map) {
+void TreeBuilder::inherit(OpenCollection& map) {
     auto const& merge = *map.inherited;
     auto const bases = merge.value.is_list() ? merge.value.items() : Node::List{merge.value};
     std::unordered_set<std::string> present;
@@ -268,7 +269,7 @@ void TreeBuilder::inherit(Open& map) {
         if (!base.is_map()) {
             problem(codes::wrong_type,
                     fmt::format("'<<' takes a map or a list of maps, found {}", describe(base)),
-                    "write <<: *name, where &name marks a map", base.place());
+                    "write <<: *name, where &name marks a map", base.location());
             continue;
         }
         for (auto const& entry : base.entries()) {
@@ -282,23 +283,23 @@ Result<Node, Diagnostics> TreeBuilder::finish() && {
     return std::move(root_);
 }
 
-void TreeBuilder::charge(Weight const& weight, Place const& at) {
-    spent_.values += weight.values;
-    spent_.text_bytes += weight.text_bytes;
-    if (spent_.values > limits_.values) {
-        abandon(codes::document_too_large,
-                fmt::format("more than {} values once aliases are written out", limits_.values),
-                "write large data into a file of its own", at);
+void TreeBuilder::charge(ExpandedSize const& size, Location const& at) {
+    expanded_.values += size.values;
+    expanded_.text_bytes += size.text_bytes;
+    if (expanded_.values > limits_.values) {
+        abort_parsing(codes::document_too_large,
+                      fmt::format("more than {} values once aliases are written out", limits_.values),
+                      "write large data into a file of its own", at);
     }
-    if (spent_.text_bytes > limits_.text_bytes) {
-        abandon(
+    if (expanded_.text_bytes > limits_.text_bytes) {
+        abort_parsing(
             codes::document_too_large,
             fmt::format("more than {} of text once aliases are written out", format_size(limits_.text_bytes)),
             "write large data into a file of its own", at);
     }
-    if (static_cast<int>(open_.size()) + weight.height > limits_.depth) {
-        abandon(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
-                "no configuration needs that", at);
+    if (static_cast<int>(open_collections_.size()) + size.height > limits_.depth) {
+        abort_parsing(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
+                      "no configuration needs that", at);
     }
 }
 

@@ -16,7 +16,7 @@ public:
     /// Anchors are numbered from 1 in the order in which they appear; 0 is none.
     using Anchor = std::size_t;
     /// Thrown to leave the parser early; the reason is already among the problems.
-    struct Abandoned {};
+    struct ParsingAborted {};
 
     TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits);
 
@@ -28,58 +28,59 @@ public:
     void on_end();
 
     void report(Error problem) { problems_.report(std::move(problem)); }
-    Place place(Mark mark, std::size_t width = 1) const;
+    Location location(Mark mark, std::size_t width = 1) const;
     /// The list or map that has begun last and not ended.
-    std::optional<Place> innermost_open() const;
+    std::optional<Location> innermost_open() const;
     Result<Node, Diagnostics> finish() &&;
 
 private:
     /// What a value costs once every alias in it is written out.
-    struct Weight {
+    struct ExpandedSize {
         std::size_t values = 1;
         std::size_t text_bytes = 0;
         int height = 0;
     };
-    struct Weighed {
+    struct SizedNode {
         Node node;
-        Weight weight;
+        ExpandedSize size;
     };
     struct MapKey {
         std::string text;
-        Place place;
+        Location location;
         bool is_merge;  // << without quotes
     };
     /// A list or map that has begun and not ended.
-    struct Open {
+    struct OpenCollection {
         Kind kind;
-        Place place;
+        Location location;
         Anchor anchor;
-        Weight weight = {};
+        ExpandedSize size = {};
         Node::List items = {};
         std::vector<Node::Entry> entries = {};
         std::optional<MapKey> key = {};
         std::optional<Node::Entry> inherited = {};  // what stands under <<
     };
 
-    void attach(Weighed value, Anchor anchor, bool is_plain_text = false);
-    void attach_to_map(Open& around, Node value, bool is_plain_text);
+    void attach(SizedNode value, Anchor anchor, bool is_plain_text = false);
+    void attach_to_map(OpenCollection& around, Node value, bool is_plain_text);
     void open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor);
-    Node close_map(Open ended);
-    void drop_duplicates(Open& map);
+    Node close_map(OpenCollection ended);
+    void drop_duplicates(OpenCollection& map);
     void report_duplicate(Node::Entry const& first, Node::Entry const& again);
-    void inherit(Open& map);
+    void inherit(OpenCollection& map);
     std::size_t byte_of(Mark mark) const;
-    void charge(Weight const& weight, Place const& place);
-    void check_bytes(std::string_view value, Place const& place);
-    Node scalar(std::string_view tag, std::string const& value, Place place);
-    void problem(ErrorCode code, std::string message, std::string hint, Place const& place);
-    [[noreturn]] void abandon(ErrorCode code, std::string message, std::string hint, Place const& place);
+    void charge(ExpandedSize const& size, Location const& location);
+    void check_bytes(std::string_view value, Location const& location);
+    Node scalar(std::string_view tag, std::string const& value, Location location);
+    void problem(ErrorCode code, std::string message, std::string hint, Location const& location);
+    [[noreturn]] void abort_parsing(ErrorCode code, std::string message, std::string hint,
+                                    Location const& location);
 
     std::shared_ptr<Source const> source_;
     Limits limits_;
-    Weight spent_{0, 0, 0};
-    std::vector<Open> open_;
-    std::vector<std::optional<Weighed>> anchored_;
+    ExpandedSize expanded_{0, 0, 0};
+    std::vector<OpenCollection> open_collections_;
+    std::vector<std::optional<SizedNode>> anchored_;
     Node root_;
     Diagnostics problems_;
 };

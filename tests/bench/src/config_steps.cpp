@@ -27,7 +27,7 @@ Result<std::size_t, Diagnostics> ours(std::string const& config, std::string con
     }
     DET_TRY_ASSIGN(auto const merged, config::merge_layers({{high, {}}, {low, {}}}));
     DET_TRY_ASSIGN(auto const read, config::read_experiment_config(merged));
-    return yaml::render_yaml(read.effective, [](yaml::Node const& value) { return value.place().text(); })
+    return yaml::render_yaml(read.effective, [](yaml::Node const& value) { return value.location().text(); })
         .size();
 }
 

@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_SUITE(site_file_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_site_file_that_others_can_write_is_refused) {
     write("");
-    BOOST_TEST(must(load_site_file(environment)).is_there());
+    BOOST_TEST(must(load_site_file(environment)).exists());
     for (mode_t const mode : {0620u, 0602u, 0666u}) {
         BOOST_REQUIRE(::chmod(file.c_str(), mode) == 0);
         BOOST_TEST((refusal() == codes::unsafe_owner));

@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(every_merged_value_keeps_the_place_it_came_from) {
     auto const result =
         merged("resources:\n  slots_per_trial: 4\n", "resources:\n  slots_per_trial: 2\n  priority: 7\n");
     auto const* resources = result.find("resources");
-    BOOST_TEST(resources->find("slots_per_trial")->place().text() == "exp.yaml:2:20");
-    BOOST_TEST(resources->find("priority")->place().text() == "small.yaml:3:13");
+    BOOST_TEST(resources->find("slots_per_trial")->location().text() == "exp.yaml:2:20");
+    BOOST_TEST(resources->find("priority")->location().text() == "small.yaml:3:13");
 }
 
 BOOST_AUTO_TEST_CASE(no_layers_and_empty_layers_merge_to_nothing) {

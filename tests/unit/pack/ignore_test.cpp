@@ -115,9 +115,9 @@ public:
 
     std::set<std::string> kept_by_git(std::set<std::string> const& tree) const {
         std::string asked;
-        std::set<std::string> kept;
+        std::set<std::string> stored_as;
         for (auto const& entry : tree) {
-            kept.insert(plain(entry));
+            stored_as.insert(plain(entry));
             asked += plain(entry) + '\0';
         }
         must(write_file(directory_ / "asked", asked));
@@ -125,17 +125,17 @@ public:
         auto const answer = shell(
             "cd repository; git check-ignore -z --stdin --no-index <../asked >../answer || test $? = 1; cat "
             "../answer");
-        for (auto const path : split(answer, '\0')) kept.erase(std::string(path));
-        return kept;
+        for (auto const path : split(answer, '\0')) stored_as.erase(std::string(path));
+        return stored_as;
     }
 
     std::set<std::string> kept_by_us() const {
-        std::set<std::string> kept;
-        for (auto const& member : must(list_context({path(), {}})).members) kept.insert(member.path);
-        std::erase_if(kept, [](auto const& path) {  // a "!*" takes back the repository itself
+        std::set<std::string> stored_as;
+        for (auto const& member : must(list_context({path(), {}})).members) stored_as.insert(member.path);
+        std::erase_if(stored_as, [](auto const& path) {  // a "!*" takes back the repository itself
             return path.starts_with(".git") || path == ".detignore";
         });
-        return kept;
+        return stored_as;
     }
 
 private:

@@ -83,11 +83,11 @@ BOOST_AUTO_TEST_CASE(long_paths_and_links_are_kept_whole) {
 BOOST_AUTO_TEST_CASE(the_same_tree_has_the_same_name_and_is_stored_once) {
     shell("mkdir -p tree; echo a > tree/a; echo b > tree/b; chmod 600 tree/a; touch -d 2001-01-01 tree/b");
     auto const first = pack();
-    BOOST_TEST(!first.was_there);
+    BOOST_TEST(!first.existed);
     BOOST_TEST(first.size_bytes == 4u);
     shell("rm -r tree; mkdir tree; echo b > tree/b; echo a > tree/a; chmod 640 tree/b");
     auto const second = pack();
-    BOOST_TEST(second.was_there);
+    BOOST_TEST(second.existed);
     BOOST_TEST(second.sha256 == first.sha256);
     BOOST_TEST(must(list_directory(contexts)).size() == 1u);
     shell("echo c > tree/b");
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(neither_order_nor_umask_nor_directory_modes_matter) {
     auto const first = pack();
     auto const second = must(try_to_pack({directory / "again", {}}));
     BOOST_TEST(first.sha256 == second.sha256);
-    BOOST_TEST(second.was_there);
+    BOOST_TEST(second.existed);
     BOOST_TEST(stored().size() == 1u);
 }
 
@@ -357,10 +357,10 @@ BOOST_AUTO_TEST_CASE(a_damaged_archive_is_replaced_one_packed_otherwise_is_not) 
     auto const name = archive(first).string();
     shell("truncate -s -100 " + name);
     auto const second = pack();
-    BOOST_TEST(second.was_damaged);
-    BOOST_TEST(!second.was_there);
+    BOOST_TEST(second.was_repaired);
+    BOOST_TEST(!second.existed);
     shell("zstd -tq " + name + "; zstd -dcq " + name + " | zstd -q -19 > other; cp other " + name);
-    BOOST_TEST(pack().was_there);
+    BOOST_TEST(pack().existed);
     shell("cmp other " + name);
     shell("rm " + name + "; mkdir " + name);
     BOOST_TEST(contains(explain(must_fail(try_to_pack())), "replace the damaged"));

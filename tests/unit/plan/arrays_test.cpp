@@ -10,13 +10,13 @@ using namespace det::plan;
 BOOST_AUTO_TEST_SUITE(arrays_test)
 
 BOOST_AUTO_TEST_CASE(what_fits_is_one_array) {
-    BOOST_TEST((split_into_arrays({1, 1}, 1001) == std::vector<ArrayPart>{{0, 1, 1}}));
-    BOOST_TEST((split_into_arrays({1001, 16}, 1001) == std::vector<ArrayPart>{{0, 1001, 16}}));
-    BOOST_TEST(ArrayPart({0, 1001, 16}).indices() == "0-1000%16");
+    BOOST_TEST((split_into_arrays({1, 1}, 1001) == std::vector<JobArray>{{0, 1, 1}}));
+    BOOST_TEST((split_into_arrays({1001, 16}, 1001) == std::vector<JobArray>{{0, 1001, 16}}));
+    BOOST_TEST(JobArray({0, 1001, 16}).indices() == "0-1000%16");
 }
 
 BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
-    BOOST_TEST((split_into_arrays({5, 5}, 2) == std::vector<ArrayPart>{{0, 1, 1}, {1, 2, 2}, {3, 2, 2}}));
+    BOOST_TEST((split_into_arrays({5, 5}, 2) == std::vector<JobArray>{{0, 1, 1}, {1, 2, 2}, {3, 2, 2}}));
     for (std::uint32_t trials = 1; trials < 60; ++trials) {
         for (std::uint32_t running = 1; running <= trials; ++running) {
             for (std::uint32_t size_max : {1u, 2u, 7u, 59u}) {
@@ -37,9 +37,9 @@ BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
 }
 
 BOOST_AUTO_TEST_CASE(trials_that_share_nodes_are_fewer_tasks) {
-    BOOST_TEST((split_into_arrays({10, 8, 4}, 1001) == std::vector<ArrayPart>{{0, 10, 2, 4}}));
-    BOOST_TEST(ArrayPart({0, 10, 2, 4}).indices() == "0-2%2");
-    BOOST_TEST((split_into_arrays({10, 10, 4}, 2) == std::vector<ArrayPart>{{0, 4, 1, 4}, {4, 6, 2, 4}}));
+    BOOST_TEST((split_into_arrays({10, 8, 4}, 1001) == std::vector<JobArray>{{0, 10, 2, 4}}));
+    BOOST_TEST(JobArray({0, 10, 2, 4}).indices() == "0-2%2");
+    BOOST_TEST((split_into_arrays({10, 10, 4}, 2) == std::vector<JobArray>{{0, 4, 1, 4}, {4, 6, 2, 4}}));
 }
 
 BOOST_AUTO_TEST_CASE(lanes_are_never_empty_and_never_too_many) {

@@ -36,15 +36,10 @@ std::string refusal(config::ExperimentConfig const& config, site::Site const& si
     return explain(must_fail(plan_submission(config, site)));
 }
 
-std::string warnings(SubmissionPlan const& plan) { return explain(plan.warnings); }
+std::string warnings_of(SubmissionPlan const& plan) { return explain(plan.warnings); }
 
 bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-render::ScriptInput input() { return {{7}, "x", "/det/experiments/7", "/opt/det/bin/det-launch"}; }
-
-std::string script_of(SubmissionPlan const& plan) {
-    return must(render::render_script("{{sbatch_options}}", plan, input()));
-}
 std::string options_of(SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
@@ -66,7 +61,7 @@ BOOST_AUTO_TEST_CASE(vector_62_twelve_slots_on_nodes_of_eight_never_fit) {
 BOOST_AUTO_TEST_CASE(vector_63_sixteen_slots_are_two_whole_nodes) {
     auto const plan = must(plan_submission(with_slots(16), even_site(2, 8)));
     BOOST_TEST((plan.shape == TrialShape{2, 8, SlotType::cuda}));
-    BOOST_TEST(warnings(plan) == "");
+    BOOST_TEST(warnings_of(plan) == "");
     auto const script = script_of(plan);
     BOOST_TEST(has(script, "#SBATCH --nodes=2\n"), script);
     BOOST_TEST(has(script, "#SBATCH --exclusive\n"), script);  // a node that is partly used is waited for
@@ -149,9 +144,9 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_out_are_a_warning_or_another_kind_of_node) {
     BOOST_TEST(must(plan_submission(with_slots(4), drained)).exclude == "");  // b are those that are up
     auto const one = site_of({nodes(1, "gpu:8", "n0"), nodes(1, "gpu:8", "n1", "down*")});
     auto const plan = must(plan_submission(with_slots(16), one));
-    check_golden("plan/nodes_out.txt", warnings(plan));
+    check_golden("plan/nodes_out.txt", warnings_of(plan));
     BOOST_TEST(!plan.warnings.has_errors());
-    BOOST_TEST(warnings(must(plan_submission(with_slots(8), one))) == "");
+    BOOST_TEST(warnings_of(must(plan_submission(with_slots(8), one))) == "");
 }
 
 BOOST_AUTO_TEST_CASE(slots_per_node_of_a_configuration_are_at_most_those_of_the_nodes) {

@@ -1,10 +1,9 @@
 // How the user's slurm.sbatch_args and our own options go together.
 #include <det/foundation/text.hpp>
-#include <det/render/script.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include "check_result.hpp"
+#include "plan_support.hpp"
 
 using namespace det;
 
@@ -18,12 +17,6 @@ plan::SubmissionPlan plan_with(std::vector<std::string> args, SlotType type = Sl
     plan.shape = {1, 4, type};
     plan.sbatch_args = std::move(args);
     return plan;
-}
-
-render::ScriptInput input() { return {{7}, "x", "/det/experiments/7", "/opt/det/bin/det-launch"}; }
-
-std::string script_of(plan::SubmissionPlan const& plan) {
-    return must(render::render_script("{{sbatch_options}}", plan, input()));
 }
 
 /// What stands behind our own options.
@@ -41,13 +34,13 @@ BOOST_AUTO_TEST_SUITE(sbatch_args_test)
 BOOST_AUTO_TEST_CASE(the_users_options_come_last_each_in_one_word) {
     auto const plan = plan_with({"-t", "10", "--account me", "--comment", "mine", "--of-a-plugin"});
     BOOST_TEST(users_part(plan) == "--time=10 --account=me --comment=mine --of-a-plugin");
-    BOOST_TEST(script_of(plan) == script_of(plan_with({})));
+    BOOST_TEST(plan::script_of(plan) == plan::script_of(plan_with({})));
 }
 
 BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
-    BOOST_TEST(script_of(plan_with({})).find("#SBATCH --mem=0\n") != std::string::npos);
+    BOOST_TEST(plan::script_of(plan_with({})).find("#SBATCH --mem=0\n") != std::string::npos);
     for (auto const* arg : {"--mem=8G", "--mem 8G", "--mem-per-cpu=1G", "--mem-per-gpu=1G", "--mem-per-c=1G"})
-        BOOST_TEST(script_of(plan_with({arg})).find("--mem") == std::string::npos, arg);
+        BOOST_TEST(plan::script_of(plan_with({arg})).find("--mem") == std::string::npos, arg);
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_leaves_its_owner_room_to_move_it_up_unless_the_user_says_otherwise) {

@@ -15,7 +15,7 @@ using namespace det::plan;
 
 namespace {
 
-config::ExperimentConfig config_of(std::string const& text) {
+config::ExperimentConfig search_config(std::string const& text) {
     auto const base = must(config::parse_layer(
         "name: example\nentrypoint: ./train\nsearcher: {metric: loss}\n"
         "checkpoint_storage: {type: shared_fs, host_path: /ck}\nreproducibility: {experiment_seed: 42}\n",
@@ -26,10 +26,12 @@ config::ExperimentConfig config_of(std::string const& text) {
 
 SubmissionPlan plan_of(std::string const& text) {
     slurm::Partition const compute{"compute", true, true, "OFF", {}, {{4, 8, "idle", "gpu:4"}}};
-    return must(plan_submission(config_of(text), site::make_site({compute})));
+    return must(plan_submission(search_config(text), site::make_site({compute})));
 }
 
-std::string refusal_of(std::string const& text) { return explain(must_fail(plan_search(config_of(text)))); }
+std::string refusal_of(std::string const& text) {
+    return explain(must_fail(plan_search(search_config(text))));
+}
 
 constexpr char axes[] =
     "hyperparameters:\n"
@@ -87,7 +89,7 @@ BOOST_AUTO_TEST_CASE(small_trials_share_nodes_as_far_as_slots_and_searcher_allow
 BOOST_AUTO_TEST_CASE(more_trials_to_a_node_than_fit_and_more_spare_nodes_than_there_are_are_refused) {
     slurm::Partition const compute{"compute", true, true, "OFF", {}, {{4, 8, "idle", "gpu:4"}}};
     auto const refusal = [&](std::string const& text) {
-        return explain(must_fail(plan_submission(config_of(text), site::make_site({compute}))));
+        return explain(must_fail(plan_submission(search_config(text), site::make_site({compute}))));
     };
     auto const packed = refusal("searcher: {name: single}\nslurm: {trials_per_node: 5}");
     BOOST_TEST(packed.find("5 trials of 1 slots don't fit on a node") != std::string::npos, packed);
@@ -99,8 +101,8 @@ BOOST_AUTO_TEST_CASE(more_trials_to_a_node_than_fit_and_more_spare_nodes_than_th
 }
 
 BOOST_AUTO_TEST_CASE(what_is_searched_here_is_what_jobs_draw_from_their_specification) {
-    auto const config = config_of(std::string("searcher: {name: random, max_trials: 7}\n") + axes +
-                                  "  lr: {type: log, minval: -4, maxval: -1, base: 10}\n  none: null\n");
+    auto const config = search_config(std::string("searcher: {name: random, max_trials: 7}\n") + axes +
+                                      "  lr: {type: log, minval: -4, maxval: -1, base: 10}\n  none: null\n");
     auto const search = must(plan_search(config));
     auto const input = search_input(config);
     ExperimentSpec spec;

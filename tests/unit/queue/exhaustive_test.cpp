@@ -13,7 +13,7 @@ using namespace det::queue;
 namespace {
 
 /// Of the caller's jobs alone, and the one that is named: what has to hold.
-std::vector<std::uint32_t> numbers(QueueReading const& queue, std::uint32_t named) {
+std::vector<std::uint32_t> numbers(QueueState const& queue, std::uint32_t named) {
     std::vector<std::uint32_t> list;
     for (auto const& job : in_scheduling_order(queue.jobs, queue.tiers)) {
         if (job.user == "me" || job.ref.job == named) list.push_back(job.ref.job);
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> wanted(std::vector<std::uint32_t> list, Reorder const
 
 /// The fewest of the caller's jobs whose nice has to change, by trying all there is; nothing: it can't be
 /// done.
-std::optional<int> fewest_changes(QueueReading const& queue, Reorder const& reorder) {
+std::optional<int> fewest_changes(QueueState const& queue, Reorder const& reorder) {
     auto const goal = wanted(numbers(queue, reorder.other), reorder);
     std::vector<std::size_t> own;
     for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
@@ -43,8 +43,8 @@ std::optional<int> fewest_changes(QueueReading const& queue, Reorder const& reor
     for (unsigned set = 0; set < 1u << own.size(); ++set) {
         auto const size = std::popcount(set);
         if (fewest && size >= *fewest) continue;
-        std::function<bool(std::size_t, QueueReading&)> const try_from = [&](std::size_t i,
-                                                                             QueueReading& trial) -> bool {
+        std::function<bool(std::size_t, QueueState&)> const try_from = [&](std::size_t i,
+                                                                           QueueState& trial) -> bool {
             if (i == own.size()) return numbers(trial, reorder.other) == goal;
             if ((set >> i & 1u) == 0) return try_from(i + 1, trial);
             auto& job = trial.jobs[own[i]];
@@ -66,7 +66,7 @@ std::optional<int> fewest_changes(QueueReading const& queue, Reorder const& reor
 
 int checked = 0, impossible = 0;
 
-void check(QueueReading const& queue, Reorder const& reorder) {
+void check(QueueState const& queue, Reorder const& reorder) {
     ++checked;
     auto const moves = plan_moves(queue, {.user = "me"}, {reorder});
     auto const fewest = fewest_changes(queue, reorder);
@@ -97,7 +97,7 @@ void check(QueueReading const& queue, Reorder const& reorder) {
         BOOST_ERROR(title + " is not seen to be fulfilled");
 }
 
-void check_all_requests(QueueReading const& queue) {
+void check_all_requests(QueueState const& queue) {
     for (auto const& job : queue.jobs) {
         if (job.user != "me") continue;
         for (auto const& other : queue.jobs) {
@@ -110,7 +110,7 @@ void check_all_requests(QueueReading const& queue) {
 
 /// Every queue of `count` jobs with these bases and nices below them; job `stranger` is another's.
 void check_all_queues(std::size_t count, std::size_t stranger, std::int64_t base_max, std::int64_t step) {
-    QueueReading queue;
+    QueueState queue;
     std::function<void(std::size_t)> const fill = [&](std::size_t i) {
         if (i == count) {
             check_all_requests(queue);

@@ -13,11 +13,11 @@ namespace {
 Caller const me{.user = "me"};
 Caller const operator_{.user = "root", .rights = Rights::operators};
 
-std::string plan(QueueReading const& queue, std::vector<Request> const& requests, Caller const& caller = me) {
+std::string plan(QueueState const& queue, std::vector<Request> const& requests, Caller const& caller = me) {
     return text_of(must(plan_moves(queue, caller, requests)));
 }
 
-Error refusal(QueueReading const& queue, std::vector<Request> const& requests, Caller const& caller = me) {
+Error refusal(QueueState const& queue, std::vector<Request> const& requests, Caller const& caller = me) {
     return must_fail(plan_moves(queue, caller, requests));
 }
 
@@ -28,7 +28,7 @@ slurm::JobStatus task(std::uint32_t array, std::uint32_t index, std::int64_t pri
 }
 
 // As priority/basic counts: each job one less than the one before it, and the nice off that.
-QueueReading const three{{waiting(1, 900, 100), waiting(2, 899, 100), waiting(3, 898, 100)}, {}};
+QueueState const three{{waiting(1, 900, 100), waiting(2, 899, 100), waiting(3, 898, 100)}, {}};
 
 }  // namespace
 
@@ -42,13 +42,13 @@ BOOST_AUTO_TEST_CASE(a_job_moves_up_by_as_little_as_is_needed) {
 }
 
 BOOST_AUTO_TEST_CASE(where_it_can_not_rise_the_others_make_room) {
-    QueueReading const queue{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
+    QueueState const queue{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
     BOOST_TEST(plan(queue, {ahead(3, 2)}) == "nice 2: 0 -> 2");
     BOOST_TEST(plan(queue, {ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
 }
 
 BOOST_AUTO_TEST_CASE(jobs_of_others_are_passed_as_far_as_ones_nice_reaches) {
-    QueueReading queue{{waiting(1, 950, 0, "you"), waiting(2, 900, 100)}, {}};
+    QueueState queue{{waiting(1, 950, 0, "you"), waiting(2, 900, 100)}, {}};
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 100 -> 49");
     queue.jobs[0].priority = 1000;
     auto const error = refusal(queue, {ahead(2, 1)});
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_others_are_passed_as_far_as_ones_nice_reaches) {
 }
 
 BOOST_AUTO_TEST_CASE(the_tasks_of_an_array_move_together) {
-    QueueReading queue{{waiting(1, 900, 100), task(2, 0, 899, 100), task(2, 1, 899, 100)}, {}};
+    QueueState queue{{waiting(1, 900, 100), task(2, 0, 899, 100), task(2, 1, 899, 100)}, {}};
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 100 -> 98");
     BOOST_TEST(order_of(after_moves(queue, must(plan_moves(queue, me, {ahead(2, 1)})))) == "2_0 2_1 1");
     // A task that was changed by itself comes along.
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(the_tasks_of_an_array_move_together) {
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_wait_is_refused_with_the_reason) {
-    QueueReading const queue{{running(1), waiting(2, 0), waiting(3, 5)}, {}};
+    QueueState const queue{{running(1), waiting(2, 0), waiting(3, 5)}, {}};
     auto const held = refusal(queue, {ahead(2, 3)});
     BOOST_TEST((held.code == codes::job_not_waiting));
     BOOST_TEST(held.hint == "release it first: 'scontrol release 2'");
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_wait_is_refused_with_the_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(a_partition_of_a_higher_tier_comes_first) {
-    QueueReading queue{{waiting(1, 900, 100), waiting(2, 5, 0)}, {}};
+    QueueState queue{{waiting(1, 900, 100), waiting(2, 5, 0)}, {}};
     queue.jobs[1].partition = "urgent";
     queue.tiers.set("urgent", 10);
     BOOST_TEST(order_of(queue) == "2 1");
@@ -108,13 +108,13 @@ BOOST_AUTO_TEST_CASE(an_owners_priority_is_a_nice_between_that_of_level_1_and_99
     BOOST_TEST(plan(three, {SetLevel{3, 42}}) == "");
     BOOST_TEST((refusal(three, {SetLevel{3, 0}}).code == codes::usage));
     BOOST_TEST((refusal(three, {SetLevel{3, 100}}).code == codes::usage));
-    QueueReading const queue{{waiting(1, 900, 0, "you")}, {}};
+    QueueState const queue{{waiting(1, 900, 0, "you")}, {}};
     BOOST_TEST((refusal(queue, {SetLevel{1, 5}}).code == codes::not_yours));
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_sets_priorities_and_moves_everybodys_jobs) {
-    QueueReading const queue{{waiting(1, 900, 0, "you"), waiting(2, 899, 0, "me"), waiting(3, 898, 0, "me")},
-                             {}};
+    QueueState const queue{{waiting(1, 900, 0, "you"), waiting(2, 899, 0, "me"), waiting(3, 898, 0, "me")},
+                           {}};
     BOOST_TEST(plan(queue, {SetLevel{2, 1}}, operator_) == "priority 2: 4294901801");
     BOOST_TEST(plan(queue, {SetLevel{2, 99}}, operator_) == "priority 2: 1");
     BOOST_TEST(plan(queue, {SetLevel{2, 42}}, operator_) == "compute 2");
@@ -126,11 +126,11 @@ BOOST_AUTO_TEST_CASE(an_operator_sets_priorities_and_moves_everybodys_jobs) {
 
 BOOST_AUTO_TEST_CASE(scontrol_top_is_used_where_nice_is_not_enough_and_the_site_allows_it) {
     Caller const with_top{.user = "me", .may_move_to_top = true};
-    QueueReading const queue{{waiting(1, 1000), waiting(2, 999, 0, "you"), waiting(3, 998)}, {}};
+    QueueState const queue{{waiting(1, 1000), waiting(2, 999, 0, "you"), waiting(3, 998)}, {}};
     BOOST_TEST((refusal(queue, {ahead(3, 2)}).code == codes::no_legal_move));
     // Before job 2, but behind job 1, as it was: top would put it before both.
     BOOST_TEST((refusal(queue, {ahead(3, 2)}, with_top).code == codes::no_legal_move));
-    QueueReading const more{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
+    QueueState const more{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
     BOOST_TEST(plan(more, {ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
     BOOST_TEST(plan(more, {ahead(3, 1)}, with_top) == "top 3");
     BOOST_TEST(plan(more, {ahead(2, 1)}, with_top) == "nice 1: 0 -> 2");
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_batch_is_fulfilled_as_a_whole) {
 BOOST_AUTO_TEST_CASE(what_is_asked_for_is_held_against_what_slurm_made_of_it) {
     BOOST_TEST(unfulfilled(three, {ahead(3, 1), ahead(1, 3)}, me).size() == 1u);
     // What runs by now asks for nothing any more.
-    QueueReading const later{{running(3), waiting(1, 900, 100)}, {}};
+    QueueState const later{{running(3), waiting(1, 900, 100)}, {}};
     BOOST_TEST(unfulfilled(later, {ahead(3, 1)}, me).empty());
 }
 

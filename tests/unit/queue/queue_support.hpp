@@ -29,7 +29,7 @@ inline slurm::JobStatus running(std::uint32_t number, std::string user = "me") {
 }
 
 /// "3 1 2": the numbers of the jobs, as they are served.
-inline std::string order_of(QueueReading const& queue) {
+inline std::string order_of(QueueState const& queue) {
     std::string text;
     for (auto const& job : in_scheduling_order(queue.jobs, queue.tiers))
         text += (text.empty() ? "" : " ") + to_string(job.ref);

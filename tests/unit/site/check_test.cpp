@@ -42,7 +42,7 @@ std::string text_of(std::vector<Finding> const& findings) {
     std::string text;
     for (auto const& each : findings) {
         text += fmt::format("{} {}: {}\n  {}\n  {}: {}\n",
-                            each.weight == Finding::Weight::change ? "change" : "note", each.subject,
+                            each.severity == Finding::Severity::change ? "change" : "note", each.subject,
                             each.what, each.why, each.file, each.change);
     }
     return text;

@@ -1,6 +1,6 @@
 // The ready site files, and the plugin that was built here.
 #include <det/foundation/files.hpp>
-#include <det/site/plugin.hpp>
+#include <det/site/spank_plugin.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

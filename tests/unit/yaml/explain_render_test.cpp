@@ -13,7 +13,7 @@ namespace {
 std::string with_lines(std::string_view text) {
     auto const document = must(yaml::parse_document(text, "exp.yaml"));
     auto rendered =
-        yaml::render_yaml(document, [](auto const& node) { return std::to_string(node.place().line); });
+        yaml::render_yaml(document, [](auto const& node) { return std::to_string(node.location().line); });
     BOOST_TEST((must(yaml::parse_document(rendered, "again")) == document), rendered);
     return rendered;
 }

@@ -30,15 +30,15 @@ BOOST_AUTO_TEST_CASE(a_document_becomes_the_values_that_it_says) {
 BOOST_AUTO_TEST_CASE(every_value_and_every_key_knows_its_place) {
     auto const document = must(yaml::parse_document("a: 1\nb:\n  ü: {c: 'it''s'}  # x\n", "exp.yaml"));
     auto const* nested = document.find("b")->find("ü");
-    auto const key = document.find("b")->find_entry("ü")->key_place.span().value();
-    auto const value = nested->find("c")->place().span().value();
+    auto const key = document.find("b")->find_entry("ü")->key_location.span().value();
+    auto const value = nested->find("c")->location().span().value();
     BOOST_TEST(key.line == 3);
     BOOST_TEST(key.column == 3);
     BOOST_TEST(key.width == 1);
     BOOST_TEST(value.column == 10);  // in characters, as editors count
     BOOST_TEST(value.width == 7);
     BOOST_TEST(value.line_text == "  ü: {c: 'it''s'}  # x");
-    BOOST_TEST(nested->find("c")->place().text() == "exp.yaml:3:10");
+    BOOST_TEST(nested->find("c")->location().text() == "exp.yaml:3:10");
 }
 
 BOOST_AUTO_TEST_CASE(windows_line_ends_and_a_byte_order_mark_do_not_move_places) {
@@ -46,12 +46,12 @@ BOOST_AUTO_TEST_CASE(windows_line_ends_and_a_byte_order_mark_do_not_move_places)
         must(yaml::parse_document("\xef\xbb\xbf"
                                   "a: 1\r\nb: x\r\n",
                                   "exp.yaml"));
-    auto const span = document.find("b")->place().span().value();
+    auto const span = document.find("b")->location().span().value();
     BOOST_TEST(*document.find("b")->text() == "x");
     BOOST_TEST(span.line == 2);
     BOOST_TEST(span.column == 4);
     BOOST_TEST(span.line_text == "b: x");
-    BOOST_TEST(document.find_entry("a")->key_place.span()->column == 1);
+    BOOST_TEST(document.find_entry("a")->key_location.span()->column == 1);
 }
 
 BOOST_AUTO_TEST_CASE(the_order_of_the_file_is_kept_and_does_not_count_in_comparisons) {
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_node_may_become_a_part_of_itself) {
 BOOST_AUTO_TEST_CASE(an_alias_is_the_value_of_its_anchor_at_the_place_of_the_alias) {
     auto const document = must(yaml::parse_document("a: &x {k: 1}\nb: *x\n", "exp.yaml"));
     BOOST_TEST((*document.find("a") == *document.find("b")));
-    auto const span = document.find("b")->place().span().value();
+    auto const span = document.find("b")->location().span().value();
     BOOST_TEST(span.line == 2);
     BOOST_TEST(span.width == 2);
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_value_can_be_read_from_the_middle_of_a_text) {
     auto const source = std::make_shared<yaml::Source const>("--config", "a.b=[1, x]");
     auto const value = must(yaml::parse_value(source, 4));
     BOOST_TEST(value.items().size() == 2u);
-    auto const span = value.items()[1].place().span().value();
+    auto const span = value.items()[1].location().span().value();
     BOOST_TEST(span.column == 9);
     BOOST_TEST(span.line_text == "a.b=[1, x]");
 }

@@ -3,7 +3,7 @@
 #include <det/yaml/parse.hpp>
 
 #include "check.hpp"
-#include "schema/store.hpp"
+#include "schema/assign.hpp"
 
 namespace det::config::conformance {
 namespace {
@@ -11,17 +11,19 @@ namespace {
 using namespace schema;
 
 // A case file is read with key tables, as a configuration is.
-constinit Type const patterns{.shape = Shape::map, .wanted = "a map of URLs to lists", .item = &text_list};
+constinit Type const pattern_lists{
+    .shape = Shape::map, .expected = "a map of URLs to lists", .item = &text_list};
 
 constexpr Key case_keys[] = {
-    always({"name", text, "", "what the report calls it", into<&ConformanceCase::name>}),
+    required({"name", text, "", "what the report calls it", into<&ConformanceCase::name>}),
     {"case", anything, "", "the document under test", into<&ConformanceCase::document>},
     {"sane_as", text_list, "", "URLs of schemas", into<&ConformanceCase::sane_as>},
     {"complete_as", text_list, "", "URLs of schemas", into<&ConformanceCase::complete_as>},
     {"creatable_as", text_list, "", "URLs of schemas", into<&ConformanceCase::creatable_as>},
-    {"sanity_errors", patterns, "", "expected messages", into<&ConformanceCase::sanity_errors>},
-    {"completeness_errors", patterns, "", "expected messages", into<&ConformanceCase::completeness_errors>},
-    {"creation_errors", patterns, "", "expected messages", into<&ConformanceCase::creation_errors>},
+    {"sanity_errors", pattern_lists, "", "expected messages", into<&ConformanceCase::sanity_errors>},
+    {"completeness_errors", pattern_lists, "", "expected messages",
+     into<&ConformanceCase::completeness_errors>},
+    {"creation_errors", pattern_lists, "", "expected messages", into<&ConformanceCase::creation_errors>},
     {"default_as", text, "", "the URL of a schema", into<&ConformanceCase::default_as>},
     {"defaulted", anything, "", "with its defaults", into<&ConformanceCase::defaulted>},
     {"merge_as", text, "", "the URL of a schema", into<&ConformanceCase::merge_as>},
@@ -29,7 +31,7 @@ constexpr Key case_keys[] = {
     {"merged", anything, "", "both together", into<&ConformanceCase::merged>},
 };
 constinit Type const case_type = object_of(case_keys);
-constinit Type const case_list{.shape = Shape::list, .wanted = "a list of cases", .item = &case_type};
+constinit Type const case_list{.shape = Shape::list, .expected = "a list of cases", .item = &case_type};
 
 }  // namespace
 
@@ -37,13 +39,13 @@ Result<std::vector<ConformanceCase>, Diagnostics> parse_conformance_cases(std::s
                                                                           std::string file_name) {
     DET_TRY_ASSIGN(auto document, yaml::parse_document(written, file_name));
     if (!document.is_list()) {
-        auto const place =
-            yaml::Place{std::make_shared<yaml::Source const>(std::move(file_name), std::string(written))};
+        auto const location =
+            yaml::Location{std::make_shared<yaml::Source const>(std::move(file_name), std::string(written))};
         return Error{codes::wrong_type, "a case file is a list of cases, found " + describe(document),
-                     "begin each case with '- name: ...'", place.span()};
+                     "begin each case with '- name: ...'", location.span()};
     }
     Checker checker(Checker::Phase::sanity);
-    checker.check(document, case_list, Path{}, document.place());
+    checker.check(document, case_list, Path{}, document.location());
     if (auto found = std::move(checker).finish(); found.has_errors()) return found;
     std::vector<ConformanceCase> cases;
     assign(cases, document, case_list);

@@ -19,10 +19,10 @@ using yaml::Node;
 
 Node explicit_constant(Node const& value) {
     std::vector<Node::Entry> entries = {
-        {"type", value.place(), Node(Node::Scalar(std::string("const")), value.place())},
-        {"val", value.place(), value},
+        {"type", value.location(), Node(Node::Scalar(std::string("const")), value.location())},
+        {"val", value.location(), value},
     };
-    return Node(std::move(entries), value.place());
+    return Node(std::move(entries), value.location());
 }
 
 Node hyperparameter_as_written(Node const& value) {
@@ -54,7 +54,7 @@ Node items_as_written(Node const& value, Type const& type, bool is_ordered) {
     Node::List items;
     for (auto const& item : value.items()) items.push_back(as_written_by_determined(item, *type.item));
     if (!is_ordered) std::sort(items.begin(), items.end(), comes_before);
-    return Node(std::move(items), value.place());
+    return Node(std::move(items), value.location());
 }
 
 Node entries_as_written(Node const& value, Type const& type) {
@@ -62,10 +62,10 @@ Node entries_as_written(Node const& value, Type const& type) {
     for (auto const& entry : value.entries()) {
         auto const* key = type.shape == Shape::map ? nullptr : find_key(type, value, entry.key);
         auto const* inner = key != nullptr ? &key->type : type.item;
-        entries.push_back({entry.key, entry.key_place,
+        entries.push_back({entry.key, entry.key_location,
                            inner != nullptr ? as_written_by_determined(entry.value, *inner) : entry.value});
     }
-    return Node(std::move(entries), value.place());
+    return Node(std::move(entries), value.location());
 }
 
 using Difference = std::optional<std::string>;
@@ -121,11 +121,12 @@ Difference difference(Node const& expected, Node const& found, Path const& path)
 
 Node as_written_by_determined(Node const& value, Type const& declared) {
     if (declared.shape == Shape::hyperparameter) return hyperparameter_as_written(value);
-    auto const* way = find_way(declared, value.kind());
-    if (way == nullptr || !accepts(*way, value.kind())) return value;
+    auto const* alternative = find_alternative(declared, value.kind());
+    if (alternative == nullptr || !accepts(*alternative, value.kind())) return value;
     bool const is_ordered = declared.merge != schema::Merge::as_set && &declared != &schema::log_policies;
-    if (value.is_list() && way->item != nullptr) return items_as_written(value, *way, is_ordered);
-    return value.is_map() ? entries_as_written(value, *way) : value;
+    if (value.is_list() && alternative->item != nullptr)
+        return items_as_written(value, *alternative, is_ordered);
+    return value.is_map() ? entries_as_written(value, *alternative) : value;
 }
 
 std::optional<std::string> find_difference(Node const& expected, Node const& found) {

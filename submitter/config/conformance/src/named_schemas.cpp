@@ -89,10 +89,10 @@ constexpr SchemaPath schema_paths[] = {
 
 Type const* follow(Type const& from, std::string_view step) {
     if (step == "[]") {
-        auto const* list = find_way(from, Kind::list);
+        auto const* list = find_alternative(from, Kind::list);
         return list != nullptr ? list->item : nullptr;
     }
-    auto const* map = find_way(from, Kind::map);
+    auto const* map = find_alternative(from, Kind::map);
     if (map == nullptr || step == "{}") return map;
     auto const* key = find_key(*map, yaml::Node(), step);
     return key != nullptr ? &key->type : nullptr;

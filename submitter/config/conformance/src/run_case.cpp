@@ -26,9 +26,9 @@ using Failure = std::optional<std::string>;
 
 std::vector<std::string> render(std::vector<Violation> const& violations) {
     std::vector<std::string> lines;
-    for (auto const& [path, words] : violations) {
+    for (auto const& [path, message] : violations) {
         auto const separator = path.empty() || path.starts_with('[') ? "" : ".";
-        lines.push_back(fmt::format("<config>{}{}: {}", separator, path, words));
+        lines.push_back(fmt::format("<config>{}{}: {}", separator, path, message));
     }
     return lines;
 }
@@ -50,7 +50,7 @@ Result<NamedSchema, std::string> require_schema(std::string_view url) {
 std::vector<std::string> messages_of(Node const& document, NamedSchema const& schema, Checker::Phase phase) {
     std::vector<Violation> violations;
     Checker checker(phase, &violations);
-    checker.check(document, *schema.type, Path{}, document.place());
+    checker.check(document, *schema.type, Path{}, document.location());
     check_member(document, schema, violations);
     return render(violations);
 }

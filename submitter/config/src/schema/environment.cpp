@@ -1,5 +1,5 @@
 #include "../check.hpp"
-#include "store.hpp"
+#include "assign.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
@@ -20,15 +20,15 @@ yaml::Node gpu_as_cuda(yaml::Node const& value) {
     for (auto const& entry : value.entries()) {
         if (entry.key != "gpu" || !has_cuda) entries.push_back(renamed(entry));
     }
-    return yaml::Node(std::move(entries), value.place());
+    return yaml::Node(std::move(entries), value.location());
 }
 
 /// What is said once holds for every kind of slot.
 yaml::Node per_slot_kind(yaml::Node const& value) {
     if (value.is_map()) return gpu_as_cuda(value);
     std::vector<yaml::Node::Entry> entries;
-    for (auto const kind : slot_kinds) entries.push_back({std::string(kind), value.place(), value});
-    return yaml::Node(std::move(entries), value.place());
+    for (auto const kind : slot_kinds) entries.push_back({std::string(kind), value.location(), value});
+    return yaml::Node(std::move(entries), value.location());
 }
 
 void require_variable(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -40,10 +40,11 @@ void require_variable(yaml::Node const& value, Path const& path, Checker& checke
 }
 
 constinit Type const variable{.shape = Shape::text,
-                              .wanted = "a string NAME=VALUE",
+                              .expected = "a string NAME=VALUE",
                               .hint = "write NAME=VALUE, without a colon",
                               .rule = require_variable};
-constinit Type const variable_list{.shape = Shape::list, .wanted = "a list of NAME=VALUE", .item = &variable};
+constinit Type const variable_list{
+    .shape = Shape::list, .expected = "a list of NAME=VALUE", .item = &variable};
 
 using Variables = PerSlotKind<EnvironmentVariables>;
 constexpr Key variables_keys[] = {
@@ -53,11 +54,11 @@ constexpr Key variables_keys[] = {
     {"gpu", variable_list, "", "the old name of cuda"},
 };
 constinit Type const variables_map = object_of(variables_keys);
-constexpr Type const* variables_ways[] = {&variable_list, &variables_map};
+constexpr Type const* variables_alternatives[] = {&variable_list, &variables_map};
 constinit Type const environment_variables{
     .shape = Shape::either,
-    .wanted = "a list of NAME=VALUE, or a map from cpu, cuda and rocm to such lists",
-    .ways = variables_ways,
+    .expected = "a list of NAME=VALUE, or a map from cpu, cuda and rocm to such lists",
+    .alternatives = variables_alternatives,
     .normalise = per_slot_kind};
 
 using Images = PerSlotKind<std::optional<std::string>>;
@@ -68,17 +69,18 @@ constexpr Key image_keys[] = {
     {"gpu", text, "", "the old name of cuda"},
 };
 constinit Type const image_map = object_of(image_keys);
-constexpr Type const* image_ways[] = {&text, &image_map};
-constinit Type const image{.shape = Shape::either,
-                           .wanted = "a string, or a map from cpu, cuda and rocm to strings",
-                           .determined = "is neither a string nor a map of cpu, cuda, or rocm to strings",
-                           .ways = image_ways,
-                           .normalise = per_slot_kind};
+constexpr Type const* image_alternatives[] = {&text, &image_map};
+constinit Type const image{
+    .shape = Shape::either,
+    .expected = "a string, or a map from cpu, cuda and rocm to strings",
+    .determined_message = "is neither a string nor a map of cpu, cuda, or rocm to strings",
+    .alternatives = image_alternatives,
+    .normalise = per_slot_kind};
 
-constinit Type const port_map{.shape = Shape::map, .wanted = "a map of names to ports", .item = &integer};
+constinit Type const port_map{.shape = Shape::map, .expected = "a map of names to ports", .item = &integer};
 
 constexpr Key proxy_port_keys[] = {
-    always({"proxy_port", integer, "", "the port"}),
+    required({"proxy_port", integer, "", "the port"}),
     {"proxy_tcp", boolean, "false", "true: TCP, not HTTP"},
     {"unauthenticated", boolean, "false", "true: without login"},
     {"default_service_id", boolean, "false", "true: the trial's main port"},
@@ -98,7 +100,7 @@ constexpr Key registry_keys[] = {
 };
 constinit Type const registry_auth = object_of(registry_keys);
 
-constexpr Key rows[] = {
+constexpr Key environment_keys[] = {
     {"image", image, "", "the container image, for all or by kind of slot", into<&Environment::image>},
     {"environment_variables", environment_variables, "{}", "NAME=VALUE, for all or by kind of slot",
      into<&Environment::environment_variables>},
@@ -114,6 +116,6 @@ constexpr Key rows[] = {
 
 }  // namespace
 
-constinit Type const environment = object_of(rows);
+constinit Type const environment = object_of(environment_keys);
 
 }  // namespace det::config::schema

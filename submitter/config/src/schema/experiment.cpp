@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
@@ -10,19 +10,19 @@ namespace {
 
 using Config = ExperimentConfig;
 
-constexpr std::string_view policy_words[] = {"best", "all", "none"};
-constinit Type const checkpoint_policy = choice_of(policy_words);
+constexpr std::string_view policy_choices[] = {"best", "all", "none"};
+constinit Type const checkpoint_policy = choice_of(policy_choices);
 
 constinit Type const label_map{.shape = Shape::map, .item = &anything};
-constexpr Type const* label_ways[] = {&text_list, &label_map};
+constexpr Type const* label_alternatives[] = {&text_list, &label_map};
 
 /// {a: true, b: true} is how Determined once wrote [a, b].
 yaml::Node labels_as_list(yaml::Node const& value) {
     if (!value.is_map()) return value;
     yaml::Node::List names;
     for (auto const& entry : value.entries())
-        names.emplace_back(yaml::Node::Scalar(entry.key), entry.key_place);
-    return yaml::Node(std::move(names), value.place());
+        names.emplace_back(yaml::Node::Scalar(entry.key), entry.key_location);
+    return yaml::Node(std::move(names), value.location());
 }
 
 void refuse_empty_entrypoint(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -30,7 +30,7 @@ void refuse_empty_entrypoint(yaml::Node const& value, Path const& path, Checker&
     if (is_empty) checker.refuse_value(value, path.text() + " is empty", "write the command to run");
 }
 
-constexpr Type const* entrypoint_ways[] = {&text, &text_list};
+constexpr Type const* entrypoint_alternatives[] = {&text, &text_list};
 
 constexpr Key data_keys[] = {
     secret({"secrets", anything, "", "values that are never shown"}),
@@ -59,7 +59,7 @@ constexpr Key positive_length_keys[] = {
 };
 constinit Type const positive_length{
     .shape = Shape::object, .keys = positive_length_keys, .merge = Merge::atomic, .rule = require_one_unit};
-constexpr Type const* max_length_ways[] = {&count_from_zero, &positive_length};
+constexpr Type const* max_length_alternatives[] = {&count_from_zero, &positive_length};
 
 constexpr Key reproducibility_keys[] = {
     {"experiment_seed", count_from_zero, "",
@@ -67,7 +67,7 @@ constexpr Key reproducibility_keys[] = {
      into<&Reproducibility::experiment_seed>},
 };
 
-constinit Type const only_null{.shape = Shape::either, .wanted = "null"};
+constinit Type const only_null{.shape = Shape::either, .expected = "null"};
 
 /// Rules that look at more than one section.
 void check_whole(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -75,28 +75,30 @@ void check_whole(yaml::Node const& value, Path const& path, Checker& checker) {
     if (checker.is_for_creation()) require_project_with_workspace(value, checker);
 }
 
-constexpr Key rows[] = {
-    finally({"name", text, "", "what lists show", into<&Config::name>}),
+constexpr Key experiment_keys[] = {
+    required_when_merged({"name", text, "", "what lists show", into<&Config::name>}),
     {"description", text, "", "a sentence for people", into<&Config::description>},
     {"labels", labels, "[]", "words to find it by", into<&Config::labels>},
     {"workspace", text, R"("")", "the group of projects it belongs to", into<&Config::workspace>},
     {"project", text, R"("")", "the project it belongs to", into<&Config::project>},
-    to_create({"entrypoint", entrypoint, "",
-               "the command to run: a string for the shell, or a list of arguments",
-               into<&Config::entrypoint>}),
+    required_to_create({"entrypoint", entrypoint, "",
+                        "the command to run: a string for the shell, or a list of arguments",
+                        into<&Config::entrypoint>}),
     {"data", data, "{}", "free form, handed to the training code", into<&Config::data>},
-    finally({"hyperparameters", hyperparameters, "{}", "by name: values, ranges to search, groups of these",
-             into<&Config::hyperparameters>}),
-    finally({"searcher", searcher, "", "which trials are run: {name: single, metric: ...}",
-             into<&Config::searcher>}),
+    required_when_merged({"hyperparameters", hyperparameters, "{}",
+                          "by name: values, ranges to search, groups of these",
+                          into<&Config::hyperparameters>}),
+    required_when_merged({"searcher", searcher, "", "which trials are run: {name: single, metric: ...}",
+                          into<&Config::searcher>}),
     {"resources", resources, "{}", "slots, pool, devices", into<&Config::resources>},
     {"environment", environment, "{}", "variables, image, ports", into<&Config::environment>},
     {"bind_mounts", bind_mounts, "[]", "directories of the host inside the container",
      into<&Config::bind_mounts>},
     {"slurm", slurm, "{}", "what only Slurm knows", into<&Config::slurm>},
     {"pbs", pbs, "{}", "read so that one file serves both"},
-    finally({"checkpoint_storage", checkpoint_storage, "",
-             "where checkpoints go: {type: shared_fs, host_path: ...}", into<&Config::checkpoint_storage>}),
+    required_when_merged({"checkpoint_storage", checkpoint_storage, "",
+                          "where checkpoints go: {type: shared_fs, host_path: ...}",
+                          into<&Config::checkpoint_storage>}),
     {"checkpoint_policy", checkpoint_policy, "best",
      "after a validation: checkpoint if best so far, always, never", into<&Config::checkpoint_policy>},
     {"min_validation_period", length, "{batches: 0}", "validate at least so often; 0: when needed",
@@ -112,7 +114,8 @@ constexpr Key rows[] = {
      into<&Config::max_restarts>},
     {"preemption_timeout", count_from_zero, "", "seconds that a preempted trial may take to stop",
      into<&Config::preemption_timeout_seconds>},
-    finally({"reproducibility", reproducibility, "{}", "the seed", into<&Config::reproducibility>}),
+    required_when_merged(
+        {"reproducibility", reproducibility, "{}", "the seed", into<&Config::reproducibility>}),
     {"profiling", profiling, "{}", "which batches are profiled", into<&Config::profiling>},
     {"optimizations", optimizations, "{}", "for Determined's trial classes"},
     {"log_policies", log_policies, default_log_policies, "what to do about lines of the log",
@@ -129,15 +132,20 @@ constexpr Key rows[] = {
 
 }  // namespace
 
-constinit Type const labels{
-    .shape = Shape::either, .ways = label_ways, .merge = Merge::as_set, .normalise = labels_as_list};
-constinit Type const entrypoint{
-    .shape = Shape::either, .ways = entrypoint_ways, .merge = Merge::atomic, .rule = refuse_empty_entrypoint};
-constinit Type const data{.shape = Shape::object, .keys = data_keys, .is_open = true};
+constinit Type const labels{.shape = Shape::either,
+                            .alternatives = label_alternatives,
+                            .merge = Merge::as_set,
+                            .normalise = labels_as_list};
+constinit Type const entrypoint{.shape = Shape::either,
+                                .alternatives = entrypoint_alternatives,
+                                .merge = Merge::atomic,
+                                .rule = refuse_empty_entrypoint};
+constinit Type const data{.shape = Shape::object, .keys = data_keys, .allows_other_keys = true};
 constinit Type const length{
     .shape = Shape::object, .keys = length_keys, .merge = Merge::atomic, .rule = require_one_unit};
-constinit Type const max_length{.shape = Shape::either, .ways = max_length_ways, .merge = Merge::atomic};
+constinit Type const max_length{
+    .shape = Shape::either, .alternatives = max_length_alternatives, .merge = Merge::atomic};
 constinit Type const reproducibility = object_of(reproducibility_keys);
-constinit Type const experiment{.shape = Shape::object, .keys = rows, .rule = check_whole};
+constinit Type const experiment{.shape = Shape::object, .keys = experiment_keys, .rule = check_whole};
 
 }  // namespace det::config::schema

@@ -1,49 +1,49 @@
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
 namespace {
 
 constinit Type const any_list = list_of(anything);
-constinit Type const positive{.shape = Shape::number, .above = 0};
+constinit Type const positive{.shape = Shape::number, .exclusive_minimum = 0};
 
-constexpr Key common_keys[] = {
-    always({"type", text, "", "const, int, double, log or categorical"}),
+constexpr Key hyperparameter_common_keys[] = {
+    required({"type", text, "", "const, int, double, log or categorical"}),
 };
 constexpr Key const_keys[] = {
-    always({"val", anything, "", "the value", into<&ConstHyperparameter::value>}),
+    required({"val", anything, "", "the value", into<&ConstHyperparameter::value>}),
 };
 constexpr Key int_keys[] = {
-    always({"minval", integer, "", "the least value", into<&IntHyperparameter::minval>}),
-    always({"maxval", integer, "", "the greatest value", into<&IntHyperparameter::maxval>}),
+    required({"minval", integer, "", "the least value", into<&IntHyperparameter::minval>}),
+    required({"maxval", integer, "", "the greatest value", into<&IntHyperparameter::maxval>}),
     {"count", count_from_one, "", "how many points a grid search tries", into<&IntHyperparameter::count>},
 };
 constexpr Key double_keys[] = {
-    always({"minval", number, "", "the least value", into<&DoubleHyperparameter::minval>}),
-    always({"maxval", number, "", "the greatest value", into<&DoubleHyperparameter::maxval>}),
+    required({"minval", number, "", "the least value", into<&DoubleHyperparameter::minval>}),
+    required({"maxval", number, "", "the greatest value", into<&DoubleHyperparameter::maxval>}),
     {"count", count_from_one, "", "how many points a grid search tries", into<&DoubleHyperparameter::count>},
 };
 constexpr Key log_keys[] = {
-    always({"minval", number, "", "the least exponent", into<&LogHyperparameter::minval>}),
-    always({"maxval", number, "", "the greatest exponent", into<&LogHyperparameter::maxval>}),
-    always({"base", positive, "", "what is raised to the exponent", into<&LogHyperparameter::base>}),
+    required({"minval", number, "", "the least exponent", into<&LogHyperparameter::minval>}),
+    required({"maxval", number, "", "the greatest exponent", into<&LogHyperparameter::maxval>}),
+    required({"base", positive, "", "what is raised to the exponent", into<&LogHyperparameter::base>}),
     {"count", count_from_one, "", "how many points a grid search tries", into<&LogHyperparameter::count>},
 };
 constexpr Key categorical_keys[] = {
-    always({"vals", any_list, "", "the values to choose from", into<&CategoricalHyperparameter::vals>}),
+    required({"vals", any_list, "", "the values to choose from", into<&CategoricalHyperparameter::vals>}),
 };
 
 template <class Alternative>
-constexpr auto as = into_alternative<&Hyperparameter::value, Alternative>;
+constexpr auto into_hyperparameter = into_variant<&Hyperparameter::value, Alternative>;
 
-constexpr Member members[] = {
-    {"const", const_keys, as<ConstHyperparameter>},
-    {"int", int_keys, as<IntHyperparameter>},
-    {"double", double_keys, as<DoubleHyperparameter>},
-    {"log", log_keys, as<LogHyperparameter>},
-    {"categorical", categorical_keys, as<CategoricalHyperparameter>},
+constexpr Member hyperparameter_members[] = {
+    {"const", const_keys, into_hyperparameter<ConstHyperparameter>},
+    {"int", int_keys, into_hyperparameter<IntHyperparameter>},
+    {"double", double_keys, into_hyperparameter<DoubleHyperparameter>},
+    {"log", log_keys, into_hyperparameter<LogHyperparameter>},
+    {"categorical", categorical_keys, into_hyperparameter<CategoricalHyperparameter>},
 };
 
 void require_range(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -59,7 +59,7 @@ Hyperparameter read_hyperparameter(yaml::Node const& value) {
             result.value = ConstHyperparameter{value};
             break;
         case HyperparameterForm::searched:
-            store_object(&result, value, searched_hyperparameter);
+            assign_object(&result, value, searched_hyperparameter);
             break;
         case HyperparameterForm::nested:
             assign(result.value.emplace<Hyperparameters>(), value, hyperparameters);
@@ -73,10 +73,11 @@ Hyperparameter read_hyperparameter(yaml::Node const& value) {
 constinit Type const searched_hyperparameter{
     .shape = Shape::tagged_union,
     .hint = "a group of hyperparameters can't have one called 'type': rename it",
-    .determined = R"(if a hyperparameter object's ["type"] is set, it must be one of "int", "double", )"
-                  R"("log", const", or "categorical")",
-    .keys = common_keys,
-    .members = members,
+    .determined_message =
+        R"(if a hyperparameter object's ["type"] is set, it must be one of "int", "double", )"
+        R"("log", const", or "categorical")",
+    .keys = hyperparameter_common_keys,
+    .members = hyperparameter_members,
     .tag = "type",
     .rule = require_range};
 

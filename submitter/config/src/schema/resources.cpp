@@ -2,18 +2,17 @@
 #include <det/foundation/text.hpp>
 
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
 namespace {
 
 constinit Type const priority = integer_between(1, 99);
-constinit Type const absolute_path{.shape = Shape::text, .rule = require_absolute_path};
 
 // A memory size: 4294967296, "4G", "1.5 gb".
-constexpr Type const* size_ways[] = {&count_from_zero, &text};
+constexpr Type const* size_alternatives[] = {&count_from_zero, &text};
 
 void require_memory_size(yaml::Node const& value, Path const& path, Checker& checker) {
     if (!value.is_text() || parse_memory_size(*value.text())) return;
@@ -24,24 +23,24 @@ void require_memory_size(yaml::Node const& value, Path const& path, Checker& che
 yaml::Node size_in_bytes(yaml::Node const& value) {
     if (!value.is_text()) return value;
     auto const bytes = parse_memory_size(*value.text());
-    return bytes ? yaml::Node(yaml::Node::Scalar(*bytes), value.place()) : value;
+    return bytes ? yaml::Node(yaml::Node::Scalar(*bytes), value.location()) : value;
 }
 
 constinit Type const memory_size{.shape = Shape::either,
-                                 .wanted = "a memory size",
-                                 .ways = size_ways,
+                                 .expected = "a memory size",
+                                 .alternatives = size_alternatives,
                                  .merge = Merge::atomic,
                                  .rule = require_memory_size,
                                  .normalise = size_in_bytes};
 
 // A device: {host_path, container_path, mode}, or "/host:/container:mode".
 constexpr Key device_keys[] = {
-    always({"host_path", text, "", "the device on the host", into<&Device::host_path>}),
-    always({"container_path", text, "", "its name in the container", into<&Device::container_path>}),
+    required({"host_path", text, "", "the device on the host", into<&Device::host_path>}),
+    required({"container_path", text, "", "its name in the container", into<&Device::container_path>}),
     {"mode", text, "mrw", "of m, r and w: may be made, read, written", into<&Device::mode>},
 };
 constinit Type const device_object = object_of(device_keys);
-constexpr Type const* device_ways[] = {&device_object, &text};
+constexpr Type const* device_alternatives[] = {&device_object, &text};
 
 struct DeviceText {
     std::string_view host_path, container_path;
@@ -67,18 +66,18 @@ yaml::Node device_as_object(yaml::Node const& value) {
     auto const device = value.is_text() ? parse_device(*value.text()) : std::nullopt;
     if (!device) return value;
     auto const entry = [&](std::string_view key, std::string_view part) {
-        return yaml::Node::Entry{std::string(key), value.place(),
-                                 yaml::Node(yaml::Node::Scalar(std::string(part)), value.place())};
+        return yaml::Node::Entry{std::string(key), value.location(),
+                                 yaml::Node(yaml::Node::Scalar(std::string(part)), value.location())};
     };
     std::vector entries = {entry("host_path", device->host_path),
                            entry("container_path", device->container_path)};
     if (device->mode) entries.push_back(entry("mode", *device->mode));
-    return yaml::Node(std::move(entries), value.place());
+    return yaml::Node(std::move(entries), value.location());
 }
 
 constinit Type const device{.shape = Shape::either,
-                            .wanted = "a map or a string",
-                            .ways = device_ways,
+                            .expected = "a map or a string",
+                            .alternatives = device_alternatives,
                             .rule = require_device,
                             .normalise = device_as_object};
 constinit Type const devices{
@@ -108,20 +107,20 @@ void require_target(yaml::Node const& value, Path const& path, Checker& checker)
 constinit Type const container_path{.shape = Shape::text, .rule = require_target};
 
 constexpr Key bind_mount_keys[] = {
-    always({"host_path", absolute_path, "", "the directory on the host", into<&BindMount::host_path>}),
-    always({"container_path", container_path, "", "where it appears", into<&BindMount::container_path>}),
+    required({"host_path", absolute_path, "", "the directory on the host", into<&BindMount::host_path>}),
+    required({"container_path", container_path, "", "where it appears", into<&BindMount::container_path>}),
     {"read_only", boolean, "false", "true: may not be written", into<&BindMount::read_only>},
     {"propagation", text, "rprivate", "of mounts below it", into<&BindMount::propagation>},
 };
 constinit Type const bind_mount = object_of(bind_mount_keys);
 
 // Ours beside Determined's own keys.
-constexpr std::string_view launch_words[] = {"node", "rank"};
-constexpr std::string_view mpi_words[] = {"none", "pmix", "pmi2"};
-constinit Type const launch = choice_of(launch_words);
-constinit Type const mpi = choice_of(mpi_words);
-constexpr std::string_view signal_words[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
-constinit Type const signal_name = choice_of(signal_words);
+constexpr std::string_view launch_choices[] = {"node", "rank"};
+constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
+constinit Type const launch = choice_of(launch_choices);
+constinit Type const mpi = choice_of(mpi_choices);
+constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
+constinit Type const signal_name = choice_of(signal_choices);
 constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
 
 /// What det-submit tells sbatch itself is none of the user's options.

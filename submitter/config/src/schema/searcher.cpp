@@ -1,14 +1,14 @@
 #include "../check.hpp"
-#include "store.hpp"
+#include "assign.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
 namespace {
 
-constexpr std::string_view mode_words[] = {"aggressive", "standard", "conservative"};
-constinit Type const asha_mode = choice_of(mode_words);
+constexpr std::string_view mode_choices[] = {"aggressive", "standard", "conservative"};
+constinit Type const asha_mode = choice_of(mode_choices);
 constinit Type const bracket_rungs{.shape = Shape::list, .item = &integer, .merge = Merge::atomic};
-constinit Type const above_one{.shape = Shape::number, .above = 1};
+constinit Type const above_one{.shape = Shape::number, .exclusive_minimum = 1};
 
 constexpr std::string_view concurrent_help = "how many trials run at the same time; 0: no limit";
 constexpr std::string_view length_help = "how long one trial trains";
@@ -16,9 +16,10 @@ constexpr std::string_view time_metric_help = "the metric that counts the traini
 constexpr std::string_view time_help = "how long one trial trains, in time_metric";
 constexpr std::string_view divisor_help = "one of so many trials goes on at each rung";
 
-constexpr Key common_keys[] = {
-    finally({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>}),
-    finally({"metric", text, "", "the validation metric that ranks trials", into<&Searcher::metric>}),
+constexpr Key searcher_common_keys[] = {
+    required_when_merged({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>}),
+    required_when_merged(
+        {"metric", text, "", "the validation metric that ranks trials", into<&Searcher::metric>}),
     {"smaller_is_better", boolean, "true", "false: the greatest metric is best",
      into<&Searcher::smaller_is_better>},
     {"source_trial_id", integer, "", "start from the latest checkpoint of this trial",
@@ -31,7 +32,8 @@ constexpr Key single_keys[] = {
     {"max_length", max_length, "", length_help, into<&SingleSearch::max_length>},
 };
 constexpr Key random_keys[] = {
-    finally({"max_trials", count_from_one, "", "how many trials are run", into<&RandomSearch::max_trials>}),
+    required_when_merged(
+        {"max_trials", count_from_one, "", "how many trials are run", into<&RandomSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&RandomSearch::max_concurrent_trials>},
     {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>},
@@ -42,7 +44,7 @@ constexpr Key grid_keys[] = {
     {"max_length", max_length, "", length_help, into<&GridSearch::max_length>},
 };
 constexpr Key adaptive_asha_keys[] = {
-    finally(
+    required_when_merged(
         {"max_trials", count_from_one, "", "how many trials are run", into<&AdaptiveAshaSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&AdaptiveAshaSearch::max_concurrent_trials>},
@@ -58,9 +60,9 @@ constexpr Key adaptive_asha_keys[] = {
     {"max_time", count_from_one, "", time_help, into<&AdaptiveAshaSearch::max_time>},
 };
 constexpr Key async_halving_keys[] = {
-    finally({"num_rungs", count_from_one, "", "how many times trials are compared",
-             into<&AsyncHalvingSearch::num_rungs>}),
-    finally(
+    required_when_merged({"num_rungs", count_from_one, "", "how many times trials are compared",
+                          into<&AsyncHalvingSearch::num_rungs>}),
+    required_when_merged(
         {"max_trials", count_from_one, "", "how many trials are run", into<&AsyncHalvingSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&AsyncHalvingSearch::max_concurrent_trials>},
@@ -70,15 +72,15 @@ constexpr Key async_halving_keys[] = {
     {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>},
     {"max_time", count_from_one, "", time_help, into<&AsyncHalvingSearch::max_time>},
 };
-constexpr std::string_view unit_words[] = {"batches", "records", "epochs"};
-constinit Type const unit = choice_of(unit_words);
+constexpr std::string_view unit_choices[] = {"batches", "records", "epochs"};
+constinit Type const unit = choice_of(unit_choices);
 constexpr Key custom_keys[] = {
     {"unit", unit, "", "in which the searcher counts"},
 };
 
 // Searchers that Determined reads of old experiments and no longer runs.
 constexpr Key adaptive_keys[] = {
-    finally({"budget", length, "", "the training of all trials together"}),
+    required_when_merged({"budget", length, "", "the training of all trials together"}),
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket"},
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
@@ -88,33 +90,33 @@ constexpr Key adaptive_keys[] = {
 };
 constinit Type const trials_to_2000 = integer_between(1, 2000);
 constexpr Key adaptive_simple_keys[] = {
-    finally({"max_trials", trials_to_2000, "", "how many trials are run"}),
+    required_when_merged({"max_trials", trials_to_2000, "", "how many trials are run"}),
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
     {"max_rungs", count_from_one, "5", "how many times trials are compared"},
     {"max_length", max_length, "", length_help},
 };
 constexpr Key sync_halving_keys[] = {
-    finally({"num_rungs", count_from_one, "", "how many times trials are compared"}),
-    finally({"budget", length, "", "the training of all trials together"}),
+    required_when_merged({"num_rungs", count_from_one, "", "how many times trials are compared"}),
+    required_when_merged({"budget", length, "", "the training of all trials together"}),
     {"max_length", max_length, "", length_help},
     {"divisor", above_one, "4", divisor_help},
     {"train_stragglers", boolean, "true", "trials that come late train too"},
 };
 
 template <class Alternative>
-constexpr auto as = into_alternative<&Searcher::method, Alternative>;
+constexpr auto into_search_method = into_variant<&Searcher::method, Alternative>;
 
-constexpr Member members[] = {
-    {"single", single_keys, as<SingleSearch>},
-    {"random", random_keys, as<RandomSearch>},
-    {"grid", grid_keys, as<GridSearch>},
-    {"adaptive_asha", adaptive_asha_keys, as<AdaptiveAshaSearch>},
-    {"async_halving", async_halving_keys, as<AsyncHalvingSearch>},
+constexpr Member searcher_members[] = {
+    {"single", single_keys, into_search_method<SingleSearch>},
+    {"random", random_keys, into_search_method<RandomSearch>},
+    {"grid", grid_keys, into_search_method<GridSearch>},
+    {"adaptive_asha", adaptive_asha_keys, into_search_method<AdaptiveAshaSearch>},
+    {"async_halving", async_halving_keys, into_search_method<AsyncHalvingSearch>},
     {.name = "custom",
      .keys = custom_keys,
-     .use_instead = "use 'random', or submit each trial of a search of your own as an experiment 'single'",
-     .is_open = true},
+     .replacement = "use 'random', or submit each trial of a search of your own as an experiment 'single'",
+     .allows_other_keys = true},
     {"adaptive", adaptive_keys, nullptr, "use 'adaptive_asha'"},
     {"adaptive_simple", adaptive_simple_keys, nullptr, "use 'adaptive_asha'"},
     {"sync_halving", sync_halving_keys, nullptr, "use 'async_halving'"},
@@ -132,7 +134,7 @@ void require_end_of_training(yaml::Node const& value, std::string_view name, Pat
     if (!is_asha || has_end) return;
     checker.refuse(codes::missing_key, path.text() + " does not say how long a trial trains",
                    "add 'max_length: {batches: ...}', or 'time_metric: ...' and 'max_time: ...'",
-                   value.place());
+                   value.location());
 }
 
 void require_one_source(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -153,8 +155,8 @@ void check_searcher(yaml::Node const& value, Path const& path, Checker& checker)
 }  // namespace
 
 constinit Type const searcher{.shape = Shape::tagged_union,
-                              .keys = common_keys,
-                              .members = members,
+                              .keys = searcher_common_keys,
+                              .members = searcher_members,
                               .tag = "name",
                               .rule = check_searcher};
 

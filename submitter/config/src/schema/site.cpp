@@ -5,8 +5,8 @@
 #include <set>
 
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 // The site file. Its words go to sbatch one by one, and some into scripts: they are single words.
@@ -66,7 +66,7 @@ void require_time(yaml::Node const& value, Path const& path, Checker& checker) {
 }
 yaml::Node minutes_as_text(yaml::Node const& value) {
     if (value.integer() == nullptr) return value;
-    return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.place());
+    return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());
 }
 
 /// Which pool it is is known before its defaults are looked at.
@@ -90,26 +90,25 @@ void require_pools_of_different_names(yaml::Node const& pools, Path const& path,
         auto const where = path[i];
         checker.refuse_at(where,
                           Error{codes::bad_value, fmt::format("there are two pools '{}'", *name->text()),
-                                "give one another name", name->place().span()});
+                                "give one another name", name->location().span()});
     }
 }
 
-constexpr std::string_view slot_words[] = {"cpu", "cuda", "rocm"};
-constexpr std::string_view scheduler_words[] = {"priority", "fair_share"};
-constexpr std::string_view runtime_words[] = {"none",   "apptainer", "singularity",
-                                              "podman", "enroot",    "pyxis"};
-constinit Type const slot_type = choice_of(slot_words);
-constinit Type const scheduler = choice_of(scheduler_words);
-constinit Type const container_runtime = choice_of(runtime_words);
+constexpr std::string_view slot_choices[] = {"cpu", "cuda", "rocm"};
+constexpr std::string_view scheduler_choices[] = {"priority", "fair_share"};
+constexpr std::string_view runtime_choices[] = {"none",   "apptainer", "singularity",
+                                                "podman", "enroot",    "pyxis"};
+constinit Type const slot_type = choice_of(slot_choices);
+constinit Type const scheduler = choice_of(scheduler_choices);
+constinit Type const container_runtime = choice_of(runtime_choices);
 constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
-constinit Type const job_template{.shape = Shape::text, .rule = require_absolute_path};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
-constexpr Type const* time_ways[] = {&count_from_one, &text};
+constexpr Type const* time_alternatives[] = {&count_from_one, &text};
 constinit Type const time_limit{.shape = Shape::either,
-                                .wanted = "a time",
-                                .ways = time_ways,
+                                .expected = "a time",
+                                .alternatives = time_alternatives,
                                 .rule = require_time,
                                 .normalise = minutes_as_text};
 
@@ -122,7 +121,7 @@ constexpr Key limit_keys[] = {
 constinit Type const limits = object_of(limit_keys);
 
 constexpr Key pool_keys[] = {
-    always({"name", pool_name, "", "what resources.resource_pool says", into<&PoolEntry::name>}),
+    required({"name", pool_name, "", "what resources.resource_pool says", into<&PoolEntry::name>}),
     {"description", text, "", "a sentence for people", into<&PoolEntry::description>},
     {"partition", word, "", "default: the pool's name", into<&PoolEntry::partition>},
     {"qos", word, "", "sbatch --qos", into<&PoolEntry::qos>},
@@ -152,7 +151,7 @@ constinit Type const pool{.shape = Shape::object, .keys = pool_keys, .rule = ref
 constinit Type const pools{.shape = Shape::list, .item = &pool, .rule = require_pools_of_different_names};
 
 constexpr Key site_keys[] = {
-    always({"version", count_from_one, "", "1", into<&SiteFile::version>}),
+    required({"version", count_from_one, "", "1", into<&SiteFile::version>}),
     {"name", text, "", "what people call the cluster", into<&SiteFile::name>},
     {"storage_root", storage_root, "", "where experiments lie; %u: the user's name",
      into<&SiteFile::storage_root>},
@@ -161,7 +160,7 @@ constexpr Key site_keys[] = {
     {"default_aux_pool", pool_name, "", "the same for trials of 0 slots", into<&SiteFile::default_aux_pool>},
     {"pool_per_partition", boolean, "true", "false: only the pools of this file",
      into<&SiteFile::has_pool_per_partition>},
-    {"job_template", job_template, "", "a batch script in place of ours", into<&SiteFile::job_template>},
+    {"job_template", absolute_path, "", "a batch script in place of ours", into<&SiteFile::job_template>},
     {"job_project_source", project_source, "", "what --wckey says", into<&SiteFile::job_project_source>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
     {"container_runtime", container_runtime, "", "what runs images", into<&SiteFile::container_runtime>},

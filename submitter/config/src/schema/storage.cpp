@@ -2,18 +2,18 @@
 #include <fmt/format.h>
 
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
 namespace {
 
-constinit Type const absolute_path{.shape = Shape::text, .rule = require_absolute_path};
 constinit Type const prefix{.shape = Shape::text, .rule = require_plain_prefix};
 
-constexpr Key common_keys[] = {
-    finally({"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
+constexpr Key storage_common_keys[] = {
+    required_when_merged(
+        {"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
     {"save_experiment_best", count_from_zero, "0", "how many of the experiment's best checkpoints are kept",
      into<&CheckpointStorage::save_experiment_best>},
     {"save_trial_best", count_from_zero, "1", "how many of each trial's best",
@@ -26,7 +26,8 @@ constexpr Key tensorboard_keys[] = {
     {"type", text, "", "shared_fs, directory, s3, gcs or azure"},
 };
 constexpr Key shared_fs_keys[] = {
-    finally({"host_path", text, "", "a directory that every node sees", into<&SharedFsStorage::host_path>}),
+    required_when_merged(
+        {"host_path", text, "", "a directory that every node sees", into<&SharedFsStorage::host_path>}),
     {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>},
     {"propagation", text, "rprivate", "of the mount in the container", into<&SharedFsStorage::propagation>},
     {"container_path", text, "", "no longer used"},
@@ -34,42 +35,42 @@ constexpr Key shared_fs_keys[] = {
     {"tensorboard_path", text, "", "no longer used"},
 };
 constexpr Key directory_keys[] = {
-    finally({"container_path", text, "", "a directory in the container",
-             into<&DirectoryStorage::container_path>}),
+    required_when_merged({"container_path", text, "", "a directory in the container",
+                          into<&DirectoryStorage::container_path>}),
 };
 constexpr Key s3_keys[] = {
-    finally({"bucket", text, "", "the bucket", into<&S3Storage::bucket>}),
+    required_when_merged({"bucket", text, "", "the bucket", into<&S3Storage::bucket>}),
     secret({"access_key", text, "", "default: as the AWS tools find it", into<&S3Storage::access_key>}),
     secret({"secret_key", text, "", "default: as the AWS tools find it", into<&S3Storage::secret_key>}),
     {"endpoint_url", text, "", "of an S3 that is not Amazon's", into<&S3Storage::endpoint_url>},
     {"prefix", prefix, "", "begins every name", into<&S3Storage::prefix>},
 };
 constexpr Key gcs_keys[] = {
-    finally({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>}),
+    required_when_merged({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>}),
     {"prefix", prefix, "", "begins every name", into<&GcsStorage::prefix>},
 };
 constexpr Key azure_keys[] = {
-    finally({"container", text, "", "the container", into<&AzureStorage::container>}),
+    required_when_merged({"container", text, "", "the container", into<&AzureStorage::container>}),
     secret({"connection_string", text, "", "says where and how", into<&AzureStorage::connection_string>}),
     // A URL may carry a signature that opens the container.
     secret({"account_url", text, "", "says where", into<&AzureStorage::account_url>}),
     secret({"credential", text, "", "for account_url", into<&AzureStorage::credential>}),
 };
 constexpr Key hdfs_keys[] = {
-    finally({"hdfs_url", text, "", "the name node"}),
-    finally({"hdfs_path", absolute_path, "", "the directory"}),
+    required_when_merged({"hdfs_url", text, "", "the name node"}),
+    required_when_merged({"hdfs_path", absolute_path, "", "the directory"}),
     {"user", text, "", "who writes"},
 };
 
 template <class Alternative>
-constexpr auto as = into_alternative<&CheckpointStorage::location, Alternative>;
+constexpr auto into_storage_location = into_variant<&CheckpointStorage::location, Alternative>;
 
-constexpr Member members[] = {
-    {"shared_fs", shared_fs_keys, as<SharedFsStorage>},
-    {"directory", directory_keys, as<DirectoryStorage>},
-    {"s3", s3_keys, as<S3Storage>},
-    {"gcs", gcs_keys, as<GcsStorage>},
-    {"azure", azure_keys, as<AzureStorage>},
+constexpr Member storage_members[] = {
+    {"shared_fs", shared_fs_keys, into_storage_location<SharedFsStorage>},
+    {"directory", directory_keys, into_storage_location<DirectoryStorage>},
+    {"s3", s3_keys, into_storage_location<S3Storage>},
+    {"gcs", gcs_keys, into_storage_location<GcsStorage>},
+    {"azure", azure_keys, into_storage_location<AzureStorage>},
     {"hdfs", hdfs_keys, nullptr, "use 'shared_fs', or 's3'"},
 };
 
@@ -108,7 +109,7 @@ void require_azure_credentials(yaml::Node const& value, Path const& path, Checke
     if (checker.is_final() ? has_string == has_url : has_string && has_url) {
         checker.refuse(codes::bad_value,
                        path.text() + ": Exactly one of connection_string or account_url must be set",
-                       "set one of them", value.place());
+                       "set one of them", value.location());
     }
 }
 
@@ -127,14 +128,14 @@ yaml::Node without_lower_credentials(yaml::Node const& high, yaml::Node const& l
         if (std::find(std::begin(block), std::end(block), entry.key) == std::end(block))
             kept.push_back(entry);
     }
-    return yaml::Node(std::move(kept), low.place());
+    return yaml::Node(std::move(kept), low.location());
 }
 
 }  // namespace
 
 constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
-                                        .keys = common_keys,
-                                        .members = members,
+                                        .keys = storage_common_keys,
+                                        .members = storage_members,
                                         .tag = "type",
                                         .rule = check_storage,
                                         .inheritable = without_lower_credentials};
@@ -142,7 +143,7 @@ constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
 // Nothing is written there: only what it may look like is known.
 constinit Type const tensorboard_storage{.shape = Shape::tagged_union,
                                          .keys = tensorboard_keys,
-                                         .members = members,
+                                         .members = storage_members,
                                          .tag = "type",
                                          .rule = check_storage};
 

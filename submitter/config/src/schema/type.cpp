@@ -9,8 +9,8 @@ constinit Type const anything{};
 constinit Type const boolean{.shape = Shape::boolean};
 constinit Type const text{.shape = Shape::text};
 constinit Type const integer{.shape = Shape::integer};
-constinit Type const count_from_zero{.shape = Shape::integer, .least = 0};
-constinit Type const count_from_one{.shape = Shape::integer, .least = 1};
+constinit Type const count_from_zero{.shape = Shape::integer, .minimum = 0};
+constinit Type const count_from_one{.shape = Shape::integer, .minimum = 1};
 constinit Type const number{.shape = Shape::number};
 constinit Type const text_list = list_of(text);
 constinit Type const integer_list = list_of(integer);
@@ -20,26 +20,28 @@ namespace {
 
 using yaml::Kind;
 
-std::string wanted_integer(Type const& type) {
+std::string expected_integer(Type const& type) {
     constexpr auto unbounded = std::numeric_limits<std::int64_t>::max();
-    if (type.most != unbounded) return fmt::format("an integer from {} to {}", type.least, type.most);
-    if (type.least >= 0) return fmt::format("an integer of at least {}", type.least);
+    if (type.maximum != unbounded) return fmt::format("an integer from {} to {}", type.minimum, type.maximum);
+    if (type.minimum >= 0) return fmt::format("an integer of at least {}", type.minimum);
     return "an integer";
 }
 
-std::string wanted_number(Type const& type) {
-    return type.above >= 0 ? fmt::format("a number above {}", type.above) : "a number";
+std::string expected_number(Type const& type) {
+    return type.exclusive_minimum >= 0 ? fmt::format("a number above {}", type.exclusive_minimum)
+                                       : "a number";
 }
 
-std::string wanted_list(Type const& type) {
+std::string expected_list(Type const& type) {
     if (type.item == &text) return "a list of strings";
     if (type.item == &integer || type.item->shape == Shape::integer) return "a list of integers";
     return "a list";
 }
 
-std::string wanted_either(Type const& type) {
+std::string expected_either(Type const& type) {
     std::string out;
-    for (auto const* way : type.ways) out += (out.empty() ? "" : " or ") + wanted(*way);
+    for (auto const* alternative : type.alternatives)
+        out += (out.empty() ? "" : " or ") + expected(*alternative);
     return out;
 }
 
@@ -59,9 +61,9 @@ Member const* find_member(Type const& type, yaml::Node const& value) {
     return found != type.members.end() ? &*found : nullptr;
 }
 
-bool is_open(Type const& type, yaml::Node const& value) {
+bool allows_other_keys(Type const& type, yaml::Node const& value) {
     auto const* member = find_member(type, value);
-    return type.is_open || (member != nullptr && member->is_open);
+    return type.allows_other_keys || (member != nullptr && member->allows_other_keys);
 }
 
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name) {
@@ -95,20 +97,20 @@ bool accepts(Type const& type, Kind kind) {
         case Shape::tagged_union:
             return kind == Kind::map;
         case Shape::either:
-            return find_way(type, kind) != nullptr;
+            return find_alternative(type, kind) != nullptr;
     }
     return false;
 }
 
-Type const* find_way(Type const& type, Kind kind) {
+Type const* find_alternative(Type const& type, Kind kind) {
     if (type.shape != Shape::either) return &type;
-    auto const found = std::find_if(type.ways.begin(), type.ways.end(),
-                                    [&](Type const* way) { return accepts(*way, kind); });
-    return found != type.ways.end() ? *found : nullptr;
+    auto const found = std::find_if(type.alternatives.begin(), type.alternatives.end(),
+                                    [&](Type const* alternative) { return accepts(*alternative, kind); });
+    return found != type.alternatives.end() ? *found : nullptr;
 }
 
-std::string wanted(Type const& type) {
-    if (!type.wanted.empty()) return std::string(type.wanted);
+std::string expected(Type const& type) {
+    if (!type.expected.empty()) return std::string(type.expected);
     switch (type.shape) {
         case Shape::anything:
         case Shape::hyperparameter:
@@ -116,21 +118,21 @@ std::string wanted(Type const& type) {
         case Shape::boolean:
             return "true or false";
         case Shape::integer:
-            return wanted_integer(type);
+            return expected_integer(type);
         case Shape::number:
-            return wanted_number(type);
+            return expected_number(type);
         case Shape::text:
             return "a string";
         case Shape::choice:
-            return fmt::format("one of {}", fmt::join(type.words, ", "));
+            return fmt::format("one of {}", fmt::join(type.choices, ", "));
         case Shape::list:
-            return wanted_list(type);
+            return expected_list(type);
         case Shape::map:
         case Shape::object:
         case Shape::tagged_union:
             return "a map";
         case Shape::either:
-            return wanted_either(type);
+            return expected_either(type);
     }
     return "a value";
 }

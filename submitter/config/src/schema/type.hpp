@@ -42,9 +42,9 @@ enum class Merge {
 
 enum class Required {
     no,
-    always,     // wherever the object is written
-    finally,    // once all layers are merged
-    to_create,  // of what is created; what Determined has stored may lack it
+    always,       // wherever the object is written
+    when_merged,  // once all layers are merged
+    to_create,    // of what is created; what Determined has stored may lack it
 };
 
 /// From when on a secret is hidden.
@@ -52,47 +52,48 @@ enum class Secrecy { shown, hidden };
 
 struct Type;
 /// Writes a checked value into a field of the struct that `object` points to.
-using Store = void (*)(void* object, yaml::Node const& value, Type const& type);
+using AssignField = void (*)(void* object, yaml::Node const& value, Type const& type);
 
 struct Key {
     std::string_view name;
     Type const& type;
-    std::string_view preset;  // the default as YAML; empty: absent
+    std::string_view default_value;  // the default as YAML; empty: absent
     std::string_view help;
-    Store store = nullptr;
+    AssignField assign = nullptr;
     Required required = Required::no;
     Secrecy secrecy = Secrecy::shown;
-    std::string_view ignored_because = {};
+    std::string_view ignored_reason = {};
 };
 
 /// One of the shapes of a union: of the searchers, of the storages.
 struct Member {
     std::string_view name;
     std::span<Key const> keys;
-    void (*store)(void* object, yaml::Node const& value, std::span<Key const> keys) = nullptr;
-    std::string_view use_instead = {};  // of one that Determined has given up
-    bool is_open = false;               // other keys are the user's own
+    void (*assign)(void* object, yaml::Node const& value, std::span<Key const> keys) = nullptr;
+    std::string_view replacement = {};  // of one that Determined has given up
+    bool allows_other_keys = false;     // other keys are the user's own
 };
 
 struct Type {
     Shape shape = Shape::anything;
-    std::string_view wanted = {};      // in messages, where the shape alone says too little
-    std::string_view hint = {};        // how to write it, where it was written as something else
-    std::string_view determined = {};  // what Determined says of a value that is none; for conformance cases
-    std::int64_t least = std::numeric_limits<std::int64_t>::min();
-    std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    double above = -std::numeric_limits<double>::infinity();
-    std::span<std::string_view const> words = {};
+    std::string_view expected = {};  // in messages, where the shape alone says too little
+    std::string_view hint = {};      // how to write it, where it was written as something else
+    std::string_view determined_message =
+        {};  // what Determined says of a value that is none; for conformance cases
+    std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
+    std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
+    double exclusive_minimum = -std::numeric_limits<double>::infinity();
+    std::span<std::string_view const> choices = {};
     std::span<Key const> keys = {};
     std::span<Member const> members = {};
-    std::string_view tag = {};  // the key that names the member
-    bool is_open = false;       // other keys are the user's own
+    std::string_view tag = {};       // the key that names the member
+    bool allows_other_keys = false;  // other keys are the user's own
     Type const* item = nullptr;
-    std::span<Type const* const> ways = {};
+    std::span<Type const* const> alternatives = {};
     Merge merge = Merge::natural;
     std::string_view item_key = {};
     /// As YAML: a layer beneath all others, which a value takes its default items from.
-    std::string_view beneath = {};
+    std::string_view default_items = {};
     /// A rule of its own, once the shape is right.
     void (*rule)(yaml::Node const& value, Path const& path, Checker& checker) = nullptr;
     /// The one form that the rest of the program knows, of a value that may be written in several.
@@ -105,25 +106,25 @@ struct Type {
 extern Type const anything, boolean, text, integer, count_from_zero, count_from_one, number, text_list,
     integer_list, free_map;
 
-constexpr Type integer_between(std::int64_t least, std::int64_t most) {
-    return {.shape = Shape::integer, .least = least, .most = most};
+constexpr Type integer_between(std::int64_t minimum, std::int64_t maximum) {
+    return {.shape = Shape::integer, .minimum = minimum, .maximum = maximum};
 }
-constexpr Type choice_of(std::span<std::string_view const> words) {
-    return {.shape = Shape::choice, .words = words};
+constexpr Type choice_of(std::span<std::string_view const> choices) {
+    return {.shape = Shape::choice, .choices = choices};
 }
 constexpr Type list_of(Type const& item) { return {.shape = Shape::list, .item = &item}; }
 constexpr Type object_of(std::span<Key const> keys) { return {.shape = Shape::object, .keys = keys}; }
 
 // Marks on a row of a table.
-constexpr Key always(Key key) {
+constexpr Key required(Key key) {
     key.required = Required::always;
     return key;
 }
-constexpr Key finally(Key key) {
-    key.required = Required::finally;
+constexpr Key required_when_merged(Key key) {
+    key.required = Required::when_merged;
     return key;
 }
-constexpr Key to_create(Key key) {
+constexpr Key required_to_create(Key key) {
     key.required = Required::to_create;
     return key;
 }
@@ -132,7 +133,7 @@ constexpr Key secret(Key key) {
     return key;
 }
 constexpr Key ignored(std::string_view because, Key key) {
-    key.ignored_because = because;
+    key.ignored_reason = because;
     return key;
 }
 
@@ -140,14 +141,14 @@ Key const* find_key(std::span<Key const> keys, std::string_view name);
 /// The member that a union's value names; nullptr where it names none, or an unknown one.
 Member const* find_member(Type const& type, yaml::Node const& value);
 /// Whether the user may add keys to the value.
-bool is_open(Type const& type, yaml::Node const& value);
+bool allows_other_keys(Type const& type, yaml::Node const& value);
 /// The key in an object, or in a union as far as its member is known; nullptr where there is none such.
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
 bool accepts(Type const& type, yaml::Kind kind);
 /// Of `either`, the way that takes a value of this kind; every other type is its own only way.
-Type const* find_way(Type const& type, yaml::Kind kind);
+Type const* find_alternative(Type const& type, yaml::Kind kind);
 /// "an integer of at least 1": what a message says it expected.
-std::string wanted(Type const& type);
+std::string expected(Type const& type);
 
 }  // namespace schema
 }  // namespace det::config

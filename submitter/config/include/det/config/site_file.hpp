@@ -41,7 +41,7 @@ struct PoolEntry {
     yaml::Node sbatch_args;        // a list
     yaml::Node task_defaults;      // a part of a configuration
     yaml::Node invariants;         // the same
-    yaml::Place place;
+    yaml::Location location;
 };
 
 /// What a site says of itself. Without a file it says nothing, and all comes from the live cluster.
@@ -65,7 +65,7 @@ struct SiteFile {
     yaml::Node document;
     Diagnostics warnings;
 
-    bool is_there() const { return !path.empty(); }
+    bool exists() const { return !path.empty(); }
     PoolEntry const* find_pool(std::string_view name) const;
     /// Where a value was written: "default_compute_pool".
     std::optional<SourceSpan> where(std::string_view key) const;

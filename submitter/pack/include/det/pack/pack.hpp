@@ -11,8 +11,8 @@ namespace det::pack {
 struct PackedContext {
     std::string sha256;            // of the uncompressed archive: names it
     std::uint64_t size_bytes = 0;  // of the files in it
-    bool was_there = false;        // the same code was stored before
-    bool was_damaged = false;      // and is mended now
+    bool existed = false;          // the same code was stored before
+    bool was_repaired = false;     // and is mended now
 };
 
 /// Packs a tree that was listed just now into <contexts>/<sha256>.tar.zst. The same tree gives the same name,

@@ -46,7 +46,7 @@ struct ContextTree {
     Diagnostics warnings;
 
     /// Where a member lies on disk.
-    std::string place_of(Member const& member) const;
+    std::string disk_path(Member const& member) const;
 };
 
 /// Lists all but what each directory's .detignore and the default patterns leave out. Nothing is read but

@@ -9,7 +9,7 @@
 namespace det::plan {
 
 /// One job array of an experiment: its task i begins with the trials from first_trial + i * lanes on.
-struct ArrayPart {
+struct JobArray {
     std::uint32_t first_trial = 0;
     std::uint32_t trial_count = 1;
     std::uint32_t running_max = 1;  // tasks that run at once
@@ -19,7 +19,7 @@ struct ArrayPart {
 
     /// As sbatch takes it: "0-999%4".
     std::string indices() const;
-    friend bool operator==(ArrayPart const&, ArrayPart const&) = default;
+    friend bool operator==(JobArray const&, JobArray const&) = default;
 };
 
 /// What is to be run, and how much of it at once.
@@ -31,7 +31,7 @@ struct TrialLoad {
 
 /// As few arrays as Slurm's MaxArraySize allows, all of nearly one size. They share what may run at once by
 /// their sizes; each has at least one task, so that more arrays than that run more at once. Pure.
-std::vector<ArrayPart> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max);
+std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max);
 
 /// How many lanes a job has that could hold so many, where running_max trials may run at once: no lane stays
 /// empty in a job that runs, and never do more trials run than may. Pure.

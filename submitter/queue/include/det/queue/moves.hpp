@@ -10,7 +10,7 @@
 namespace det::queue {
 
 /// What squeue and the partitions say at one time.
-struct QueueReading {
+struct QueueState {
     std::vector<slurm::JobStatus> jobs;
     Tiers tiers;
 };
@@ -71,15 +71,15 @@ using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePar
 /// no_such_job, job_not_waiting, not_yours, no_legal_move, usage (requests that contradict each other, two
 /// for one job). Other jobs of the caller keep their order among themselves. A job with nothing to change
 /// needs no move. Pure.
-Result<std::vector<Move>> plan_moves(QueueReading const& queue, Caller const& caller,
+Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
                                      std::vector<Request> const& requests);
 
 /// The queue as it is to be expected when the moves are made: Slurm may compute anew what depends on time.
-QueueReading after_moves(QueueReading queue, std::vector<Move> const& moves);
+QueueState after_moves(QueueState queue, std::vector<Move> const& moves);
 
 /// Those of the requests that a queue does not fulfil. A job that has left the queue or has its nodes asks
 /// for nothing.
-std::vector<Request> unfulfilled(QueueReading const& queue, std::vector<Request> const& requests,
+std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
                                  Caller const& caller);
 
 }  // namespace det::queue

@@ -17,7 +17,7 @@ struct ScriptInput {
     std::string experiment_name;  // the user's text
     std::filesystem::path experiment_path;
     std::filesystem::path det_launch;  // absolute
-    plan::ArrayPart array = {};
+    plan::JobArray array = {};
 };
 
 /// Fills a template (templates/job/*.sbatch): {{name}} becomes a value that a shell reads as one word,

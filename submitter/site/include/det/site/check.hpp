@@ -1,6 +1,6 @@
 #pragma once
 #include <det/config/site_file.hpp>
-#include <det/site/plugin.hpp>
+#include <det/site/spank_plugin.hpp>
 #include <det/slurm/cluster_config.hpp>
 #include <det/slurm/partition.hpp>
 
@@ -11,8 +11,8 @@ namespace det::site {
 
 /// Something about a cluster that experiments need otherwise, or would like otherwise.
 struct Finding {
-    enum class Weight { change, note };
-    Weight weight = Weight::note;
+    enum class Severity { change, note };
+    Severity severity = Severity::note;
     std::string subject;  // "partition 'gpu'", "pool 'a100'", "Slurm", "the plugin"
     std::string what;
     std::string why;

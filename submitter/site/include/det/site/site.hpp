@@ -5,10 +5,15 @@
 #include <det/slurm/partition.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace det::slurm {
+class ClusterConfig;
+}
 
 namespace det::site {
 
@@ -73,6 +78,14 @@ Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile
 
 /// The pool of that name, or the default one where the name is empty; the Error lists what there is.
 Result<Pool> require_pool(Site const& site, std::string_view name);
+
+/// Seconds between the preemption signal and the loss of the nodes: the partition's GraceTime; nothing if it
+/// has none. Pure.
+std::optional<std::uint32_t> preemption_notice_s(Pool const& pool);
+
+/// As above; KillWait if the partition has no GraceTime. Nothing if jobs of the partition are not preempted,
+/// or are preempted by QOS: squeue and scontrol do not show a QOS's GraceTime. Pure.
+std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config);
 
 /// The GPUs in "gpu:a100:4(S:0-1),gpu:v100:2", by type; "" for those without one.
 struct GpuGroup {

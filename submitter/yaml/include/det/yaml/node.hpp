@@ -23,10 +23,10 @@ public:
     ~Node() = default;
     /// By value, so that a node may be assigned a part of itself.
     Node& operator=(Node other) noexcept;
-    Node(Scalar scalar, Place place);
-    Node(List items, Place place);
+    Node(Scalar scalar, Location location);
+    Node(List items, Location location);
     /// No key twice: find_duplicate tells beforehand.
-    Node(std::vector<Entry> entries, Place place);
+    Node(std::vector<Entry> entries, Location location);
 
     Kind kind() const { return static_cast<Kind>(value_.index()); }
     bool is_null() const { return kind() == Kind::null; }
@@ -49,8 +49,8 @@ public:
     /// The value under the key. A null counts as there: the caller knows what it means.
     Node const* find(std::string_view key) const;
 
-    Place const& place() const { return place_; }
-    Node at(Place place) const;
+    Location const& location() const { return location_; }
+    Node at(Location location) const;
 
     /// Same value (NaN is the same as NaN); places do not count, the order of a map's keys neither.
     friend bool operator==(Node const& a, Node const& b);
@@ -60,12 +60,12 @@ private:
     std::variant<std::monostate, bool, std::int64_t, double, std::string, std::shared_ptr<List const>,
                  std::shared_ptr<Table const>>
         value_;
-    Place place_;
+    Location location_;
 };
 
 struct Node::Entry {
     std::string key;
-    Place key_place;
+    Location key_location;
     Node value;
 };
 

@@ -29,7 +29,7 @@ private:
 
 /// Where a value begins. Small, because every value has one; it becomes a SourceSpan only when somebody asks.
 /// Without a source the value was written nowhere: a default of ours.
-struct Place {
+struct Location {
     std::shared_ptr<Source const> source = {};
     std::uint32_t line = 1;
     std::uint32_t column = 1;  // in bytes; the span counts characters, as editors do
@@ -42,6 +42,6 @@ struct Place {
 };
 
 /// The place of a byte of the source.
-Place place_of_byte(std::shared_ptr<Source const> source, std::size_t offset);
+Location location_of_byte(std::shared_ptr<Source const> source, std::size_t offset);
 
 }  // namespace det::yaml

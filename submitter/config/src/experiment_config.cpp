@@ -3,7 +3,7 @@
 #include <det/foundation/text.hpp>
 
 #include "normalise.hpp"
-#include "schema/store.hpp"
+#include "schema/assign.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {
@@ -12,7 +12,7 @@ Result<ExperimentConfig, Diagnostics> read_experiment_config(yaml::Node const& m
     auto const effective = add_defaults(normalise(merged, schema::experiment));
     if (auto problems = check_completeness(effective); problems.has_errors()) return problems;
     ExperimentConfig config;
-    schema::store_object(&config, effective, schema::experiment);
+    schema::assign_object(&config, effective, schema::experiment);
     config.effective = effective;
     return config;
 }
@@ -23,7 +23,7 @@ std::optional<SourceSpan> ExperimentConfig::where(std::string_view path) const {
         node = node->find(key);
         if (node == nullptr) return std::nullopt;
     }
-    return node->place().span();
+    return node->location().span();
 }
 
 }  // namespace det::config

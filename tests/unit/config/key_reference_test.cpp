@@ -1,5 +1,5 @@
 // What the key tables say of themselves: the JSON Schema and the defaults.
-#include <det/config/manual.hpp>
+#include <det/config/key_reference.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
 
@@ -74,7 +74,7 @@ private:
     Json root_;
 };
 
-Json schema_of(SchemaOf of) { return Json::parse(render_json_schema(of)); }
+Json schema_of(SchemaFor of) { return Json::parse(render_json_schema(of)); }
 Json document(std::string_view text) { return yaml::to_json(layer(text)); }
 
 /// Every key of the type's table stands in the schema, with what the table says of it.
@@ -88,7 +88,7 @@ void require_keys(Json const& schema, std::span<schema::Key const> keys, std::st
         auto const here = path + "." + name;
         BOOST_REQUIRE_MESSAGE(schema["properties"].contains(name), here);
         auto const& property = schema["properties"][name];
-        BOOST_TEST(property.contains("default") == !key.preset.empty(), here);
+        BOOST_TEST(property.contains("default") == !key.default_value.empty(), here);
         if (!key.help.empty()) BOOST_TEST(property["description"] == key.help, here);
         require_keys(property, key.type, here);
     }
@@ -98,7 +98,7 @@ void require_keys(Json const& schema, schema::Type const& type, std::string cons
     using schema::Shape;
     BOOST_TEST_CONTEXT(path) {
         if (type.shape == Shape::object) {
-            BOOST_TEST(schema["additionalProperties"] == type.is_open);
+            BOOST_TEST(schema["additionalProperties"] == type.allows_other_keys);
             require_keys(schema, type.keys, "", path);
         }
         if (type.shape == Shape::tagged_union) {
@@ -111,10 +111,10 @@ void require_keys(Json const& schema, schema::Type const& type, std::string cons
             }
         }
         if (type.shape == Shape::list) require_keys(schema["items"], *type.item, path + "[]");
-        for (std::size_t i = 0; type.ways.size() > 1 && i < type.ways.size(); ++i)
-            require_keys(schema["anyOf"][i], *type.ways[i], path);
+        for (std::size_t i = 0; type.alternatives.size() > 1 && i < type.alternatives.size(); ++i)
+            require_keys(schema["anyOf"][i], *type.alternatives[i], path);
         if (type.shape == Shape::choice) {
-            for (auto const word : type.words)
+            for (auto const word : type.choices)
                 BOOST_TEST(
                     (std::find(schema["enum"].begin(), schema["enum"].end(), word) != schema["enum"].end()),
                     word);
@@ -124,17 +124,17 @@ void require_keys(Json const& schema, schema::Type const& type, std::string cons
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(manual_test)
+BOOST_AUTO_TEST_SUITE(key_reference_test)
 
 BOOST_AUTO_TEST_CASE(every_key_of_the_tables_stands_in_the_schema) {
-    auto const schema = schema_of(SchemaOf::writing);
+    auto const schema = schema_of(SchemaFor::user_files);
     BOOST_TEST(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
     require_keys(schema, schema::experiment, "");
     require_keys(schema["definitions"]["hyperparameter"]["anyOf"][1], schema::searched_hyperparameter, "hp");
 }
 
 BOOST_AUTO_TEST_CASE(the_schema_takes_what_is_sane) {
-    Validator const validator(schema_of(SchemaOf::writing));
+    Validator const validator(schema_of(SchemaFor::user_files));
     for (std::string_view const text :
          {"{}", "searcher: {metric: loss}", "searcher: {max_trials: 3}",
           "checkpoint_storage: {save_trial_best: 3}", "searcher: ~", "labels: ~", "internal: ~",
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(the_schema_takes_what_is_sane) {
 }
 
 BOOST_AUTO_TEST_CASE(the_schema_refuses_what_is_not) {
-    Validator const validator(schema_of(SchemaOf::writing));
+    Validator const validator(schema_of(SchemaFor::user_files));
     for (std::string_view const text :
          {"nam: x", "name: 5", "labels: abc", "max_restarts: -1", "debug: 'yes'", "checkpoint_policy: bets",
           "searcher: {name: singel}", "searcher: {name: single, max_trials: 4}", "searcher: {nmae: single}",
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(the_schema_refuses_what_is_not) {
 }
 
 BOOST_AUTO_TEST_CASE(the_complete_schema_wants_what_creation_wants) {
-    Validator const validator(schema_of(SchemaOf::complete));
+    Validator const validator(schema_of(SchemaFor::complete));
     BOOST_TEST(validator.accepts(yaml::to_json(read(essentials).effective)));
     BOOST_TEST(!validator.accepts(document("name: x\nsearcher: {name: single, metric: loss}\n")));
     BOOST_TEST(!validator.accepts(document(std::string(essentials) + "resources: {slots: x}\n")));

@@ -1,10 +1,10 @@
-#include "fit.hpp"
-
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+
+#include "plan_steps.hpp"
 
 namespace det::plan {
 namespace {
@@ -32,8 +32,8 @@ std::string counted(std::int64_t nodes, std::int64_t slots) {
 }
 
 /// As few as partition and pool allow to one job.
-std::int64_t nodes_allowed(Pool const& pool, int there_are) {
-    std::int64_t most = there_are;
+std::int64_t nodes_allowed(Pool const& pool, int node_count) {
+    std::int64_t most = node_count;
     if (pool.nodes_max) most = std::min<std::int64_t>(most, *pool.nodes_max);
     return std::min(most, pool.limits.nodes_per_trial_max.value_or(most));
 }
@@ -49,7 +49,7 @@ Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string
         if (!name.empty() && pool.slot_type != SlotType::cpu) types.insert(name);
     }
     std::vector<std::string> const known(types.begin(), types.end());
-    return at(
+    return with_location(
         config, "slurm.gpu_type",
         Error{codes::slots_do_not_fit, fmt::format("pool '{}' has no GPUs of type '{}'", pool.name, type),
               known.empty() ? "remove it: Slurm names no types there"
@@ -73,13 +73,13 @@ Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& p
     if (!has_this_type) return no_such_type(config, pool, *type);
     if (!candidates.empty()) return candidates;
     if (pool.kinds.empty()) {
-        return at(
+        return with_location(
             config, "resources.resource_pool",
             Error{codes::slots_do_not_fit,
                   fmt::format("pool '{}' has no nodes: its partition is '{}'", pool.name, pool.partition),
                   "see 'det-submit resource-pool list'"});
     }
-    return at(
+    return with_location(
         config, "slurm.slots_per_node",
         Error{codes::slots_do_not_fit, fmt::format("slurm.slots_per_node is {}: {}", *wanted, describe(pool)),
               fmt::format("use at most {}", most)});
@@ -134,7 +134,7 @@ std::string nearest_fits(std::int64_t slots, Candidates const& candidates) {
     return "";
 }
 
-Error does_not_fit(ExperimentConfig const& config, Pool const& pool, Candidates const& candidates) {
+Error no_fit_error(ExperimentConfig const& config, Pool const& pool, Candidates const& candidates) {
     auto const slots = config.resources.slots_per_trial;
     auto const whole = std::find_if(candidates.begin(), candidates.end(),
                                     [&](auto const& each) { return slots % each.per_node == 0; });
@@ -146,7 +146,8 @@ Error does_not_fit(ExperimentConfig const& config, Pool const& pool, Candidates 
                               ? fmt::format("the {} that a trial may have", whole->nodes_max)
                               : "there are",
                           describe(pool));
-    return at(config, slots_path, Error{codes::slots_do_not_fit, message, nearest_fits(slots, candidates)});
+    return with_location(config, slots_path,
+                         Error{codes::slots_do_not_fit, message, nearest_fits(slots, candidates)});
 }
 
 bool is_same(NodeKind const& a, NodeKind const& b) {
@@ -174,32 +175,32 @@ std::string others(Pool const& pool, Candidate const& chosen, std::string const&
     return join(names, ",");
 }
 
-Fit make_fit(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
-    Fit fit;
+NodeSelection make_selection(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
+    NodeSelection selection;
     auto const on_each = std::min(slots, chosen.per_node);
-    fit.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
-    fit.node_slots = static_cast<int>(chosen.per_node);
-    fit.nodes_up = chosen.kind.up_count();
-    fit.nodes_max = static_cast<int>(chosen.nodes_max);
-    return fit;
+    selection.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
+    selection.node_slots = static_cast<int>(chosen.per_node);
+    selection.nodes_up = chosen.kind.up_count();
+    selection.nodes_max = static_cast<int>(chosen.nodes_max);
+    return selection;
 }
 
-Result<Fit> fit_slots(ExperimentConfig const& config, Pool const& pool) {
+Result<NodeSelection> select_for_slots(ExperimentConfig const& config, Pool const& pool) {
     auto const slots = config.resources.slots_per_trial;
     DET_TRY_ASSIGN(auto const candidates, find_candidates(config, pool));
     if (auto const* chosen = choose(candidates, slots)) {
-        auto fit = make_fit(*chosen, pool, slots);
-        fit.gpu_type = type_to_ask(config, pool, chosen->kind);
-        if (!pool.may_mix_nodes) fit.exclude = others(pool, *chosen, fit.gpu_type);
-        return fit;
+        auto selection = make_selection(*chosen, pool, slots);
+        selection.gpu_type = type_to_ask(config, pool, chosen->kind);
+        if (!pool.may_mix_nodes) selection.exclude = others(pool, *chosen, selection.gpu_type);
+        return selection;
     }
     auto const together = pool.may_mix_nodes ? mixed(candidates, pool) : Candidates{};
     if (auto const* chosen = choose(together, slots)) {
-        auto fit = make_fit(*chosen, pool, slots);
-        fit.gpu_type = config.slurm.gpu_type.value_or("");
-        return fit;
+        auto selection = make_selection(*chosen, pool, slots);
+        selection.gpu_type = config.slurm.gpu_type.value_or("");
+        return selection;
     }
-    return does_not_fit(config, pool, together.empty() ? candidates : together);
+    return no_fit_error(config, pool, together.empty() ? candidates : together);
 }
 
 }  // namespace
@@ -211,29 +212,30 @@ std::string describe(Pool const& pool) {
     return fmt::format("pool '{}' has {}", pool.name, nodes.empty() ? "no nodes" : nodes);
 }
 
-Result<Fit> fit_to_whole_nodes(ExperimentConfig const& config, Pool const& pool) {
+Result<NodeSelection> select_nodes(ExperimentConfig const& config, Pool const& pool) {
     auto const slots = config.resources.slots_per_trial;
     if (slots == 0) {
-        Fit fit;
-        fit.shape = {1, 0, SlotType::cpu};
-        fit.node_slots = pool.slots_per_node;
-        int there_are = 0;
+        NodeSelection selection;
+        selection.shape = {1, 0, SlotType::cpu};
+        selection.node_slots = pool.slots_per_node;
+        int node_count = 0;
         for (auto const& kind : pool.kinds) {
-            fit.nodes_up += kind.up_count();
-            there_are += kind.count;
+            selection.nodes_up += kind.up_count();
+            node_count += kind.count;
         }
-        fit.nodes_max = static_cast<int>(nodes_allowed(pool, there_are));
-        if (!pool.kinds.empty()) return fit;
-        return at(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
+        selection.nodes_max = static_cast<int>(nodes_allowed(pool, node_count));
+        if (!pool.kinds.empty()) return selection;
+        return with_location(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
     }
-    DET_TRY_ASSIGN(auto fit, fit_slots(config, pool));
-    if (config.resources.is_single_node && fit.shape.nodes > 1) {
-        return at(config, slots_path,
-                  Error{codes::slots_do_not_fit,
-                        fmt::format("{} slots don't fit on a single node: {}", slots, describe(pool)),
-                        fmt::format("use at most {}", fit.node_slots)});
+    DET_TRY_ASSIGN(auto selection, select_for_slots(config, pool));
+    if (config.resources.is_single_node && selection.shape.nodes > 1) {
+        return with_location(
+            config, slots_path,
+            Error{codes::slots_do_not_fit,
+                  fmt::format("{} slots don't fit on a single node: {}", slots, describe(pool)),
+                  fmt::format("use at most {}", selection.node_slots)});
     }
-    return fit;
+    return selection;
 }
 
 }  // namespace det::plan

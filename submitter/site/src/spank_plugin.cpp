@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/site/plugin.hpp>
+#include <det/site/spank_plugin.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/site/use.hpp>
+#include <det/site/pool_use.hpp>
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 namespace det::queue {
 
 /// What moves as one: a job, or the tasks of an array that wait.
-struct Unit {
+struct WaitingJob {
     std::uint32_t job = 0;
     std::string user, partition, account, qos;
     int tier = 1;
@@ -22,10 +22,10 @@ struct Unit {
 };
 
 /// The unit that a number means; the Error says why it is none that can be moved: it runs, is held, is over.
-Result<Unit> require_unit(QueueReading const& queue, Caller const& caller, std::uint32_t job);
+Result<WaitingJob> require_waiting_job(QueueState const& queue, Caller const& caller, std::uint32_t job);
 
 /// All that wait and are not held, in scheduling order.
-std::vector<Unit> waiting_units(QueueReading const& queue, Caller const& caller);
+std::vector<WaitingJob> waiting_jobs(QueueState const& queue, Caller const& caller);
 
 /// Whether `a` is looked at before `b`: where both have these priorities.
 inline bool is_before(std::int64_t priority_a, std::uint32_t a, std::int64_t priority_b, std::uint32_t b) {

@@ -1,4 +1,4 @@
-#include "store.hpp"
+#include "temporary_archive.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -19,7 +19,7 @@ constexpr std::string_view temporary_prefix = ".context.";
 constexpr time_t old_s = 24 * 60 * 60;
 
 /// By the file system's own clock, which `fresh` was just given its time by: ours may be another.
-void remove_old_ones(fs::path const& contexts, int fresh) {
+void remove_stale_files(fs::path const& contexts, int fresh) {
     struct stat now {};
     auto const names = list_directory(contexts);
     if (!names || ::fstat(fresh, &now) != 0) return;
@@ -43,15 +43,15 @@ bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t
 
 }  // namespace
 
-Result<UnnamedArchive> UnnamedArchive::create(fs::path const& contexts) {
+Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
     constexpr int attempts = 5;
     for (int attempt = 1;; ++attempt) {
         DET_TRY(make_directories(contexts));
         auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
         UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
         if (file) {
-            remove_old_ones(contexts, file.get());
-            return UnnamedArchive(std::move(path), std::move(file));
+            remove_stale_files(contexts, file.get());
+            return TemporaryArchive(std::move(path), std::move(file));
         }
         // A creation that failed may take an empty directory away again.
         if (errno != ENOENT || attempt == attempts)
@@ -59,30 +59,31 @@ Result<UnnamedArchive> UnnamedArchive::create(fs::path const& contexts) {
     }
 }
 
-UnnamedArchive::UnnamedArchive(UnnamedArchive&& other) noexcept
+TemporaryArchive::TemporaryArchive(TemporaryArchive&& other) noexcept
     : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
 
-UnnamedArchive::~UnnamedArchive() {
+TemporaryArchive::~TemporaryArchive() {
     if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-Result<UnnamedArchive::Kept> UnnamedArchive::keep_as(std::string const& sha256, std::uint64_t size_bytes) {
+Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
+                                                                 std::uint64_t size_bytes) {
     auto const contexts = fs::path(path_).parent_path();
     auto const path = (contexts / (sha256 + ".tar.zst")).string();
-    if (is_intact(path, sha256, size_bytes)) return Kept::was_there;
+    if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
     if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
     // link(2), not rename: on NFS a file that is replaced is lost to those who read it on another machine.
-    auto kept = Kept::anew;
+    auto stored_as = StoreResult::stored;
     if (::link(path_.c_str(), path.c_str()) != 0) {
         if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
-        if (is_intact(path, sha256, size_bytes)) return Kept::was_there;
+        if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
         if (::rename(path_.c_str(), path.c_str()) != 0)
             return os_error(fmt::format("replace the damaged '{}'", path), errno);
         path_.clear();
-        kept = Kept::mended;
+        stored_as = StoreResult::repaired;
     }
     DET_TRY(sync_directory(contexts));
-    return kept;
+    return stored_as;
 }
 
 }  // namespace det::pack

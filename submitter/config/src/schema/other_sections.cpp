@@ -2,8 +2,8 @@
 #include <set>
 
 #include "../check.hpp"
-#include "rules.hpp"
-#include "store.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
 #include "tables.hpp"
 
 // Sections that are checked here and acted upon elsewhere, or nowhere on Slurm.
@@ -22,8 +22,8 @@ void require_profiling_order(yaml::Node const& value, Path const& path, Checker&
     require_order(value, "begin_on_batch", "end_after_batch", Bound::may_be_equal, path, checker);
 }
 
-constexpr std::string_view precision_words[] = {"O0", "O1", "O2", "O3"};
-constinit Type const precision = choice_of(precision_words);
+constexpr std::string_view precision_choices[] = {"O0", "O1", "O2", "O3"};
+constinit Type const precision = choice_of(precision_choices);
 constexpr Key optimization_keys[] = {
     {"aggregation_frequency", count_from_one, "1", "gradients are exchanged every so many batches"},
     {"average_aggregated_gradients", boolean, "true", "divide them by aggregation_frequency"},
@@ -36,14 +36,15 @@ constexpr Key optimization_keys[] = {
     {"auto_tune_tensor_fusion", boolean, "false", "find both by trying"},
 };
 
-constexpr std::string_view action_words[] = {"cancel_retries", "exclude_node"};
+constexpr std::string_view action_choices[] = {"cancel_retries", "exclude_node"};
 constexpr std::string_view action_error = R"(must be one of "cancel_retries" or "exclude_node")";
-constinit Type const action_word{.shape = Shape::choice, .determined = action_error, .words = action_words};
+constinit Type const action_word{
+    .shape = Shape::choice, .determined_message = action_error, .choices = action_choices};
 constexpr Key legacy_action_keys[] = {
-    always({"type", action_word, "", "cancel_retries or exclude_node"}),
+    required({"type", action_word, "", "cancel_retries or exclude_node"}),
 };
 constinit Type const legacy_action = object_of(legacy_action_keys);
-constexpr Type const* action_ways[] = {&action_word, &legacy_action};
+constexpr Type const* action_alternatives[] = {&action_word, &legacy_action};
 
 yaml::Node action_as_word(yaml::Node const& value) {
     auto const* type = value.find("type");
@@ -51,9 +52,9 @@ yaml::Node action_as_word(yaml::Node const& value) {
 }
 
 constinit Type const action{.shape = Shape::either,
-                            .wanted = R"("cancel_retries" or "exclude_node")",
-                            .determined = action_error,
-                            .ways = action_ways,
+                            .expected = R"("cancel_retries" or "exclude_node")",
+                            .determined_message = action_error,
+                            .alternatives = action_alternatives,
                             .merge = Merge::atomic,
                             .normalise = action_as_word};
 
@@ -96,15 +97,15 @@ constexpr Key kerberos_keys[] = {{"config_file", text, "", ""}};
 constinit Type const kerberos = object_of(kerberos_keys);
 constexpr Key security_keys[] = {{"kerberos", kerberos, "", ""}};
 
-constexpr Key pachd_keys[] = {always({"host", text, "", "its host"}),
-                              always({"port", integer, "", "its port"})};
-constexpr Key proxy_keys[] = {always({"scheme", text, "", "http or https"}),
-                              always({"host", text, "", "its host"}),
-                              always({"port", integer, "", "its port"})};
+constexpr Key pachd_keys[] = {required({"host", text, "", "its host"}),
+                              required({"port", integer, "", "its port"})};
+constexpr Key proxy_keys[] = {required({"scheme", text, "", "http or https"}),
+                              required({"host", text, "", "its host"}),
+                              required({"port", integer, "", "its port"})};
 constexpr Key dataset_keys[] = {
-    always({"project", text, "", "the project"}), always({"repo", text, "", "the repository"}),
-    always({"commit", text, "", "the commit"}), always({"branch", text, "", "the branch"}),
-    always(secret({"token", text, "", "opens it"}))};
+    required({"project", text, "", "the project"}), required({"repo", text, "", "the repository"}),
+    required({"commit", text, "", "the commit"}), required({"branch", text, "", "the branch"}),
+    required(secret({"token", text, "", "opens it"}))};
 constinit Type const pachd = object_of(pachd_keys);
 constinit Type const proxy = object_of(proxy_keys);
 constinit Type const dataset = object_of(dataset_keys);
@@ -128,7 +129,7 @@ constinit Type const log_policies{.shape = Shape::list,
                                   .item = &log_policy,
                                   .merge = Merge::by_item_key,
                                   .item_key = "name",
-                                  .beneath = default_log_policies,
+                                  .default_items = default_log_policies,
                                   .rule = require_different_names};
 constinit Type const retention_policy = object_of(retention_keys);
 constinit Type const security = object_of(security_keys);

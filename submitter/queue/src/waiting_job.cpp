@@ -1,4 +1,4 @@
-#include "unit.hpp"
+#include "waiting_job.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -8,21 +8,21 @@ namespace {
 
 using slurm::JobStatus;
 
-void add_task(Unit& unit, JobStatus const& job) {
-    if (job.priority > unit.priority) {
-        unit.priority = job.priority;
-        unit.nice = job.nice;
+void add_task(WaitingJob& entry, JobStatus const& job) {
+    if (job.priority > entry.priority) {
+        entry.priority = job.priority;
+        entry.nice = job.nice;
     }
-    unit.lowest_priority = std::min(unit.lowest_priority, job.priority);
+    entry.lowest_priority = std::min(entry.lowest_priority, job.priority);
 }
 
-Unit first_task(JobStatus const& job, QueueReading const& queue, Caller const& caller) {
+WaitingJob first_task(JobStatus const& job, QueueState const& queue, Caller const& caller) {
     bool const may_change = caller.rights == Rights::operators || job.user == caller.user;
     return {job.ref.job, job.user,     job.partition, job.account, job.qos, queue.tiers.of(job.partition),
             job.nice,    job.priority, job.priority,  may_change};
 }
 
-Error why_it_cannot_be_moved(QueueReading const& queue, std::uint32_t number) {
+Error why_not_movable(QueueState const& queue, std::uint32_t number) {
     auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
                                     [&](auto const& job) { return job.ref.job == number; });
     if (found == queue.jobs.end()) {
@@ -39,29 +39,29 @@ Error why_it_cannot_be_moved(QueueReading const& queue, std::uint32_t number) {
 
 }  // namespace
 
-std::vector<Unit> waiting_units(QueueReading const& queue, Caller const& caller) {
-    std::vector<Unit> units;
+std::vector<WaitingJob> waiting_jobs(QueueState const& queue, Caller const& caller) {
+    std::vector<WaitingJob> entries;
     std::map<std::uint32_t, std::size_t> position;
     for (auto const& job : queue.jobs) {
         if (!is_waiting(job) || is_held(job)) continue;
-        auto const [at, is_new] = position.emplace(job.ref.job, units.size());
+        auto const [at, is_new] = position.emplace(job.ref.job, entries.size());
         if (is_new) {
-            units.push_back(first_task(job, queue, caller));
+            entries.push_back(first_task(job, queue, caller));
         } else {
-            add_task(units[at->second], job);
+            add_task(entries[at->second], job);
         }
     }
-    std::sort(units.begin(), units.end(), [](Unit const& a, Unit const& b) {
+    std::sort(entries.begin(), entries.end(), [](WaitingJob const& a, WaitingJob const& b) {
         return a.tier != b.tier ? a.tier > b.tier : is_before(a.priority, a.job, b.priority, b.job);
     });
-    return units;
+    return entries;
 }
 
-Result<Unit> require_unit(QueueReading const& queue, Caller const& caller, std::uint32_t job) {
-    for (auto& unit : waiting_units(queue, caller)) {
-        if (unit.job == job) return std::move(unit);
+Result<WaitingJob> require_waiting_job(QueueState const& queue, Caller const& caller, std::uint32_t job) {
+    for (auto& entry : waiting_jobs(queue, caller)) {
+        if (entry.job == job) return std::move(entry);
     }
-    return why_it_cannot_be_moved(queue, job);
+    return why_not_movable(queue, job);
 }
 
 }  // namespace det::queue

@@ -1,19 +1,19 @@
-#include "store.hpp"
+#include "assign.hpp"
 
 namespace det::config::schema {
 
-void store_keys(void* object, yaml::Node const& value, std::span<Key const> keys) {
+void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys) {
     for (auto const& key : keys) {
-        if (key.store == nullptr) continue;
+        if (key.assign == nullptr) continue;
         auto const* present = value.find(key.name);
-        if (present != nullptr && !present->is_null()) key.store(object, *present, key.type);
+        if (present != nullptr && !present->is_null()) key.assign(object, *present, key.type);
     }
 }
 
-void store_object(void* object, yaml::Node const& value, Type const& type) {
-    store_keys(object, value, type.keys);
+void assign_object(void* object, yaml::Node const& value, Type const& type) {
+    assign_keys(object, value, type.keys);
     auto const* member = find_member(type, value);
-    if (member != nullptr && member->store != nullptr) member->store(object, value, member->keys);
+    if (member != nullptr && member->assign != nullptr) member->assign(object, value, member->keys);
 }
 
 void assign(bool& field, yaml::Node const& value, Type const&) { field = *value.boolean(); }

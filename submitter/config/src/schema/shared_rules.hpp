@@ -9,6 +9,7 @@ enum class Bound { strict, may_be_equal };
 void require_order(yaml::Node const& object, std::string_view low, std::string_view high, Bound bound,
                    Path const& path, Checker& checker);
 
+extern Type const absolute_path;
 void require_absolute_path(yaml::Node const& value, Path const& path, Checker& checker);
 /// Object stores know no "..": such a prefix would be a name of its own and never found again.
 void require_plain_prefix(yaml::Node const& value, Path const& path, Checker& checker);

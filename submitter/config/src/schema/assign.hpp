@@ -11,9 +11,9 @@
 namespace det::config::schema {
 
 /// Every key of the object that is present, into the struct whose fields the rows name.
-void store_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
+void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
 /// The common keys, then those of the member.
-void store_object(void* object, yaml::Node const& value, Type const& type);
+void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);
 void assign(std::int64_t& field, yaml::Node const& value, Type const& type);
@@ -29,15 +29,15 @@ void assign(Hyperparameters& field, yaml::Node const& value, Type const& type);
 template <class Enum>
 requires std::is_enum_v<Enum>
 void assign(Enum& field, yaml::Node const& value, Type const& type) {
-    for (std::size_t i = 0; i < type.words.size(); ++i) {
-        if (type.words[i] == *value.text()) field = static_cast<Enum>(i);
+    for (std::size_t i = 0; i < type.choices.size(); ++i) {
+        if (type.choices[i] == *value.text()) field = static_cast<Enum>(i);
     }
 }
 
 /// A struct whose fields the rows of the object's table name.
 template <class Struct>
 requires std::is_class_v<Struct>
-void assign(Struct& field, yaml::Node const& value, Type const& type) { store_object(&field, value, type); }
+void assign(Struct& field, yaml::Node const& value, Type const& type) { assign_object(&field, value, type); }
 
 template <class T>
 void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) {
@@ -47,7 +47,7 @@ void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) 
 /// By the way of `either` that the value takes. No way: it was not checked, and nothing may be read from it.
 template <class T>
 void assign_checked(T& field, yaml::Node const& value, Type const& type) {
-    if (auto const* way = find_way(type, value.kind())) assign(field, value, *way);
+    if (auto const* alternative = find_alternative(type, value.kind())) assign(field, value, *alternative);
 }
 
 template <class T>
@@ -76,9 +76,9 @@ void into(void* object, yaml::Node const& value, Type const& type) {
 
 /// Of a union: makes the variant hold this alternative.
 template <auto Field, class Alternative>
-void into_alternative(void* object, yaml::Node const& value, std::span<Key const> keys) {
+void into_variant(void* object, yaml::Node const& value, std::span<Key const> keys) {
     auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);
-    store_keys(&(owner.*Field).template emplace<Alternative>(), value, keys);
+    assign_keys(&(owner.*Field).template emplace<Alternative>(), value, keys);
 }
 
 }  // namespace det::config::schema

@@ -1,4 +1,4 @@
-#include "rules.hpp"
+#include "shared_rules.hpp"
 
 #include <det/foundation/text.hpp>
 
@@ -22,9 +22,10 @@ void require_counts_in(yaml::Node const& value, Path const& path, Checker& check
         auto const* type = value.find("type")->text();
         bool const is_range = type != nullptr && (*type == "int" || *type == "double" || *type == "log");
         if (is_range && !is_present(value.find("count"))) {
-            checker.refuse_at(path, Error{codes::missing_key,
-                                          path.text() + ": grid search is in use but count was not provided",
-                                          "add 'count: ...': how many points to try", value.place().span()});
+            checker.refuse_at(
+                path,
+                Error{codes::missing_key, path.text() + ": grid search is in use but count was not provided",
+                      "add 'count: ...': how many points to try", value.location().span()});
         }
         return;
     }
@@ -52,6 +53,8 @@ void require_order(yaml::Node const& object, std::string_view low, std::string_v
     checker.refuse_value(*low_node, fmt::format("{}: {} must be less than {}, found {} and {}", path.text(),
                                                 low, high, *low_value, *high_value));
 }
+
+constinit Type const absolute_path{.shape = Shape::text, .rule = require_absolute_path};
 
 void require_absolute_path(yaml::Node const& value, Path const& path, Checker& checker) {
     if (value.text()->starts_with('/')) return;

@@ -1,4 +1,4 @@
-#include "determined_words.hpp"
+#include "determined_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -49,33 +49,35 @@ std::string_view json_name(Type const& type) {
 
 }  // namespace
 
-std::string words_for_kind(yaml::Node const& value, Type const& wanted) {
-    if (!wanted.determined.empty()) return std::string(wanted.determined);
+std::string wrong_type_message(yaml::Node const& value, Type const& expected) {
+    if (!expected.determined_message.empty()) return std::string(expected.determined_message);
     std::string names;
-    for (auto const* way : wanted.ways) names += std::string(json_name(*way)) + " or ";
-    if (wanted.ways.empty()) names = std::string(json_name(wanted)) + " or ";
+    for (auto const* alternative : expected.alternatives)
+        names += std::string(json_name(*alternative)) + " or ";
+    if (expected.alternatives.empty()) names = std::string(json_name(expected)) + " or ";
     // Whatever may be absent may be null.
     return fmt::format("expected {}null, but got {}", names, json_name(value.kind()));
 }
 
-std::string words_for_number(yaml::Node const& value, Type const& wanted) {
+std::string out_of_range_message(yaml::Node const& value, Type const& expected) {
     auto const found = *value.number();
-    if (found <= wanted.above) return fmt::format("must be > {} but found {}", wanted.above, found);
-    if (found < static_cast<double>(wanted.least))
-        return fmt::format("must be >= {} but found {}", wanted.least, found);
-    return fmt::format("must be <= {} but found {}", wanted.most, found);
+    if (found <= expected.exclusive_minimum)
+        return fmt::format("must be > {} but found {}", expected.exclusive_minimum, found);
+    if (found < static_cast<double>(expected.minimum))
+        return fmt::format("must be >= {} but found {}", expected.minimum, found);
+    return fmt::format("must be <= {} but found {}", expected.maximum, found);
 }
 
-std::string words_for_choice(Type const& wanted) {
-    if (!wanted.determined.empty()) return std::string(wanted.determined);
-    return fmt::format("value must be one of \"{}\"", fmt::join(wanted.words, "\", \""));
+std::string unknown_choice_message(Type const& expected) {
+    if (!expected.determined_message.empty()) return std::string(expected.determined_message);
+    return fmt::format("value must be one of \"{}\"", fmt::join(expected.choices, "\", \""));
 }
 
-std::string words_for_unknown_key(std::string_view key) {
+std::string unknown_key_message(std::string_view key) {
     return fmt::format("additionalProperties \"{}\" not allowed", key);
 }
 
-std::string words_for_missing_key(std::string_view key) {
+std::string missing_key_message(std::string_view key) {
     return fmt::format("{} is a required property", key);
 }
 

@@ -4,14 +4,14 @@
 // What the key tables say, for people and for their editors.
 namespace det::config {
 
-enum class SchemaOf {
-    writing,   // what people write: a template, a part, a whole
-    complete,  // once all is merged and defaulted
+enum class SchemaFor {
+    user_files,  // what people write: a template, a part, a whole
+    complete,    // once all is merged and defaulted
 };
 
 /// A JSON Schema (draft-07) of the configuration: names, types, choices, limits, defaults, meanings. The
 /// rules that look at several keys are not in it. Pure.
-std::string render_json_schema(SchemaOf of);
+std::string render_json_schema(SchemaFor of);
 
 /// Every key with its default, else as a comment, and what it means. Reading it gives what holds when nobody
 /// says anything. Pure.
