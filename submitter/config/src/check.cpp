@@ -22,7 +22,7 @@ using schema::Type;
 using yaml::Kind;
 using yaml::Node;
 
-/// How to write what was written so that it has the right type.
+/// A hint how to write the value so that it has the right type.
 std::string hint_for_kind(Node const& value, Type const& type) {
     if (!type.hint.empty()) return std::string(type.hint);
     if (!value.is_text()) {

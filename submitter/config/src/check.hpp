@@ -5,7 +5,7 @@
 
 namespace det::config {
 
-/// The way to a value, for messages; it lives on the stack of the walk and becomes text only when needed.
+/// The path of a value, for messages. It is a linked list on the stack; text() renders it.
 struct Path {
     Path const* parent = nullptr;
     std::string_view key = {};
@@ -13,46 +13,47 @@ struct Path {
 
     Path operator/(std::string_view name) const { return {this, name, {}}; }
     Path operator[](std::size_t position) const { return {this, {}, position}; }
-    /// "bind_mounts[0].host_path"; empty for the whole.
+    /// "bind_mounts[0].host_path"; empty for the whole document.
     std::string text() const;
 };
 
-/// What is wrong at a path, in Determined's words where they are known, else in ours.
+/// An error at a path, with Determined's message if it is known, else with ours.
 struct Violation {
     std::string path;
     std::string message;
 };
 
-/// Holds a document against the key tables and collects everything that is wrong with it.
+/// Checks a document against the key tables and collects all errors.
 class Checker {
 public:
-    /// What is wrong in any case; what is missing once all is merged; what is read of old experiments, or by
-    /// Determined alone, and can't be created.
+    /// sanity: errors of any layer. completeness: also keys missing after the merge. creation: also forms
+    /// that Determined reads from old experiments but that cannot be created.
     enum class Phase { sanity, completeness, creation };
 
-    /// `violations`: for conformance cases, which look for Determined's words.
-    /// `whole`: what the documents are, for hints about keys that belong elsewhere.
+    /// `violations` receives Determined's messages, for conformance cases.
+    /// `whole` is the type of the documents, for hints about misplaced keys.
     explicit Checker(Phase phase, std::vector<Violation>* violations = nullptr,
                      schema::Type const& whole = schema::experiment)
         : phase_(phase), violations_(violations), whole_(whole) {}
 
-    /// `owner` is where the value's key stands: the place of what is missing inside.
+    /// `owner` is the location of the value's key. Missing keys are reported there.
     void check(yaml::Node const& value, schema::Type const& type, Path const& path,
                yaml::Location const& owner);
 
-    /// For rules, about the value that they are given: `message` is a whole sentence, with the path in it.
-    /// `determined`: what Determined says, where that is not a part of the message.
+    /// For rules: reports an error of their value. `message` contains the path. `determined` is Determined's
+    /// message, if it is not a part of `message`.
     void refuse(ErrorCode code, std::string message, std::string hint, yaml::Location const& location,
                 std::string_view determined = {});
     void refuse_value(yaml::Node const& value, std::string message, std::string hint = {},
                       std::string_view determined = {}) {
         refuse(codes::bad_value, std::move(message), std::move(hint), value.location(), determined);
     }
-    /// For rules that look further down than the value they are given.
+    /// For rules that report an error of a value below their own.
     void refuse_at(Path const& path, Error error, std::string_view determined = {});
     bool is_final() const { return phase_ != Phase::sanity; }
     bool is_for_creation() const { return phase_ == Phase::creation; }
-    /// Enough is enough: a person reads no thousand errors, and each costs a search for the right word.
+    /// True at the limit of errors: a user does not read a thousand, and each needs a search for the nearest
+    /// word.
     bool is_full() const { return refused_ >= refused_max; }
 
     Diagnostics finish() &&;
@@ -81,7 +82,7 @@ private:
     Phase phase_;
     std::vector<Violation>* violations_;
     schema::Type const& whole_;
-    Path const* rule_path_ = nullptr;  // of the value whose rule runs
+    Path const* rule_path_ = nullptr;  // of the value whose rule is running
     int refused_ = 0;
     Diagnostics found_;
 };

@@ -17,10 +17,10 @@ using schema::Shape;
 using schema::Type;
 using yaml::Node;
 
-/// Of defaults. (A temporary in its place makes gcc 12 warn of what is no fault.)
+/// The location of defaults. (A temporary instead causes a false warning of gcc 12.)
 yaml::Location const nowhere;
 
-/// A default was written nowhere in the user's files.
+/// Removes the locations, because a default is not in the user's files.
 Node without_locations(Node const& node) {
     Node::List items;
     for (auto const& item : node.items()) items.push_back(without_locations(item));
@@ -44,7 +44,7 @@ Node parse_default(std::string_view default_value) {
 
 Node fill(Node const& value, Type const& type);
 
-/// The tables' keys in their order, then whatever else there is.
+/// The tables' keys in their order, then all other keys.
 Node fill_keys(Node const& value, Type const& type) {
     std::vector<Node::Entry> entries;
     auto const* member = find_member(type, value);
@@ -71,7 +71,7 @@ Node fill_keys(Node const& value, Type const& type) {
 
 Node with_default_items(Node const& value, Type const& type) {
     if (type.default_items.empty()) return value;
-    Diagnostics none;  // two lists always fit together
+    Diagnostics none;  // two lists never conflict
     return merge(value, parse_default(type.default_items), &type, "", none);
 }
 

@@ -17,14 +17,14 @@ enum class Shown { as_is, as_comment };
 
 bool has_keys(Type const& type) { return type.shape == Shape::object || type.shape == Shape::tagged_union; }
 
-/// The object that a value of the type may be.
+/// \return The object form of the type; nullptr if it has none.
 Type const* object_of(Type const& type) {
     if (has_keys(type)) return &type;
     auto const* alternative = type.shape == Shape::either ? find_alternative(type, yaml::Kind::map) : nullptr;
     return alternative != nullptr && has_keys(*alternative) ? alternative : nullptr;
 }
 
-/// A key that is spelled out key by key: its default is not one value but those of its keys.
+/// True for a key that is shown as a section: its default is those of its keys.
 bool is_section(Key const& key) {
     bool const allows_other_keys = key.default_value.empty() && has_keys(key.type);
     return object_of(key.type) != nullptr && (key.default_value == "{}" || allows_other_keys);
@@ -70,19 +70,19 @@ private:
     }
 
     void add_section(Key const& key, Type const& object, int depth, Shown shown) {
-        // Without a key in it, it would be null.
+        // Without {} the empty section would be null.
         bool const is_empty = shown == Shown::as_is && !has_default_inside(object);
         add(fmt::format("{}:{}", key.name, is_empty ? " {}" : ""), depth, shown, key.help);
         auto const inside = is_empty ? Shown::as_comment : shown;
         add_keys(object.keys, depth + 1, inside);
         for (auto const& member : object.members) {
             if (!member.replacement.empty()) continue;
-            add(fmt::format("{}: {}", object.tag, member.name), depth + 1, inside, "and then:");
+            add(fmt::format("{}: {}", object.tag, member.name), depth + 1, inside, "with these keys:");
             add_keys(member.keys, depth + 2, inside);
         }
     }
 
-    /// What an item of a list may say.
+    /// Shows the keys of an item of a list.
     void add_item(Type const& item, int depth) {
         auto const start = text_.size();
         add_keys(item.keys, depth + 1, Shown::as_comment);

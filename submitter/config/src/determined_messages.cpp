@@ -9,7 +9,7 @@ using schema::Shape;
 using schema::Type;
 using yaml::Kind;
 
-/// As JSON Schema names types. An integer is a number once it is read.
+/// JSON Schema's name of a type. Determined reads an integer as a number.
 std::string_view json_name(Kind kind) {
     switch (kind) {
         case Kind::null:
@@ -55,7 +55,7 @@ std::string wrong_type_message(yaml::Node const& value, Type const& expected) {
     for (auto const* alternative : expected.alternatives)
         names += std::string(json_name(*alternative)) + " or ";
     if (expected.alternatives.empty()) names = std::string(json_name(expected)) + " or ";
-    // Whatever may be absent may be null.
+    // Every optional value may be null.
     return fmt::format("expected {}null, but got {}", names, json_name(value.kind()));
 }
 

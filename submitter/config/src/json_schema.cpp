@@ -29,7 +29,7 @@ Json with_limits(Json schema, Type const& type) {
     return schema;
 }
 
-/// null means that the key is absent, so it may stand wherever a key may be left out.
+/// null means absent, so every optional key may be null.
 Json or_null(Json schema) {
     for (auto const* choice : {"anyOf", "oneOf"}) {
         if (schema.contains(choice)) schema[choice].push_back({{"type", "null"}});
@@ -152,7 +152,7 @@ private:
         return schema;
     }
 
-    /// What a template says of a union without naming the member: any key of any.
+    /// The form of a union in a template that does not name the member: any key of any member.
     Json of_part(Type const& type) const {
         auto schema = of_keys({type.keys}, type.allows_other_keys);
         auto& properties = schema["properties"];

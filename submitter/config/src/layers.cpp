@@ -13,7 +13,7 @@ namespace {
 
 using yaml::Node;
 
-/// The value under the path replaced; maps on the way are made where there are none.
+/// Replaces the value at the path and creates missing maps.
 Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostics& problems) {
     auto const& step = steps.front();
     if (!base.is_map() && !base.is_null()) {
@@ -41,7 +41,8 @@ Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostic
     return Node(std::move(entries), base.is_map() ? base.location() : step.value.location());
 }
 
-/// From the top to the value that replaces, in the document's normal form, where keys may have other names.
+/// The entries from the top to the replacing value. They are of the normalised document, whose keys may have
+/// other names.
 std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string> const& path) {
     std::vector<Node::Entry> steps;
     auto rest = document;
@@ -49,7 +50,7 @@ std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string>
         steps.push_back(rest.entries()[0]);
         rest = steps.back().value;
     }
-    // The normal form has no null: what is taken away is known by its path alone.
+    // The normalised document has no null: only the path tells which value is removed.
     bool const is_taken_away = steps.size() < path.size() && rest.is_map();
     for (auto i = steps.size(); is_taken_away && i < path.size(); ++i)
         steps.push_back({path[i], document.location(), {}});

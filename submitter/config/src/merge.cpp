@@ -27,7 +27,8 @@ Type const* type_of(Type const* owner, Node const& value, std::string_view name)
     return key != nullptr ? &key->type : nullptr;
 }
 
-/// What the higher value takes of the lower one: of a union with another member only what all members have.
+/// The part of the lower value that the higher one inherits: of a union with another member only the common
+/// keys.
 Node inheritable(Node const& high, Node const& low, Type const* type) {
     if (type == nullptr) return low;
     auto const offered = type->inheritable != nullptr ? type->inheritable(high, low) : low;
@@ -61,7 +62,7 @@ Node merge_maps(Node const& high, Node const& offered, Type const* type, std::st
     return Node(std::move(entries), high.location());
 }
 
-/// Equal scalars have equal words, and no others do.
+/// A text that is equal for equal scalars only.
 std::string identity(Node const& node) { return node.is_text() ? "'" + *node.text() : describe(node); }
 
 Node union_of(Node const& high, Node const& low) {
@@ -75,7 +76,7 @@ Node union_of(Node const& high, Node const& low) {
     return Node(std::move(items), high.location());
 }
 
-/// An item without the key is known by all that it says.
+/// An item without the key is identified by its whole value.
 Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_key) {
     auto const identity_of = [&](Node const& item) {
         auto const* key = item.find(item_key);
@@ -110,7 +111,8 @@ Error conflict(Node const& high, Node const& low, std::string const& path) {
                  "give both the same type", high.location().span()};
 }
 
-/// Only two groups of hyperparameters merge: a range never takes half of another range.
+/// Hyperparameters merge only if both are nested maps, so that a range never inherits a part of another
+/// range.
 bool is_atomic(Node const& high, Node const& low, Type const* type) {
     if (type == nullptr) return false;
     if (type->shape == Shape::hyperparameter) {
@@ -120,7 +122,7 @@ bool is_atomic(Node const& high, Node const& low, Type const* type) {
     return type->merge == Merge::atomic;
 }
 
-/// The way of `either`, unless the type as a whole says how to merge.
+/// The alternative of `either`, unless the type as a whole has a merge rule.
 Type const* merging_type(Type const* type, Node const& high) {
     if (type == nullptr || type->shape != Shape::either || type->merge != Merge::natural) return type;
     return find_alternative(*type, high.kind());

@@ -14,8 +14,8 @@ Node normalise_items(Node const& value, Type const& type) {
     return Node(std::move(items), value.location());
 }
 
-/// A null means that the key is absent. The user's own keys keep theirs, and so do hyperparameters: null is a
-/// value there.
+/// A null means that the key is absent, except for the user's own keys and for hyperparameters, where null is
+/// a value.
 bool is_absent(Node const& value, Type const* type) {
     return value.is_null() && type != nullptr && type->shape != Shape::hyperparameter &&
            type->shape != Shape::anything;

@@ -14,9 +14,9 @@ using schema::Type;
 using yaml::Kind;
 using yaml::Node;
 
-constexpr std::size_t path_length_max = 32;  // walks go down it one call a step
+constexpr std::size_t path_length_max = 32;  // the walks recurse once per step
 
-/// The text of one --config, and the parts of it that become values.
+/// The parts of one --config argument.
 struct Assignment {
     std::shared_ptr<yaml::Source const> source;
     std::vector<std::string> path;
@@ -62,7 +62,7 @@ Type const& type_at(std::span<std::string const> path) {
     return *type;
 }
 
-/// A word where the shell left the quotes away: of the type that belongs here, as far as it can be.
+/// Parses a word without quotes as a value of the given type, if that is possible.
 Result<Node> read_word(std::string_view word, Type const& type, yaml::Location location) {
     auto plain = yaml::resolve_plain(word);
     if (!plain) {

@@ -18,8 +18,7 @@ SbatchOption const* find_letter(char letter) {
     return found != rows.end() ? &*found : nullptr;
 }
 
-/// The option of that name, else all that the name is the beginning of: sbatch takes an abbreviation that
-/// only one option can mean.
+/// The option of that name, else all options that begin with it: sbatch accepts an unambiguous abbreviation.
 std::vector<SbatchOption const*> find_options(std::string_view name) {
     std::vector<SbatchOption const*> found;
     for (auto const& row : sbatch_options()) {
@@ -29,14 +28,15 @@ std::vector<SbatchOption const*> find_options(std::string_view name) {
     return found;
 }
 
-/// In a #SBATCH line quotes hold a value together; here nobody would take them off.
+/// Removes quotes, which group a value in a #SBATCH line. No shell removes them here.
 std::string_view without_quotes(std::string_view value) {
     bool const is_quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
                            value.find(value.front(), 1) == value.size() - 1;
     return is_quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-/// "gpu:4", "gres/gpu=4", "license:1,gpu"; "none" takes ours away, "help" and "list" only print.
+/// True for "gpu:4", "gres/gpu=4", "license:1,gpu". Also for "none", which removes det-submit's own request,
+/// and for "help" and "list", which only print.
 bool asks_for_gpus(std::string_view gres) {
     constexpr std::string_view words[] = {"gpu", "none", "help", "list"};
     for (auto part : split(gres, ',')) {
@@ -48,7 +48,7 @@ bool asks_for_gpus(std::string_view gres) {
     return false;
 }
 
-/// Goes through the items as getopt would.
+/// Parses the items as getopt does.
 class Reader {
 public:
     explicit Reader(std::span<std::string const> items) : items_(items) {}
@@ -81,7 +81,7 @@ private:
         if (auto const* option = choose(options, name)) take(*option, std::move(value));
     }
 
-    /// "-N4", "-N 4", "-vN4"; "-N" whose value is the next item.
+    /// "-N4", "-N 4", "-vN4"; for "-N" the next item is the value.
     void read_letters(std::string_view letters) {
         while (!letters.empty()) {
             auto const* option = find_letter(letters[0]);
@@ -120,14 +120,14 @@ private:
         result_.args.push_back({std::string(option.name), std::move(value)});
     }
 
-    /// What a plugin of the site may have added. It takes what is not an option behind it.
+    /// An option that a site's plugin may have added. Its value is the next item if that is not an option.
     void add_unknown(std::string_view name, std::optional<std::string> value) {
         bool const is_followed = at_ + 1 < items_.size() && !items_[at_ + 1].starts_with('-');
         if (!value && is_followed) value = next_item();
         result_.args.push_back({std::string(name), std::move(value)});
     }
 
-    /// nullptr: refused. Whatever could be one of det-submit's own is taken for it.
+    /// Selects an option, preferably one that det-submit sets itself. \return nullptr if it is refused.
     SbatchOption const* choose(std::vector<SbatchOption const*> const& options, std::string_view name) {
         auto const own =
             std::find_if(options.begin(), options.end(), [](auto* option) { return !option->is_users(); });

@@ -7,7 +7,7 @@ constexpr auto none = SbatchValue::none;
 constexpr auto optional = SbatchValue::optional;
 constexpr auto required = SbatchValue::required;
 
-// What to do instead.
+// Hints for refused options.
 constexpr std::string_view slots =
     "set resources.slots_per_trial; the nodes and their tasks follow from it and from slurm.slots_per_node";
 constexpr std::string_view gpus =
@@ -70,7 +70,7 @@ constexpr SbatchOption rows[] = {
     {"gpus-per-node", 0, required, gpus},
     {"gpus-per-socket", 0, required, gpus},
     {"gpus-per-task", 0, required, gpus},
-    {"gres", 0, required},  // but for its GPUs
+    {"gres", 0, required},  // GPUs are refused
     {"gres-flags", 0, required},
     {"help", 'h', none, for_people},
     {"hint", 0, required},
@@ -114,7 +114,7 @@ constexpr SbatchOption rows[] = {
     {"profile", 0, required},
     {"propagate", 0, optional},
     {"qos", 'q', required},
-    {"quiet", 'Q', none, answer},  // the id of the job too
+    {"quiet", 'Q', none, answer},  // would suppress the job id too
     {"reboot", 0, none},
     {"requeue", 0, none, restarts},
     {"reservation", 0, required},
@@ -134,7 +134,7 @@ constexpr SbatchOption rows[] = {
     {"time-min", 0, required},
     {"tmp", 0, required},
     {"tres-bind", 0, required},
-    {"tres-per-task", 0, required},  // but for its GPUs
+    {"tres-per-task", 0, required},  // GPUs are refused
     {"uid", 0, required, another_user},
     {"usage", 0, none, for_people},
     {"use-min-nodes", 0, none},

@@ -6,7 +6,7 @@ namespace det::config {
 
 enum class SbatchValue { none, optional, required };
 
-/// A row of the table of sbatch's options: how it is written and who says it.
+/// An option of sbatch: its spelling, and whether the user may set it.
 struct SbatchOption {
     std::string_view name;
     char letter;  // 0: it has none
@@ -17,7 +17,7 @@ struct SbatchOption {
     bool is_users() const { return instead.empty(); }
 };
 
-/// All of them, by name: those of Slurm 22.05 to 25.05.
+/// \return The options of Slurm 22.05 to 25.05, sorted by name.
 std::span<SbatchOption const> sbatch_options();
 
 }  // namespace det::config

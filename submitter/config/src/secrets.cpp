@@ -14,7 +14,7 @@ using schema::Secrecy;
 using schema::Type;
 using yaml::Node;
 
-/// Every value in it, however deep.
+/// Masks every scalar of the value.
 Node hidden(Node const& value) {
     if (value.is_null()) return value;
     Node::List items;
@@ -59,7 +59,7 @@ void add_scalars(std::vector<Node>& scalars, Node const& value) {
     if (value.is_scalar() && !value.is_null()) scalars.push_back(value);
 }
 
-/// Every scalar that is a secret.
+/// Adds every scalar that is a secret.
 void add_secrets(std::vector<Node>& secrets, Node const& value, Type const& type) {
     for (auto const& entry : value.entries()) {
         auto const* key = find_key(type, value, entry.key);
@@ -72,7 +72,7 @@ void add_secrets(std::vector<Node>& secrets, Node const& value, Type const& type
     }
 }
 
-/// Stars in its place keep the rest of the line where it was.
+/// Asterisks of the same length keep the columns of the line.
 void hide_in_excerpt(SourceSpan& where, yaml::Location const& secret) {
     bool const is_there = secret.is_written() && secret.source->name() == where.file &&
                           static_cast<int>(secret.line) == where.line &&
@@ -112,7 +112,7 @@ void add_secret_names(Names& names, std::span<Key const> keys) {
     }
 }
 
-/// Where what belongs to the key begins on the line: behind `name:`, `"name":` or `name=`.
+/// \return The offset of the key's value on the line, after `name:`, `"name":` or `name=`.
 std::optional<std::size_t> find_value_of(std::string_view name, std::string_view line) {
     for (auto at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
         auto const separator = line.find_first_not_of(" \"'", at + name.size());

@@ -17,10 +17,10 @@ namespace {
 using yaml::Node;
 
 constexpr std::int64_t newest_version = 1;
-/// As Determined calls it.
+/// Determined's name of the variable.
 constexpr std::string_view interface_variable = "DET_INTER_NODE_NETWORK_INTERFACE";
 
-/// Parts of a configuration stand at several places; their secrets are shown at none.
+/// Masks the secrets of all partial configurations in the file.
 Diagnostics without_secrets(Diagnostics found, Node const& document) {
     auto const mask_part = [&](Node const& owner) {
         for (auto const* key : {"task_defaults", "invariants"}) {
@@ -164,7 +164,7 @@ std::optional<std::int64_t> parse_time_limit(std::string_view text) {
     }
     auto const parts = split(has_days ? text.substr(dash + 1) : text, ':');
     if (parts.size() > 3) return std::nullopt;
-    // Behind days the first part is hours; else three parts begin with hours, fewer with minutes.
+    // After days the first part is hours; otherwise three parts begin with hours, fewer with minutes.
     std::int64_t unit = has_days || parts.size() == 3 ? 3600 : 60;
     for (auto const part : parts) {
         auto const number = parse_integer<std::uint32_t>(part);

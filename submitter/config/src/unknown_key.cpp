@@ -29,7 +29,7 @@ std::vector<std::string_view> known_names(yaml::Node const& owner, Type const& t
     return names;
 }
 
-/// Of a union: the members that do have the key.
+/// The members of a union that have the key.
 std::string members_with(Type const& type, std::string_view name) {
     std::string out;
     for (auto const& member : type.members) {
@@ -39,7 +39,7 @@ std::string members_with(Type const& type, std::string_view name) {
     return out;
 }
 
-/// The object at the top that has the key: it is often only indented wrongly.
+/// The section that has the key: often the key is only indented wrongly.
 std::string section_of(std::string_view name, Type const& top) {
     if (find_key(top.keys, name) != nullptr) return "out to the top level";
     for (auto const& key : top.keys) {
@@ -51,7 +51,7 @@ std::string section_of(std::string_view name, Type const& top) {
     return "";
 }
 
-/// Words that people write at the top, and that belong elsewhere.
+/// Keys that users write at the top level but that belong elsewhere.
 struct MisplacedKey {
     std::string_view key, hint;
 };

@@ -8,19 +8,20 @@
 
 namespace det::pack {
 
-/// Compresses and hashes what is written to it, side by side.
+/// Compresses and hashes the written bytes in parallel.
 class ArchiveWriter {
 public:
-    /// For about `size_bytes`, into a file of the caller's.
+    /// Writes about `size_bytes` to the file `fd`, which the caller owns.
     ArchiveWriter(int fd, std::string path, std::uint64_t size_bytes);
 
     Status write(std::string_view bytes);
-    /// Where the next bytes may be put by the caller, at least one; advance() says how many he did put there.
+    /// A buffer of at least one byte for the next bytes. The caller fills it and passes their number to
+    /// advance().
     std::span<char> free_space();
     Status advance(std::size_t size_bytes);
 
     struct Finished {
-        std::string sha256;  // of what was written
+        std::string sha256;  // of the written bytes
         std::uint64_t file_size_bytes = 0;
     };
     Result<Finished> finish();
@@ -29,7 +30,7 @@ private:
     Compressor compressor_;
     HashThread hash_;
     std::vector<char> block_;
-    std::size_t used_ = 0;  // of it
+    std::size_t used_ = 0;  // bytes of block_
 };
 
 }  // namespace det::pack

@@ -9,15 +9,15 @@
 
 namespace det::pack {
 
-/// Compresses a stream into a file, with zstd's threads where that pays.
+/// Compresses a stream into a file, with zstd's threads if the stream is large enough.
 class Compressor {
 public:
-    /// For about `size_bytes`. The file is the caller's; `path` is for messages.
+    /// For about `size_bytes`. The caller owns the file; `path` is for messages.
     Compressor(int fd, std::string path, std::uint64_t size_bytes);
 
     Status write(std::string_view bytes) { return run(bytes, false); }
     Status finish() { return run({}, true); }
-    /// Of the file.
+    /// The size of the file.
     std::uint64_t size_bytes() const { return written_bytes_; }
 
 private:
@@ -32,10 +32,10 @@ private:
     std::unique_ptr<void, Free> context_;
     std::vector<char> out_;
     std::uint64_t written_bytes_ = 0;
-    std::uint64_t writeback_bytes_ = 0;  // that the disk has been asked to take
+    std::uint64_t writeback_bytes_ = 0;  // for which writeback was started
 };
 
-/// The hash of what a compressed file holds; an error where it is damaged.
+/// \return The hash of a compressed file's contents; an error if it is damaged.
 Result<std::string> hash_compressed_file(std::string const& path);
 
 }  // namespace det::pack

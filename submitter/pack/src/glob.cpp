@@ -15,7 +15,7 @@ constexpr bool is_alpha(Byte c) { return is_lower(c) || is_upper(c); }
 constexpr bool is_alnum(Byte c) { return is_alpha(c) || is_digit(c); }
 constexpr bool is_graph(Byte c) { return c > 0x20 && c < 0x7f; }
 
-// Of ASCII, whatever the locale. git knows fewer blanks than C.
+// ASCII only, independent of the locale. git has fewer space characters than C.
 constexpr std::pair<std::string_view, bool (*)(Byte)> classes[] = {
     {"alnum", is_alnum},
     {"alpha", is_alpha},
@@ -38,21 +38,21 @@ std::optional<bool> is_in_class(std::string_view name, Byte c) {
     return std::nullopt;
 }
 
-/// A bracket expression at the start of a glob, asked about one character.
+/// Matches a bracket expression at the start of a glob with one character.
 class Bracket {
 public:
     Bracket(std::string_view glob, char c) : glob_(glob), c_(static_cast<Byte>(c)) {}
 
-    /// Whether the character is in it; nothing where the expression is malformed.
+    /// \return Whether the character matches; nothing if the expression is malformed.
     std::optional<bool> match() {
         bool const negated = at(1) == '!' || at(1) == '^';
         at_ = negated ? 2 : 1;
-        do {  // a ']' in the first place is a member
+        do {  // a ']' in the first position is a member
             if (!take_item()) return std::nullopt;
         } while (at(at_) != ']');
         return found_ != negated && c_ != '/';
     }
-    /// Of the expression, once match() has found its end.
+    /// The size of the expression, after match() has found its end.
     std::size_t size() const { return at_ + 1; }
 
 private:
@@ -95,12 +95,12 @@ private:
     std::string_view glob_;
     Byte c_;
     std::size_t at_ = 1;
-    Byte low_ = 0;  // what a '-' would begin its range with
+    Byte low_ = 0;  // the lower end of a range, if '-' follows
     bool found_ = false;
 };
 
-/// Goes through glob and text together. Of the stars passed only the last '*' and the last '**' can matter:
-/// an earlier '*' can't do better, and parts of a path are matched one by one.
+/// Matches glob and text from left to right. Backtracking needs only the last '*' and the last '**': an
+/// earlier '*' cannot match more, and the parts of a path are matched one by one.
 class Matcher {
 public:
     Matcher(std::string_view glob, std::string_view text) : glob_(glob), text_(text) {}
@@ -138,7 +138,8 @@ private:
             t_ = text_.size();
             return true;
         }
-        // "**/" is no directory or any number of them; where its slash is quoted, git wants one at least.
+        // "**/" matches any number of directories, also none; if its slash is quoted, git requires at least
+        // one.
         bool const quoted = rest.front() == '\\';
         g_ += quoted ? 2 : 1;
         double_star_ = Place{g_, t_};
@@ -168,7 +169,7 @@ private:
         return true;
     }
 
-    /// Goes back to a star, which takes one character more, or one directory.
+    /// Goes back to the last star, which then matches one more character or directory.
     bool retry() {
         if (star_ && star_->text < text_.size() && text_[star_->text] != '/') {
             g_ = star_->glob;

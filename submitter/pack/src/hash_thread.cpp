@@ -8,8 +8,7 @@
 namespace det::pack {
 namespace {
 
-// 8 MiB: on a busy machine the thread may have to wait long for its turn, and the rest should not wait with
-// it.
+// 8 MiB: on a busy machine the thread may wait long for a CPU, and the other threads should not wait for it.
 constexpr std::size_t buffers_max = 16;
 
 }  // namespace
@@ -47,7 +46,7 @@ std::string HashThread::finish(std::string_view rest) {
     return hash_.finish();
 }
 
-/// Where the user may have no more threads it goes without.
+/// If the user is at the limit of threads, the caller hashes.
 void HashThread::start() {
     try {
         thread_ = start_thread("det-hash", [this](auto const&) { run(); });

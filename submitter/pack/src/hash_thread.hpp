@@ -10,8 +10,8 @@
 
 namespace det::pack {
 
-/// Hashes blocks in the order in which they are given, on a thread of its own. It has a number of buffers and
-/// no more: who is faster waits.
+/// Hashes blocks in their order on a thread of its own. The number of buffers is fixed: the caller waits if
+/// it is faster than the thread.
 class HashThread {
 public:
     static constexpr std::size_t block_bytes = std::size_t{512} << 10;
@@ -23,9 +23,9 @@ public:
 
     /// A buffer of block_bytes.
     std::vector<char> take_buffer();
-    /// Takes the buffer back. What fits into one block starts no thread: that is for finish().
+    /// Hashes and reuses the buffer. A single block starts no thread: finish() hashes it.
     void hash(std::vector<char> block);
-    /// The hash of all blocks and of what comes behind them.
+    /// \return The hash of all blocks and of `rest`.
     std::string finish(std::string_view rest);
 
 private:
@@ -33,12 +33,12 @@ private:
     void stop();
     void run();
 
-    Sha256 hash_;  // the thread's while there is one
+    Sha256 hash_;  // owned by the thread while it runs
     std::jthread thread_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::vector<char>> full_, empty_;
-    std::size_t buffers_ = 0;  // that were ever made
+    std::size_t buffers_ = 0;  // allocated so far
     bool is_ending_ = false;
 };
 

@@ -11,9 +11,9 @@ constexpr std::string_view default_patterns =
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::string_view special_characters = "*?[\\";
 
-/// Blanks at the end don't count, unless a backslash quotes them.
+/// Removes spaces at the end that no backslash quotes.
 std::string_view without_trailing_blanks(std::string_view line) {
-    std::size_t end = 0;  // behind the last character that counts
+    std::size_t end = 0;  // behind the last character to keep
     for (std::size_t i = 0; i < line.size(); ++i) {
         if (line[i] == ' ') continue;
         if (line[i] == '\\') ++i;
@@ -22,7 +22,7 @@ std::string_view without_trailing_blanks(std::string_view line) {
     return line.substr(0, end);
 }
 
-/// The line without what is no part of a pattern; empty for a comment.
+/// \return The pattern of a line; empty for a comment.
 std::string_view pattern_text(std::string_view line) {
     if (line.starts_with('#')) return {};
     if (line.ends_with('\r')) line.remove_suffix(1);

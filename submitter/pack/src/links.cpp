@@ -7,7 +7,7 @@
 namespace det::pack {
 namespace {
 
-constexpr int hops_max = 40;  // as Linux has it
+constexpr int hops_max = 40;  // as in Linux
 
 Member const* find_member(ContextTree const& tree, std::string_view path) {
     auto const found =
@@ -16,7 +16,7 @@ Member const* find_member(ContextTree const& tree, std::string_view path) {
     return found != tree.members.end() && found->path == path ? &*found : nullptr;
 }
 
-/// A walk along the parts of paths that begins beside a link.
+/// Resolves a link's target part by part, from the directory of the link.
 class LinkResolver {
 public:
     LinkResolver(ContextTree const& tree, Member const& link)
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    /// The link at path_ gives way to what it names.
+    /// Replaces the link at path_ by its target.
     bool expand(std::string_view target) {
         ++hops_;
         if (target.starts_with('/')) return false;
@@ -67,7 +67,7 @@ private:
     ContextTree const& tree_;
     std::string path_;
     std::string const& root_;
-    std::vector<std::string_view> ahead_;  // the next part is the last
+    std::vector<std::string_view> ahead_;  // in reverse order: the next part is the last element
     int hops_ = 0;
     bool found_ = true;
 };

@@ -7,11 +7,11 @@ namespace det::pack {
 
 enum class LinkTarget {
     inside,
-    nowhere,  // what it names is not packed, or it goes in a circle
-    outside,  // of its source, or it is absolute
+    nowhere,  // dangling: the target is not packed, or the links form a cycle
+    outside,  // the target is outside of the source, or absolute
 };
 
-/// Where a link ends in the tree that is packed, over other links, as the kernel would go. Pure.
+/// Resolves a link in the packed tree, over other links, as the kernel does. Pure.
 LinkTarget follow_link(ContextTree const& tree, Member const& link);
 
 }  // namespace det::pack

@@ -20,17 +20,18 @@ Error changed(std::string const& place) {
                  "try again once nobody writes to it"};
 }
 
-/// Opens a tree's files in their order, each in its directory, which stays open: most have the same one as
-/// the file before.
+/// Opens a tree's files in their order, relative to their directory. The directory stays open, because most
+/// files are in the directory of the previous file.
 class Opener {
 public:
     explicit Opener(ContextTree const& tree) : tree_(tree) {}
 
     Result<UniqueFd> open(Member const& member) {
         auto const& source = tree_.sources[member.source];
-        // What the user named may be a link; what lies below is a file now, or it was changed.
+        // The path that the user gave may be a link; a file below it that is a link has changed since the
+        // listing.
         if (!source.is_directory) return check(open_at(AT_FDCWD, source.path.c_str(), 0), member);
-        auto const slash = member.path.rfind('/') + 1;  // 0 where there is none
+        auto const slash = member.path.rfind('/') + 1;  // 0 if there is none
         auto const directory = std::string_view(member.path).substr(0, slash);
         if (!directory_ || source_ != member.source || name_ != directory) {
             auto const parent = fs::path(tree_.disk_path(member)).parent_path();
@@ -43,11 +44,11 @@ public:
     }
 
 private:
-    /// O_NONBLOCK: a fifo in the place of a file must not make us wait.
+    /// O_NONBLOCK: opening a fifo that replaced the file must not block.
     static UniqueFd open_at(int directory, char const* name, int flags) {
         return UniqueFd(::openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
     }
-    /// After an open: a directory that could not be opened has become an EBADF.
+    /// Translates the errno of a failed open: EBADF means that the directory could not be opened.
     Result<UniqueFd> check(UniqueFd file, Member const& member) const {
         if (file) return file;
         int const reason = errno;
@@ -61,13 +62,13 @@ private:
     ContextTree const& tree_;
     UniqueFd directory_;
     std::size_t source_ = 0;
-    std::string name_;  // of the directory, in the context
+    std::string name_;  // path of the directory in the context
 };
 
 Status write_content(ContextTree const& tree, Member const& member, Opener& opener, ArchiveWriter& archive) {
     DET_TRY_ASSIGN(auto const file, opener.open(member));
     for (auto left = member.size_bytes;;) {
-        // One byte more than there should be: it tells, without another call, that the file ends.
+        // Reads one byte more than listed, so that the end of the file needs no other call.
         auto const free_space = archive.free_space();
         auto const wanted = std::min<std::uint64_t>(free_space.size(), left + 1);
         auto const result = ::read(file.get(), free_space.data(), wanted);

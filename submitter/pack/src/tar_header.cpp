@@ -6,10 +6,10 @@ namespace det::pack {
 namespace {
 
 constexpr std::size_t name_size_max = 100;
-// 2 January 1980: a zip file, which a Python wheel is, can't hold what is older, in any time zone.
+// 2 January 1980: a zip file (a Python wheel) cannot store an older time, in any time zone.
 constexpr std::uint64_t time_s = 315'619'200;
 
-/// Fields of a ustar header: where they begin and how long they are.
+/// Fields of a ustar header: offset and size.
 struct Field {
     std::size_t offset, size;
 };
@@ -23,13 +23,13 @@ public:
         std::copy_n(text.begin(), std::min(text.size(), field.size),
                     bytes_.begin() + static_cast<long>(field.offset));
     }
-    /// With zeros before it and one byte behind it.
+    /// Writes an octal number with leading zeros and one byte after it.
     void put_octal(Field field, std::uint64_t value) {
         for (auto at = field.offset + field.size - 1; at-- > field.offset; value /= 8)
             bytes_[at] = static_cast<char>('0' + value % 8);
     }
 
-    /// With its checksum, which is counted as if its own field were blanks.
+    /// Adds the checksum, which counts its own field as spaces.
     std::string finish() {
         put(checksum_field, std::string(checksum_field.size, ' '));
         unsigned sum = 0;
@@ -60,8 +60,8 @@ std::string render_block(std::string_view name, char type, unsigned mode, std::u
     return block.finish();
 }
 
-/// GNU's way to a longer name or target: bytes, whatever they mean. A pax header would say that they are
-/// UTF-8.
+/// GNU's extension for a longer name or target, which is bytes in any encoding. A pax header would declare
+/// them UTF-8.
 std::string long_name(char type, std::string_view name) {
     auto const size = name.size() + 1;
     std::string out = render_block("././@LongLink", type, 0644, size, "");

@@ -7,14 +7,14 @@ namespace det::pack {
 
 inline constexpr std::size_t tar_block_bytes = 512;
 
-/// The blocks before a member's bytes: a ustar header, before it GNU's long name where a path is too long for
-/// that. Owner 0, one time for all. Pure.
+/// The blocks before a member's bytes: GNU's long name if the path is too long for ustar, then a ustar
+/// header. Owner 0, the same time for all members. Pure.
 std::string render_tar_header(Member const& member);
 
-/// Zeros behind a member's bytes up to a whole block.
+/// Zeros after a member's bytes up to a whole block.
 std::string tar_padding(std::uint64_t size_bytes);
 
-/// Two empty blocks end an archive.
+/// The two empty blocks at the end of an archive.
 std::string tar_end();
 
 }  // namespace det::pack

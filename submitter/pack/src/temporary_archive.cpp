@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_prefix = ".context.";
-// Packing takes seconds, and writes all the time.
+// Packing takes seconds and writes continuously, so an older file is stale.
 constexpr time_t old_s = 24 * 60 * 60;
 
-/// By the file system's own clock, which `fresh` was just given its time by: ours may be another.
+/// Compares times of the file system's own clock, which may differ from ours: `fresh` was created just now.
 void remove_stale_files(fs::path const& contexts, int fresh) {
     struct stat now {};
     auto const names = list_directory(contexts);
@@ -36,7 +36,7 @@ bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
     if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
-    // Another release of zstd may have packed it.
+    // Another release of zstd may have compressed it.
     auto const holds = hash_compressed_file(path);
     return holds && *holds == sha256;
 }
@@ -53,7 +53,7 @@ Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
             remove_stale_files(contexts, file.get());
             return TemporaryArchive(std::move(path), std::move(file));
         }
-        // A creation that failed may take an empty directory away again.
+        // A failed creation of another process may remove the empty directory.
         if (errno != ENOENT || attempt == attempts)
             return os_error(fmt::format("create a file in '{}'", contexts.string()), errno);
     }
@@ -72,7 +72,7 @@ Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string con
     auto const path = (contexts / (sha256 + ".tar.zst")).string();
     if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
     if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
-    // link(2), not rename: on NFS a file that is replaced is lost to those who read it on another machine.
+    // link(2), not rename: on NFS a replaced file is lost to its readers on other machines.
     auto stored_as = StoreResult::stored;
     if (::link(path_.c_str(), path.c_str()) != 0) {
         if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);

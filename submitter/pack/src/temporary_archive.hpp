@@ -5,8 +5,8 @@
 
 namespace det::pack {
 
-/// An archive that is being made, in the directory of the finished ones. Removed again unless it is kept;
-/// what a killed det-submit has left there is removed when it is old.
+/// An archive that is being written, in the directory of the finished ones. The destructor removes it unless
+/// store_as() gave it its name. Old temporary files of killed processes are removed.
 class TemporaryArchive {
 public:
     static Result<TemporaryArchive> create(std::filesystem::path const& contexts);
@@ -19,17 +19,17 @@ public:
 
     enum class StoreResult {
         stored,
-        existed,   // so this one is not needed
-        repaired,  // what was there was damaged, and is replaced
+        existed,   // the archive existed; this file is not needed
+        repaired,  // a damaged archive was replaced
     };
-    /// Gives it its name, once its bytes are on the disk. An archive of this name stays, if it is as large as
-    /// this one or holds what its name says.
+    /// Gives the file its name after its bytes are on the disk. An existing archive of this name stays if it
+    /// has the same size or its contents have the right hash.
     Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
 
 private:
     TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
 
-    std::string path_;  // empty once it has its name
+    std::string path_;  // empty after it has its name
     UniqueFd file_;
 };
 

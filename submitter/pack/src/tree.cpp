@@ -37,7 +37,7 @@ Result<Source> find_include(fs::path const& path) {
     DET_TRY_ASSIGN(bool const is_directory_too, is_directory(path, "the included"));
     std::error_code error;
     auto whole = fs::absolute(path, error).lexically_normal();
-    if (!whole.has_filename()) whole = whole.parent_path();  // a slash at the end
+    if (!whole.has_filename()) whole = whole.parent_path();  // the path ends with a slash
     if (error || whole.filename().empty()) {
         return Error{codes::bad_value,
                      fmt::format("'{}' has no name that it could have in the context", path.string()),
@@ -46,7 +46,7 @@ Result<Source> find_include(fs::path const& path) {
     return Source{path, whole.filename().string(), is_directory_too};
 }
 
-/// What two sources would both put at the root.
+/// Reports two sources with the same name at the root.
 void check_roots(ContextTree const& tree, Findings& findings) {
     std::map<std::string_view, Member const*> roots;
     for (auto const& member : tree.members) {
@@ -97,7 +97,7 @@ Error too_large(ContextTree const& tree) {
     return error;
 }
 
-/// Sparse files have sizes whose sum is more than a number holds.
+/// The sum of the sizes of sparse files can overflow.
 std::uint64_t sum_sizes(std::vector<Member> const& members) {
     std::uint64_t sum = 0;
     for (auto const& member : members) {

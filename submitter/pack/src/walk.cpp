@@ -93,12 +93,12 @@ Status Walk::list(std::string const& directory) {
     return Ok{};
 }
 
-/// path: below the source; for a source that is a file its name.
+/// `path` is relative to the source; for a source that is a file it is its name.
 Status Walk::visit(int parent, std::string const& name, std::string path) {
     bool const is_source = !root_;
     struct stat info {};
     if (::fstatat(parent, name.c_str(), &info, is_source ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT && !is_source) return Ok{};  // it went while we looked
+        if (errno == ENOENT && !is_source) return Ok{};  // removed during the listing
         findings_.report(os_error(fmt::format("read '{}'", place(path)), errno));
         return Ok{};
     }
@@ -152,7 +152,7 @@ void Walk::add_link(int parent, std::string const& name, std::string path) {
     tree_.members.back().link_target.assign(target, static_cast<std::size_t>(size));
 }
 
-/// One's own file that its owner may read needs no question.
+/// A file of this user with read permission for its owner needs no access check.
 void Walk::check_readable(int parent, std::string const& name, std::string const& path,
                           struct stat const& info) {
     if (info.st_uid == user_ && (info.st_mode & S_IRUSR) != 0) return;

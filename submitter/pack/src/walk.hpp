@@ -7,16 +7,16 @@
 
 namespace det::pack {
 
-// A context is unpacked and read back by nodes, which refuse what is larger than any context: a header each.
+// Nodes that unpack a context refuse archives larger than this limit allows: each member has a header.
 inline constexpr std::size_t members_max = 500'000;
-// The kernel takes 4095 bytes, and on a node there is a directory before them.
+// The kernel accepts 4095 bytes, and the path of a directory on the node precedes it.
 inline constexpr std::size_t path_bytes_max = 3800;
 
-/// What is found wrong, up to a number that people read.
+/// Collects errors up to a readable number.
 class Findings {
 public:
     void report(Error error);
-    /// With how many there were beyond those that are told.
+    /// Adds the number of errors that are not reported.
     Diagnostics finish() &&;
     bool empty() const { return count_ == 0; }
 
@@ -25,12 +25,12 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Adds the members of one source to a tree, in the order in which they are found.
+/// Adds the members of one source to a tree, in directory order.
 class Walk {
 public:
     Walk(ContextTree& tree, std::size_t source, Findings& findings);
 
-    /// An error ends the listing; what is wrong with single entries is reported.
+    /// An error ends the listing; errors of single entries are reported to the Findings.
     Status run();
 
 private:
@@ -48,8 +48,8 @@ private:
     Findings& findings_;
     IgnoreRules rules_ = IgnoreRules::defaults();
     UniqueFd root_;
-    uid_t user_;                        // who we are
-    std::vector<std::string> pending_;  // directories that are still to be listed
+    uid_t user_;                        // the effective user
+    std::vector<std::string> pending_;  // directories to list
 };
 
 }  // namespace det::pack

@@ -23,7 +23,7 @@ std::optional<SourceSpan> place_of_image(ExperimentConfig const& config, SlotTyp
     return of_kind ? of_kind : config.where(image_path);
 }
 
-/// A section that acts on containers only.
+/// A key that affects containers only.
 struct ContainerKey {
     std::string_view path;
     bool is_used;
@@ -37,7 +37,7 @@ std::vector<ContainerKey> container_keys(ExperimentConfig const& config) {
             {"environment.drop_capabilities", !config.environment.drop_capabilities.empty()}};
 }
 
-/// Which of them a runtime acts on.
+/// True if the runtime supports the key.
 bool can(ContainerRuntime runtime, std::string_view path) {
     if (path == "bind_mounts" || runtime == ContainerRuntime::podman) return true;
     return runtime == ContainerRuntime::apptainer && path.starts_with("environment.");

@@ -13,7 +13,7 @@ using config::ExperimentConfig;
 
 constexpr char args_path[] = "slurm.sbatch_args";
 
-/// An option by which a pool says what it is: another value is another pool.
+/// An option that belongs to the pool: the user must not set another value.
 struct PoolOption {
     std::string_view name;
     std::optional<std::string> site::Pool::*value;
@@ -24,7 +24,7 @@ constexpr PoolOption pool_options[] = {
     {"constraint", &site::Pool::constraint},
 };
 
-/// Seconds; no limit is more than any.
+/// Seconds; UNLIMITED is the largest value.
 std::optional<std::int64_t> seconds_of(std::string const& time) {
     constexpr auto for_ever = std::numeric_limits<std::int64_t>::max();
     if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return for_ever;

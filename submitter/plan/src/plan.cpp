@@ -15,13 +15,14 @@ namespace {
 using config::ExperimentConfig;
 
 constexpr char pool_path[] = "resources.resource_pool";
-constexpr std::int64_t lanes_limit = 256;  // steps that one supervisor looks after
+constexpr std::int64_t lanes_limit = 256;  // job steps of one supervisor
 
 bool lies_below(std::string const& path, std::string const& directory) {
     return (path + "/").starts_with(directory.ends_with('/') ? directory : directory + "/");
 }
 
-/// A directory has the same path inside and outside of a container: who looks at checkpoints is outside.
+/// A directory must have the same path inside and outside of a container, because det-submit reads
+/// checkpoints from outside.
 Status check_directory(ExperimentConfig const& config, config::DirectoryStorage const& directory) {
     for (auto const& mount : config.bind_mounts) {
         bool const is_elsewhere = lies_below(directory.container_path, mount.container_path) &&
@@ -38,7 +39,7 @@ Status check_directory(ExperimentConfig const& config, config::DirectoryStorage 
     return Ok{};
 }
 
-/// As botocore sees it: one of the two alone opens nothing. Without the place, whose line may hold a secret.
+/// botocore needs both keys or none. The error has no location, because the line may contain a secret.
 Status check_s3(config::S3Storage const& s3) {
     if (s3.access_key.has_value() == s3.secret_key.has_value()) return Ok{};
     return Error{codes::bad_value,
@@ -80,7 +81,7 @@ std::string labels_with(std::string_view prefix, std::vector<std::string> const&
     return join(names, ",");
 }
 
-/// Slurm keeps what it is given: quotes and what ends a line would stay in its accounting.
+/// Removes quotes and control characters, which Slurm would store in its accounting.
 std::string as_wckey(std::string text) {
     std::erase_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f || c == '"'; });
     return text;
@@ -103,12 +104,12 @@ void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
     plan.exclude = selection.exclude;
     plan.nodes_up = selection.nodes_up;
     plan.nodes_max = selection.nodes_max;
-    // Whoever says no time gets the pool's.
+    // The pool's time limit is the default.
     bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
 }
 
-/// As the searcher says, and no more at once than max_slots are enough for; one in any case.
+/// The searcher's limit, also limited by max_slots; at least one.
 std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConfig const& config,
                                     TrialShape const& shape) {
     auto const searched = search.concurrent_trials_max();
@@ -117,8 +118,7 @@ std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConf
     return static_cast<std::uint32_t>(std::min<std::int64_t>(searched, trials));
 }
 
-/// How many trials a node takes side by side: those that its slots are enough for. Trials without slots share
-/// one only where the user says so.
+/// The number of trials that fit on a node. Trials without slots share a node only if the user requests it.
 Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan const& plan) {
     auto const& wanted = config.slurm.trials_per_node;
     auto const& shape = plan.shape;
@@ -141,7 +141,7 @@ Status set_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
     return Ok{};
 }
 
-/// Beyond the nodes that there are no job could ever start.
+/// Refuses more nodes than a job can ever get.
 Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
     plan.spare_nodes = static_cast<std::uint32_t>(config.slurm.spare_nodes);
     if (plan.spare_nodes == 0 || plan.nodes() <= plan.nodes_max) return Ok{};

@@ -13,7 +13,7 @@ using config::ExperimentConfig;
 using site::NodeKind;
 using site::Pool;
 
-/// Nodes that a trial may get, and what it takes of each.
+/// Nodes that a trial may use, and its slots on each.
 struct Candidate {
     NodeKind kind;
     std::int64_t per_node = 1;
@@ -31,7 +31,7 @@ std::string counted(std::int64_t nodes, std::int64_t slots) {
     return fmt::format("{} node{} of {} slot{}", nodes, nodes == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
 }
 
-/// As few as partition and pool allow to one job.
+/// The maximum number of nodes of one job.
 std::int64_t nodes_allowed(Pool const& pool, int node_count) {
     std::int64_t most = node_count;
     if (pool.nodes_max) most = std::min<std::int64_t>(most, *pool.nodes_max);
@@ -56,7 +56,7 @@ Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string
                             : fmt::format("types there: {}", join(known, ", "))});
 }
 
-/// The kinds of nodes that give what the configuration asks of each node.
+/// The kinds of nodes that satisfy slurm.gpu_type and slurm.slots_per_node.
 Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& pool) {
     auto const& type = config.slurm.gpu_type;
     auto const& wanted = config.slurm.slots_per_node;
@@ -85,7 +85,7 @@ Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& p
               fmt::format("use at most {}", most)});
 }
 
-/// One node as full as can be; several as few as can be; those that are up first.
+/// Prefers nodes that are up, then fewer nodes, then the kind with fewer slots.
 bool is_better(Candidate const& a, Candidate const& b, std::int64_t slots) {
     bool const a_now = a.kind.up_count() >= a.nodes_for(slots);
     bool const b_now = b.kind.up_count() >= b.nodes_for(slots);
@@ -103,7 +103,7 @@ Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
     return best;
 }
 
-/// As if all nodes had as many slots as the smaller ones: for pools that may mix.
+/// Candidates for pools that may mix kinds: all nodes count with the slots of the smallest.
 Candidates mixed(Candidates const& candidates, Pool const& pool) {
     Candidates all;
     for (auto const& smallest : candidates) {
@@ -119,7 +119,7 @@ Candidates mixed(Candidates const& candidates, Pool const& pool) {
     return all;
 }
 
-/// The numbers of slots that fit and are nearest to what was asked.
+/// A hint with the nearest numbers of slots that fit.
 std::string nearest_fits(std::int64_t slots, Candidates const& candidates) {
     std::optional<std::int64_t> below, above;
     for (auto const& candidate : candidates) {
@@ -154,7 +154,7 @@ bool is_same(NodeKind const& a, NodeKind const& b) {
     return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && a.cpus == b.cpus;
 }
 
-/// The type is said where it tells the chosen nodes from others, or somebody has asked for it.
+/// The GPU type, if the pool has other types too or the user or the site requests it.
 std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKind const& chosen) {
     if (chosen.gpu_type.empty()) return "";
     bool const has_others = std::any_of(pool.kinds.begin(), pool.kinds.end(),
@@ -163,7 +163,7 @@ std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKi
     return has_others || is_asked ? chosen.gpu_type : "";
 }
 
-/// Nodes that could give as much and are of another kind, and that the type does not keep out.
+/// Nodes of other kinds that have enough slots and that the GPU type does not exclude.
 std::string others(Pool const& pool, Candidate const& chosen, std::string const& type) {
     std::vector<std::string> names;
     for (auto const& kind : pool.kinds) {

@@ -1,6 +1,7 @@
-// The longest part of the row that may stay, found from the front: what lies between two that stay gets the
-// highest values there are, and where the second is still below these, both can stay. A priority only ever
-// has an upper bound, so the highest values leave most room for all that follow.
+// Finds the most jobs that can keep their priority, by dynamic programming from the front. The jobs between
+// two unchanged jobs get the highest possible priorities; if the second unchanged job is still below these,
+// both can stay. A priority has only an upper bound, so the highest values leave most room for the jobs
+// behind.
 #include "minimal_changes.hpp"
 
 #include <algorithm>
@@ -12,12 +13,13 @@ namespace {
 constexpr std::int64_t lowest = 1;  // 0 is a held job
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
-/// What comes behind a job of this priority has at most this one: the same where its number is higher.
+/// \return The highest priority of a job directly behind one of this priority: the same if its number is
+/// higher.
 std::int64_t bound_behind(std::int64_t priority, std::uint32_t before, std::uint32_t behind) {
     return before < behind ? priority : priority - 1;
 }
 
-/// The bound that the places so far set for a next one.
+/// The upper bound that the jobs so far set for the next one.
 struct Bound {
     std::int64_t priority = unbounded;
     std::uint32_t job = 0;
@@ -27,17 +29,17 @@ struct Bound {
 };
 
 struct PartialOrder {
-    int kept = -1;           // -1: can't be
-    std::int64_t loss = 0;   // by how much the others fall: those who rise cost nothing
-    std::size_t before = 0;  // the place that stays before this one, plus 1; 0: none
+    int kept = -1;           // -1: impossible
+    std::int64_t loss = 0;   // sum of the priorities that the other jobs lose
+    std::size_t before = 0;  // index of the previous unchanged job, plus 1; 0: none
 
     bool is_better_than(PartialOrder const& other) const {
         return kept != other.kept ? kept > other.kept : loss < other.loss;
     }
 };
 
-/// best[i + 1]: how many can stay up to place i where that one stays; best[0] is the front, the last entry
-/// the end of the row.
+/// best[i + 1]: the best solution up to job i in which job i is unchanged; best[0] is the front, the last
+/// entry the end.
 std::vector<PartialOrder> find_best(std::vector<OrderedJob> const& order) {
     std::vector<PartialOrder> best(order.size() + 2);
     best[0].kept = 0;
@@ -46,7 +48,7 @@ std::vector<PartialOrder> find_best(std::vector<OrderedJob> const& order) {
         Bound bound;
         if (from > 0) bound = {order[from - 1].lowest_priority, order[from - 1].job};
         auto loss = best[from].loss;
-        // Places behind `from`, each tried as the next that stays, and passed over as one that changes.
+        // Tries each job behind `from` as the next unchanged one, and then counts it as changed.
         for (std::size_t next = from; next <= order.size(); ++next) {
             bool const is_end = next == order.size();
             bool const may_stay = is_end || order[next].priority <= bound.for_next(order[next].job);
@@ -82,7 +84,7 @@ std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(
         bound = {stays[i] ? order[i].lowest_priority : highest[i], order[i].job};
     }
     std::vector<std::optional<std::int64_t>> changes(order.size());
-    std::int64_t needed = lowest;  // by the one behind
+    std::int64_t needed = lowest;  // by the job behind
     for (std::size_t i = order.size(); i-- > 0;) {
         auto value = order[i].priority;
         if (!stays[i]) {

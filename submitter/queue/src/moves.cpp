@@ -14,7 +14,7 @@ namespace {
 
 using slurm::JobStatus;
 
-constexpr std::int64_t highest_priority = 4'294'967'293;  // above are Slurm's own marks
+constexpr std::int64_t highest_priority = 4'294'967'293;  // Slurm reserves the values above
 constexpr std::int64_t lowest_nice = -2'147'483'645;
 
 template <class... Fs>
@@ -49,10 +49,10 @@ void put(std::vector<WaitingJob>& order, Reorder const& reorder) {
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), std::move(entry));
 }
 
-/// The row in the order that is asked for.
+/// The jobs in the requested order.
 Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
                                              std::vector<Reorder> const& reorders) {
-    // Each round may undo what a round before did; after as many as there are requests nothing new can come.
+    // A round may undo an earlier one. After as many rounds as requests nothing new can happen.
     for (std::size_t round = 0; round <= reorders.size(); ++round) {
         bool all_done = true;
         for (auto const& reorder : reorders) {
@@ -65,7 +65,7 @@ Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
     return Error{codes::usage, "what is asked for contradicts itself: no order fulfils all of it"};
 }
 
-/// The jobs that have to be looked at: the caller's in the partitions concerned, and who is named.
+/// The jobs to consider: the caller's in the affected partitions, and the requested ones.
 std::vector<WaitingJob> jobs_to_order(std::vector<WaitingJob> const& waiting,
                                       std::vector<Reorder> const& reorders, int tier) {
     std::set<std::string> partitions;
@@ -107,7 +107,7 @@ std::optional<Move> move_to_top(std::vector<WaitingJob> const& waiting, std::vec
     auto const first_own =
         std::find_if(wanted.begin(), wanted.end(), [](auto const& each) { return each.may_change; });
     bool const is_first = first_own != wanted.end() && first_own->job == entry.job;
-    // Those that don't make up for it have to be below it as they are.
+    // Jobs that lose no priority must already be below the top one.
     bool const is_enough = std::all_of(wanted.begin(), wanted.end(), [&](WaitingJob const& each) {
         return is_peer(each) || is_before(top->priority, entry.job, each.priority, each.job);
     });
@@ -149,7 +149,7 @@ Status check_reorder(QueueState const& queue, Caller const& caller, Reorder cons
     DET_TRY_ASSIGN(auto const other, require_waiting_job(queue, caller, reorder.other));
     if (reorder.job == reorder.other)
         return Error{codes::usage, fmt::format("job {} can't stand before or behind itself", reorder.job)};
-    // To be behind a job of one's own, that one may move as well; but it is this one that is asked for.
+    // To put a job behind an own job, moving the other one would do; but the request names this one.
     if (!entry.may_change) return not_yours(entry.job, entry.user, caller);
     bool const is_ahead = entry.tier > other.tier;
     if (entry.tier != other.tier && is_ahead != (reorder.side == Reorder::Side::ahead_of))
@@ -251,7 +251,8 @@ void for_each_waiting(QueueState& queue, std::uint32_t number, F change) {
     }
 }
 
-/// What Slurm was seen to do: the job gets the priority of the first one, the others share what that costs.
+/// Simulates `scontrol top` as observed: the job gets the highest priority, and the owner's other jobs share
+/// the loss.
 void simulate_top(QueueState& queue, std::uint32_t number) {
     auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
                                     [&](auto const& job) { return job.ref.job == number; });
@@ -317,11 +318,11 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
                                         : plan_partition(queue, caller, std::get<SetPartition>(request)));
         moves.insert(moves.end(), planned.begin(), planned.end());
     }
-    // Places are for the queue as these changes leave it.
+    // Orders apply to the queue after these changes.
     DET_TRY_ASSIGN(auto const planned, plan_all_orders(after_moves(queue, moves), caller, reorders));
     for (auto const& move : planned) {
         if (auto const* nice = std::get_if<ChangeNice>(&move)) {
-            // One call for a job whose level is changed and which then has to make room.
+            // One change of nice for a job that changes its level and is also moved.
             std::erase_if(moves, [&](Move const& before) {
                 auto const* same = std::get_if<ChangeNice>(&before);
                 return same != nullptr && same->job == nice->job;
@@ -368,7 +369,7 @@ std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> c
         bool const has_left = !moves && (moves.error().code == codes::no_such_job ||
                                          moves.error().code == codes::job_not_waiting);
         if (has_left) continue;
-        // What Slurm computes is right by definition.
+        // A priority that Slurm computes is correct by definition.
         bool const is_done = moves && std::all_of(moves->begin(), moves->end(), [](Move const& move) {
                                  return std::holds_alternative<ComputePriority>(move);
                              });

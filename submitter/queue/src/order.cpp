@@ -41,7 +41,7 @@ std::vector<slurm::JobStatus> in_scheduling_order(std::vector<slurm::JobStatus> 
         auto const tier = is_waiting(job) ? tiers.of(job.partition) : 0;
         return std::tuple(rank_of(job), -tier, -job.priority, job.ref);
     };
-    // Jobs are large, and there may be many: their keys are made once, and each is moved once.
+    // Jobs are large objects: each key is computed once, and each job is moved once.
     std::vector<std::pair<decltype(key(jobs.front())), std::size_t>> places;
     places.reserve(jobs.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) places.emplace_back(key(jobs[i]), i);

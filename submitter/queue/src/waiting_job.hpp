@@ -6,28 +6,29 @@
 
 namespace det::queue {
 
-/// What moves as one: a job, or the tasks of an array that wait.
+/// A waiting job, or the waiting tasks of an array, which move together.
 struct WaitingJob {
     std::uint32_t job = 0;
     std::string user, partition, account, qos;
     int tier = 1;
     std::int64_t nice = 0;
-    // Of the task that comes first, and of the one that comes last: single tasks may have been changed.
+    // The highest and lowest priority of the tasks: single tasks may have been changed.
     std::int64_t priority = 0;
     std::int64_t lowest_priority = 0;
     bool may_change = false;  // by the caller
 
-    /// Its priority where its nice were 0.
+    /// The priority with nice 0.
     std::int64_t base() const { return priority + nice; }
 };
 
-/// The unit that a number means; the Error says why it is none that can be moved: it runs, is held, is over.
+/// \return The waiting job of that number; the Error says why it cannot be moved: it runs, is held or has
+/// ended.
 Result<WaitingJob> require_waiting_job(QueueState const& queue, Caller const& caller, std::uint32_t job);
 
-/// All that wait and are not held, in scheduling order.
+/// \return All waiting jobs that are not held, in scheduling order.
 std::vector<WaitingJob> waiting_jobs(QueueState const& queue, Caller const& caller);
 
-/// Whether `a` is looked at before `b`: where both have these priorities.
+/// \return True if Slurm considers job `a` before `b`, given these priorities.
 inline bool is_before(std::int64_t priority_a, std::uint32_t a, std::int64_t priority_b, std::uint32_t b) {
     return priority_a != priority_b ? priority_a > priority_b : a < b;
 }

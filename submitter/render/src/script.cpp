@@ -19,14 +19,14 @@ bool asks_for_gpus(plan::SubmissionPlan const& plan) {
     return plan.shape.slot_type != SlotType::cpu && plan.pool.has_gres;
 }
 
-/// sbatch takes one option about memory, be it in the script or on the command line.
+/// sbatch accepts one memory option, in the script or on the command line.
 bool asks_for_memory(config::SbatchArgs const& args) {
     constexpr std::string_view options[] = {"mem", "mem-per-cpu", "mem-per-gpu"};
     return std::any_of(std::begin(options), std::end(options),
                        [&](auto name) { return args.find(name).has_value(); });
 }
 
-/// Our own words and numbers alone: a script that a person copies and submits again asks for the same.
+/// Only det-submit's own words and numbers: a user can copy the script and submit the same request again.
 std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
@@ -45,7 +45,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     return lines;
 }
 
-/// The first trial of a task of the array, as the shell computes it.
+/// A shell expression for the first trial of an array task.
 std::string trial_of_task(plan::JobArray const& array) {
     if (array.first_trial == 0 && array.lanes == 1) return "\"${SLURM_ARRAY_TASK_ID}\"";
     auto const task =
@@ -66,7 +66,8 @@ std::string describe_trials(plan::SubmissionPlan const& plan) {
                            : fmt::format("{} trials at a time with {} each", plan.lanes, slots);
 }
 
-/// What the pool says besides its partition. Slurm's words, but not ours: not for the script.
+/// The pool's options besides its partition. They contain the administrator's text, so they are not in the
+/// script.
 void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan const& plan) {
     auto const add = [&](std::string_view name, std::optional<std::string> const& value) {
         if (value && !value->empty()) options.push_back(fmt::format("--{}={}", name, *value));
@@ -79,7 +80,7 @@ void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan co
     add("exclude", plan.exclude);
 }
 
-/// One line that no comment can end early.
+/// Makes one line that cannot end the comment.
 std::string comment_text(std::string_view text) { return escape_control(text); }
 
 using Values = std::map<std::string, std::string, std::less<>>;
@@ -133,13 +134,13 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         std::any_of(users.args.begin(), users.args.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
     for (auto arg : users.args) {
-        // Of several --gres or --exclude the last counts alone: each has to name ours too.
+        // sbatch uses only the last --gres or --exclude, so the user's must include ours.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;
         if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
         options.push_back(arg.text());
     }
-    // The site's accounting, not the user's.
+    // Set by the site, not by the user.
     if (!plan.wckey.empty()) options.push_back("--wckey=" + plan.wckey);
     return options;
 }

@@ -12,9 +12,9 @@ namespace {
 
 using slurm::Partition;
 
-constexpr std::int64_t grace_time_wanted_s = 30;  // where the site file says nothing
+constexpr std::int64_t grace_time_wanted_s = 30;  // default of grace_time
 
-/// A pool with all that its checks look at. `entry` is null for a partition that is a pool as it is.
+/// The input of the checks of a pool. `entry` is null for a pool that is not in the site file.
 struct PoolCheck {
     Pool const& pool;
     config::PoolEntry const* entry;

@@ -10,13 +10,13 @@
 namespace det::site {
 namespace {
 
-/// It goes into a batch script: what is no plain word is no type that we could ask for.
+/// The type becomes a part of a batch script, so it must be a plain word.
 bool is_type_name(std::string_view name) {
     constexpr std::string_view known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     return !name.empty() && name.find_first_not_of(known) == std::string_view::npos;
 }
 
-/// "a100,ib" has both of "a100&ib". A constraint of another form is Slurm's business: all nodes count.
+/// True for "a100,ib" and "a100&ib". A constraint with other operators is not evaluated: all nodes count.
 bool satisfies(std::string_view features, std::string_view constraint) {
     if (constraint.find_first_of("|[]*()") != std::string_view::npos) return true;
     auto const has = split(features, ',');
@@ -25,30 +25,30 @@ bool satisfies(std::string_view features, std::string_view constraint) {
                        [&](auto word) { return std::find(has.begin(), has.end(), word) != has.end(); });
 }
 
-/// The group that the pool's type names, else the one with most GPUs.
+/// The group of the pool's GPU type, else the group with most GPUs.
 GpuGroup choose_gpus(std::vector<GpuGroup> const& groups, std::optional<std::string> const& type) {
     GpuGroup best;
     for (auto const& group : groups) {
         if (type ? group.type == *type : group.count > best.count) best = group;
     }
-    // Slurm may know of GPUs and not of their type.
+    // Slurm may know the GPUs but not their type.
     if (type && best.count == 0 && groups.size() == 1 && groups[0].type.empty()) return {"", groups[0].count};
     return best;
 }
 
-/// What a node of the group offers; nothing where it is none of the pool's.
+/// \return The kind of the group's nodes; nothing if they do not belong to the pool.
 std::optional<NodeKind> kind_of(slurm::NodeGroup const& group, config::PoolEntry const* entry, SlotType type,
                                 bool has_gpus) {
     NodeKind kind;
     kind.cpus = group.cpus;
-    // (A temporary in its place makes gcc 12 warn of what is no fault.)
+    // (A temporary instead causes a false warning of gcc 12.)
     decltype(config::PoolEntry::slots_per_node) const nothing_said;
     auto const& wanted = entry != nullptr ? entry->slots_per_node : nothing_said;
     if (type == SlotType::cpu) {
         kind.slots_per_node = static_cast<int>(wanted.value_or(std::max(1, group.cpus)));
         return kind;
     }
-    if (!has_gpus) {  // Slurm knows of no GPUs at all; the file does
+    if (!has_gpus) {  // only the site file knows the GPUs
         kind.slots_per_node = static_cast<int>(wanted.value_or(1));
         return kind;
     }

@@ -8,7 +8,7 @@
 namespace det::site {
 namespace {
 
-/// Slots by node. A list that can't be read belongs to no node.
+/// Slots by node name. An invalid host list is skipped.
 std::map<std::string, int> slots_by_name(Pool const& pool) {
     std::map<std::string, int> slots;
     for (auto const& kind : pool.kinds) {
@@ -22,7 +22,7 @@ std::map<std::string, int> slots_by_name(Pool const& pool) {
 }
 
 int used_slots(Pool const& pool, slurm::Node const& node, int slots) {
-    // Nothing else fits on a node whose CPUs are all taken.
+    // No job fits on a node without free CPUs.
     if (node.cpus > 0 && node.cpus_used >= node.cpus) return slots;
     if (pool.slot_type != SlotType::cpu) return std::min(slots, slurm::parse_gpu_count(node.gres_used));
     if (node.cpus == 0) return 0;

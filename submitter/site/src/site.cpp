@@ -19,7 +19,7 @@ Partition const* find_partition(std::vector<Partition> const& partitions, std::s
     return found == partitions.end() ? nullptr : &*found;
 }
 
-/// The kind that most nodes are of; of two that are as many, the larger.
+/// The most frequent kind; of two equally frequent ones the one with more slots.
 NodeKind most_common_kind(std::vector<NodeKind> const& kinds) {
     auto const most = std::max_element(kinds.begin(), kinds.end(),
                                        [](auto const& a, auto const& b) { return a.count < b.count; });
@@ -65,7 +65,7 @@ Pool pool_of_partition(Partition const& partition, config::SiteFile const& file)
     return pool;
 }
 
-/// Of a partition that is not there: it has no nodes, and nothing fits.
+/// If its partition does not exist, the pool has no nodes.
 Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
                    std::vector<Partition> const& partitions) {
     Pool pool;

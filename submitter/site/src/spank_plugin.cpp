@@ -20,7 +20,7 @@ std::vector<std::string> words_of(std::string_view line) {
     }
 }
 
-/// A struct at a byte of the file; nothing where the file ends before.
+/// Reads a struct at an offset; nothing if it is beyond the end of the file.
 template <class T>
 std::optional<T> read_at(std::string_view file, std::uint64_t offset) {
     if (offset > file.size() || file.size() - offset < sizeof(T)) return std::nullopt;
@@ -41,7 +41,7 @@ bool is_named(std::string_view file, Elf64_Shdr const& names, std::uint32_t at, 
     return rest.size() > name.size() && rest.starts_with(name) && rest[name.size()] == '\0';
 }
 
-/// Where the byte that is at an address in memory lies in the file.
+/// \return The file offset of a virtual address.
 std::optional<std::uint64_t> offset_of(std::string_view file, Elf64_Ehdr const& header,
                                        std::uint64_t address) {
     for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> version_in(std::string_view file, Elf64_Ehdr const&
                                         Elf64_Shdr const& symbols) {
     auto const names = section(file, header, symbols.sh_link);
     if (!names) return std::nullopt;
-    // A file says how many there are, and may lie: no more than it has room for.
+    // The number of symbols in a damaged file may be wrong, so it is limited by the file size.
     auto const count = std::min<std::uint64_t>(symbols.sh_size, file.size()) / sizeof(Elf64_Sym);
     for (std::uint64_t i = 0; i < count; ++i) {
         auto const symbol = read_at<Elf64_Sym>(file, symbols.sh_offset + i * sizeof(Elf64_Sym));

@@ -9,8 +9,8 @@
 
 namespace det::yaml {
 
-/// Entries as the file has them, and their numbers by key: a map of 100,000 keys is found in as fast as a
-/// small one.
+/// Entries in the order of the file, and their indices by key, so that the lookup is fast in a map of 100,000
+/// keys too.
 struct Node::Table {
     std::vector<Entry> entries;
     std::vector<std::uint32_t> by_key;

@@ -1,5 +1,5 @@
-// The only file that knows yaml-cpp. We use its parser alone: its own tree lets duplicate keys pass and can
-// be made to loop by an anchor inside itself.
+// The only file that includes yaml-cpp. It uses only the parser: yaml-cpp's own tree accepts duplicate keys,
+// and an anchor inside itself makes it loop.
 #include <det/yaml/parse.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 TreeBuilder::Mark from(YAML::Mark const& mark) { return {std::max(mark.line, 0), std::max(mark.column, 0)}; }
 
-/// Hands the events of the first document on and refuses a second one.
+/// Passes on the events of the first document and refuses a second one.
 class Events : public YAML::EventHandler {
 public:
     explicit Events(TreeBuilder& builder) : builder_(builder) {}
@@ -48,7 +48,7 @@ public:
     void OnMapEnd() override { builder_.on_end(); }
 
 private:
-    /// yaml-cpp begins another document wherever the first can't go on, with or without "---".
+    /// yaml-cpp begins another document wherever the first cannot continue, with or without "---".
     [[noreturn]] void refuse_second(TreeBuilder::Mark mark) {
         auto const at = builder_.location(mark);
         bool const is_marked = at.source->line(at.line).starts_with("---");
@@ -74,7 +74,7 @@ Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
                  at.span()};
 }
 
-/// `text` is what the parser reads; it has the lines and columns of the source.
+/// Parses `text`, whose lines and columns are those of the source.
 Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::string text,
                                      Limits const& limits) {
     TreeBuilder builder(source, limits);
@@ -84,7 +84,7 @@ Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(events)) continue;
     } catch (TreeBuilder::ParsingAborted const&) {
-        // The builder has said why.
+        // The builder has reported the reason.
     } catch (YAML::Exception const& thrown) {
         builder.report(syntax_error(builder, thrown));
     }
@@ -108,7 +108,7 @@ Result<Node, Diagnostics> parse_document(std::string_view text, std::string file
 Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std::size_t offset,
                                       Limits const& limits) {
     if (auto problem = find_invalid_text(source, limits)) return *std::move(problem);
-    // Blanks in place of what stands before the value keep the columns right.
+    // Spaces in place of the text before the value keep the columns right.
     auto text = source->text();
     text.replace(0, offset, offset, ' ');
     return parse_text(std::move(source), std::move(text), limits);

@@ -9,7 +9,7 @@
 namespace det::yaml {
 namespace {
 
-// Strings only in YAML 1.2; older readers make booleans of them.
+// Strings in YAML 1.2, booleans in YAML 1.1.
 constexpr std::string_view old_booleans[] = {"y", "n", "yes", "no", "on", "off"};
 
 bool is_old_boolean(std::string_view text) {
@@ -23,7 +23,8 @@ bool begins_plain(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || text.starts_with("./");
 }
 
-/// What every reader takes for a string without quotes. Strict on purpose: a needless quote harms nobody.
+/// True if every parser reads the text without quotes as a string. Strict, because needless quotes do no
+/// harm.
 bool is_plain(std::string_view text) {
     constexpr std::string_view harmless =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-+=@%$:, ";
@@ -50,7 +51,7 @@ char32_t code_point(std::string_view character) {
     return value;
 }
 
-/// What a terminal or an older YAML reader would act on instead of showing it.
+/// True for characters that a terminal or a YAML 1.1 parser would interpret.
 bool needs_escape(std::string_view character) {
     auto const value = code_point(character);
     return value == 0x2028 || value == 0x2029 || value == 0xfeff || escape_control(character) != character;
@@ -105,7 +106,7 @@ std::string one_line(std::string_view text) {
     return has_escapes(text) ? in_double_quotes(text) : in_single_quotes(text);
 }
 
-/// Several lines that a `|` block gives back to the byte.
+/// True for several lines that a `|` block represents byte for byte.
 bool is_block(std::string_view text) {
     if (text.find('\n') == std::string_view::npos || text.ends_with("\n\n")) return false;
     if (text.front() == ' ' || text.front() == '\n') return false;
@@ -129,7 +130,7 @@ std::string real_number(double value) {
     if (std::isnan(value)) return ".nan";
     if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
     auto text = fmt::format("{}", value);
-    // PyYAML takes 1e-05 for a string: it wants a point in every number that is not whole.
+    // PyYAML reads 1e-05 as a string: it requires a point in every number with an exponent.
     if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".0");
     return text;
 }
@@ -170,7 +171,7 @@ private:
         }
     }
 
-    /// What follows "key:" or "-".
+    /// Writes the text after "key:" or "-".
     void write_value(Node const& value, std::string const& indent) {
         if (is_leaf(value)) {
             out_ += ' ';
@@ -204,7 +205,7 @@ private:
     std::string out_;
 };
 
-/// What a terminal shows of it: characters, not bytes.
+/// The number of characters, not of bytes.
 std::size_t columns_of(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -219,7 +220,7 @@ std::string render_yaml(Node const& node, std::function<std::string(Node const&)
 }
 
 std::string add_comments(std::string_view text, std::span<Comment const> comments) {
-    constexpr std::size_t column_max = 60;  // a long value pushes its own comment aside, not all of them
+    constexpr std::size_t column_max = 60;  // the comment of a longer value begins after the value
     std::vector<std::size_t> columns;
     std::size_t column = 0;
     std::size_t written = 0;

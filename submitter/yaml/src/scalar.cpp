@@ -105,14 +105,14 @@ struct CoreType {
     TaggedScalar (*resolve)(std::string_view text);
 };
 
-/// The order in which an unquoted scalar is tried.
+/// In the order in which an unquoted scalar is tried.
 constexpr CoreType core_types[] = {{"null", resolve_null},
                                    {"bool", resolve_boolean},
                                    {"int", resolve_integer},
                                    {"float", resolve_real},
                                    {"str", resolve_text}};
 
-/// Most words: no null, boolean or number begins so.
+/// True if no null, boolean or number begins with this character, as for most words.
 bool can_only_be_text(std::string_view text) {
     constexpr std::string_view first_of_others = "~nNtTfF+-.0123456789";
     return !text.empty() && first_of_others.find(text.front()) == std::string_view::npos;

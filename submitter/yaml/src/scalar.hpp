@@ -10,7 +10,8 @@ struct TaggedScalar {
     Node::Scalar value = {};
 };
 
-/// What `!!int 5` and its like mean: the text must be of the tag's type. `type` is the tag's last part.
+/// Resolves a tagged scalar such as `!!int 5`: the text must be of the tag's type. `type` is the last part of
+/// the tag.
 TaggedScalar resolve_tagged(std::string_view type, std::string_view text);
 
 }  // namespace det::yaml

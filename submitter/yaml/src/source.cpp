@@ -5,7 +5,7 @@
 namespace det::yaml {
 namespace {
 
-/// Excerpts show 120 columns; a whole minified file in every error would be a lot of memory for nothing.
+/// Excerpts show 120 columns; a line of a minified file in every error would waste memory.
 constexpr std::size_t excerpt_bytes_max = 512;
 
 int characters_in(std::string_view text) {

@@ -4,7 +4,7 @@ namespace det::yaml {
 namespace {
 
 struct Row {
-    std::string_view begins;  // of the parser's message
+    std::string_view begins;  // beginning of the parser's message
     SyntaxMessage syntax_message;
 };
 

@@ -13,7 +13,8 @@ bool is_forbidden_control(char c) {
     return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
 }
 
-/// The first byte that belongs to no character; the text has one.
+/// \return The offset of the first invalid byte.
+/// \pre The text is not valid UTF-8.
 std::size_t find_invalid_byte(std::string_view text) {
     std::size_t line_start = 0;
     for (auto const line : split(text, '\n')) {

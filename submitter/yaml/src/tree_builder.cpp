@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view core_tag_prefix = "tag:yaml.org,2002:";
 
-// How the parser writes the tags that nobody wrote: of a plain value, of a quoted one or a block.
+// The parser's implicit tags: of a plain value, and of a quoted or block value.
 constexpr std::string_view plain_tag = "?";
 constexpr std::string_view quoted_tag = "!";
 
-/// Past the tag and the anchor that may stand before a value on its line.
+/// Skips the tag and the anchor that may precede a value on its line.
 std::size_t skip_properties(std::string_view text, std::size_t at) {
     while (at < text.size() && (text[at] == '!' || text[at] == '&')) {
         at = std::min(text.find_first_of(" \t\r\n", at), text.size());
@@ -26,7 +26,7 @@ std::size_t skip_properties(std::string_view text, std::size_t at) {
     return at;
 }
 
-/// Where the quoted text that begins at `at` ends; npos where its quote never closes.
+/// \return The end of the quoted text that begins at `at`; npos if the quote is not closed.
 std::size_t find_closing_quote(std::string_view text, std::size_t at) {
     auto const quote = text[at];
     for (++at; at < text.size(); ++at) {
@@ -41,7 +41,7 @@ std::size_t find_closing_quote(std::string_view text, std::size_t at) {
     return std::string_view::npos;
 }
 
-/// "!!int", as people write it.
+/// "!!int", as in the file.
 std::string tag_as_written(std::string_view tag) {
     if (tag.starts_with(core_tag_prefix)) return "!!" + std::string(tag.substr(core_tag_prefix.size()));
     return std::string(tag);
@@ -118,12 +118,12 @@ void TreeBuilder::on_scalar(Mark mark, std::string_view tag, Anchor anchor, std:
     attach({scalar(tag, value, at), size}, anchor, tag == plain_tag);
 }
 
-/// Escapes can make bytes that the file itself may not have.
+/// Escapes can produce bytes that the file must not contain.
 void TreeBuilder::check_bytes(std::string_view value, Location const& at) {
     if (value.find('\0') != std::string_view::npos) {
         problem(codes::syntax, "a string can't hold a NUL byte", "leave out the \\0", at);
     }
-    // yaml-cpp makes the single bytes 85 and a0 of \N and \_.
+    // yaml-cpp turns \N and \_ into the single bytes 85 and a0.
     if (!is_valid_utf8(value)) {
         problem(codes::syntax, "the escapes \\N and \\_ are not known here", "write \\x85 or \\xa0", at);
     }
@@ -184,7 +184,7 @@ void TreeBuilder::on_end() {
     open_collections_.pop_back();
     auto const size = ended.size;
     auto const anchor = ended.anchor;
-    charge({}, ended.location);  // what is inside was charged as it came
+    charge({}, ended.location);  // the contents were charged before
     auto node =
         ended.kind == Kind::list ? Node(std::move(ended.items), ended.location) : close_map(std::move(ended));
     attach({std::move(node), size}, anchor);
@@ -259,7 +259,7 @@ void TreeBuilder::drop_duplicates(OpenCollection& map) {
     map.entries = std::move(kept);
 }
 
-/// `<<: *base` and `<<: [*a, *b]`: keys that the map does not have itself, the earlier base first.
+/// `<<: *base` and `<<: [*a, *b]`: adds the keys that the map does not have itself, the earlier base first.
 void TreeBuilder::inherit(OpenCollection& map) {
     auto const& merge = *map.inherited;
     auto const bases = merge.value.is_list() ? merge.value.items() : Node::List{merge.value};

@@ -3,19 +3,19 @@
 
 namespace det::yaml {
 
-/// Makes the tree from the parser's events and refuses what the parser lets pass: duplicate keys, keys that
-/// are no strings, unknown tags, quotes that never close, anchors within themselves, aliases that grow
-/// without end.
+/// Builds the tree from the parser's events and refuses what the parser accepts: duplicate keys, keys that
+/// are not strings, unknown tags, unclosed quotes, anchors within themselves, aliases that expand beyond the
+/// limits.
 class TreeBuilder {
 public:
-    /// Where an event happened; line and column from 0, columns in bytes.
+    /// The position of an event; line and column count from 0, columns in bytes.
     struct Mark {
         int line;
         int column;
     };
     /// Anchors are numbered from 1 in the order in which they appear; 0 is none.
     using Anchor = std::size_t;
-    /// Thrown to leave the parser early; the reason is already among the problems.
+    /// Thrown to stop the parser; the error is reported before.
     struct ParsingAborted {};
 
     TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits);
@@ -29,12 +29,12 @@ public:
 
     void report(Error problem) { problems_.report(std::move(problem)); }
     Location location(Mark mark, std::size_t width = 1) const;
-    /// The list or map that has begun last and not ended.
+    /// \return The location of the innermost open list or map.
     std::optional<Location> innermost_open() const;
     Result<Node, Diagnostics> finish() &&;
 
 private:
-    /// What a value costs once every alias in it is written out.
+    /// The size of a value with every alias expanded.
     struct ExpandedSize {
         std::size_t values = 1;
         std::size_t text_bytes = 0;
@@ -49,7 +49,7 @@ private:
         Location location;
         bool is_merge;  // << without quotes
     };
-    /// A list or map that has begun and not ended.
+    /// A list or map that has begun and not ended yet.
     struct OpenCollection {
         Kind kind;
         Location location;
@@ -58,7 +58,7 @@ private:
         Node::List items = {};
         std::vector<Node::Entry> entries = {};
         std::optional<MapKey> key = {};
-        std::optional<Node::Entry> inherited = {};  // what stands under <<
+        std::optional<Node::Entry> inherited = {};  // the value of <<
     };
 
     void attach(SizedNode value, Anchor anchor, bool is_plain_text = false);

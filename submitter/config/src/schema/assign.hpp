@@ -6,13 +6,13 @@
 
 #include "type.hpp"
 
-// How a checked value gets into a field: by the field's C++ type. A row of a table names the field with
-// into<&Resources::max_slots>, and that is all it takes.
+// Assigns a checked value to a struct's field, depending on the field's C++ type. A table row names the field
+// with into<&Resources::max_slots>.
 namespace det::config::schema {
 
-/// Every key of the object that is present, into the struct whose fields the rows name.
+/// Assigns every present key of the object to the field that its row names.
 void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
-/// The common keys, then those of the member.
+/// Assigns the common keys, then those of the member.
 void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);
@@ -25,7 +25,7 @@ void assign(Length& field, yaml::Node const& value, Type const& type);
 void assign(EnvironmentVariable& field, yaml::Node const& value, Type const& type);
 void assign(Hyperparameters& field, yaml::Node const& value, Type const& type);
 
-/// A choice: the enumerators stand in the order of the words.
+/// A choice: the enumerators are in the order of the choices.
 template <class Enum>
 requires std::is_enum_v<Enum>
 void assign(Enum& field, yaml::Node const& value, Type const& type) {
@@ -34,7 +34,7 @@ void assign(Enum& field, yaml::Node const& value, Type const& type) {
     }
 }
 
-/// A struct whose fields the rows of the object's table name.
+/// A struct whose fields the object's table names.
 template <class Struct>
 requires std::is_class_v<Struct>
 void assign(Struct& field, yaml::Node const& value, Type const& type) { assign_object(&field, value, type); }
@@ -44,7 +44,7 @@ void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) 
     assign(field.emplace(), value, type);
 }
 
-/// By the way of `either` that the value takes. No way: it was not checked, and nothing may be read from it.
+/// Assigns with the value's alternative of `either`. A value without one was not checked and is skipped.
 template <class T>
 void assign_checked(T& field, yaml::Node const& value, Type const& type) {
     if (auto const* alternative = find_alternative(type, value.kind())) assign(field, value, *alternative);
@@ -74,7 +74,7 @@ void into(void* object, yaml::Node const& value, Type const& type) {
     assign_checked(owner.*Field, value, type);
 }
 
-/// Of a union: makes the variant hold this alternative.
+/// For a union: emplaces this alternative of the variant.
 template <auto Field, class Alternative>
 void into_variant(void* object, yaml::Node const& value, std::span<Key const> keys) {
     auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);

@@ -12,7 +12,7 @@ yaml::Node::Entry renamed(yaml::Node::Entry entry) {
     return entry;
 }
 
-/// {gpu: x} becomes {cuda: x}; where both stand, cuda is meant.
+/// {gpu: x} becomes {cuda: x}; if both are present, cuda is used.
 yaml::Node gpu_as_cuda(yaml::Node const& value) {
     if (value.find("gpu") == nullptr) return value;
     std::vector<yaml::Node::Entry> entries;
@@ -23,7 +23,7 @@ yaml::Node gpu_as_cuda(yaml::Node const& value) {
     return yaml::Node(std::move(entries), value.location());
 }
 
-/// What is said once holds for every kind of slot.
+/// A single value applies to every slot type.
 yaml::Node per_slot_kind(yaml::Node const& value) {
     if (value.is_map()) return gpu_as_cuda(value);
     std::vector<yaml::Node::Entry> entries;
@@ -81,8 +81,8 @@ constinit Type const port_map{.shape = Shape::map, .expected = "a map of names t
 
 constexpr Key proxy_port_keys[] = {
     required({"proxy_port", integer, "", "the port"}),
-    {"proxy_tcp", boolean, "false", "true: TCP, not HTTP"},
-    {"unauthenticated", boolean, "false", "true: without login"},
+    {"proxy_tcp", boolean, "false", "true: TCP instead of HTTP"},
+    {"unauthenticated", boolean, "false", "true: no login is needed"},
     {"default_service_id", boolean, "false", "true: the trial's main port"},
 };
 constinit Type const proxy_port = object_of(proxy_port_keys);
@@ -90,23 +90,24 @@ constinit Type const proxy_ports{
     .shape = Shape::list, .item = &proxy_port, .merge = Merge::by_item_key, .item_key = "proxy_port"};
 
 constexpr Key registry_keys[] = {
-    {"username", text, "", "who logs in", into<&RegistryAuth::username>},
-    secret({"password", text, "", "with which password", into<&RegistryAuth::password>}),
-    secret({"auth", text, "", "both, encoded"}),
-    {"email", text, "", "of old registries"},
+    {"username", text, "", "the user name", into<&RegistryAuth::username>},
+    secret({"password", text, "", "the password", into<&RegistryAuth::password>}),
+    secret({"auth", text, "", "user name and password, encoded"}),
+    {"email", text, "", "for old registries"},
     {"serveraddress", text, "", "the registry", into<&RegistryAuth::server_address>},
-    secret({"identitytoken", text, "", "in place of a password"}),
-    secret({"registrytoken", text, "", "in place of a password"}),
+    secret({"identitytoken", text, "", "used instead of a password"}),
+    secret({"registrytoken", text, "", "used instead of a password"}),
 };
 constinit Type const registry_auth = object_of(registry_keys);
 
 constexpr Key environment_keys[] = {
-    {"image", image, "", "the container image, for all or by kind of slot", into<&Environment::image>},
-    {"environment_variables", environment_variables, "{}", "NAME=VALUE, for all or by kind of slot",
+    {"image", image, "", "the container image: one, or one for each slot type", into<&Environment::image>},
+    {"environment_variables", environment_variables, "{}", "NAME=VALUE: one list, or one for each slot type",
      into<&Environment::environment_variables>},
-    {"ports", port_map, "{}", "names for ports", into<&Environment::ports>},
+    {"ports", port_map, "{}", "a map of names to ports", into<&Environment::ports>},
     {"proxy_ports", proxy_ports, "[]", "ports that Determined's master forwards"},
-    {"force_pull_image", boolean, "false", "fetch the image again", into<&Environment::force_pull_image>},
+    {"force_pull_image", boolean, "false", "true: pull the image for each run",
+     into<&Environment::force_pull_image>},
     {"registry_auth", registry_auth, "", "how to log in to the registry", into<&Environment::registry_auth>},
     {"add_capabilities", text_list, "[]", "Linux capabilities to add", into<&Environment::add_capabilities>},
     {"drop_capabilities", text_list, "[]", "Linux capabilities to drop",

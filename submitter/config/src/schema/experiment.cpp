@@ -16,7 +16,7 @@ constinit Type const checkpoint_policy = choice_of(policy_choices);
 constinit Type const label_map{.shape = Shape::map, .item = &anything};
 constexpr Type const* label_alternatives[] = {&text_list, &label_map};
 
-/// {a: true, b: true} is how Determined once wrote [a, b].
+/// {a: true, b: true} is an old form of [a, b] in Determined.
 yaml::Node labels_as_list(yaml::Node const& value) {
     if (!value.is_map()) return value;
     yaml::Node::List names;
@@ -33,7 +33,7 @@ void refuse_empty_entrypoint(yaml::Node const& value, Path const& path, Checker&
 constexpr Type const* entrypoint_alternatives[] = {&text, &text_list};
 
 constexpr Key data_keys[] = {
-    secret({"secrets", anything, "", "values that are never shown"}),
+    secret({"secrets", anything, "", "values that are never printed"}),
 };
 
 void require_one_unit(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -48,14 +48,14 @@ void require_one_unit(yaml::Node const& value, Path const& path, Checker& checke
 }
 
 constexpr Key length_keys[] = {
-    {"batches", count_from_zero, "", "in batches"},
-    {"records", count_from_zero, "", "in records"},
-    {"epochs", count_from_zero, "", "in epochs"},
+    {"batches", count_from_zero, "", "length in batches"},
+    {"records", count_from_zero, "", "length in records"},
+    {"epochs", count_from_zero, "", "length in epochs"},
 };
 constexpr Key positive_length_keys[] = {
-    {"batches", count_from_one, "", "in batches"},
-    {"records", count_from_one, "", "in records"},
-    {"epochs", count_from_one, "", "in epochs"},
+    {"batches", count_from_one, "", "length in batches"},
+    {"records", count_from_one, "", "length in records"},
+    {"epochs", count_from_one, "", "length in epochs"},
 };
 constinit Type const positive_length{
     .shape = Shape::object, .keys = positive_length_keys, .merge = Merge::atomic, .rule = require_one_unit};
@@ -63,67 +63,68 @@ constexpr Type const* max_length_alternatives[] = {&count_from_zero, &positive_l
 
 constexpr Key reproducibility_keys[] = {
     {"experiment_seed", count_from_zero, "",
-     "every trial's seed and every drawn hyperparameter follow from it; default: the time",
+     "seed of the trials and of hyperparameter sampling; default: the present time",
      into<&Reproducibility::experiment_seed>},
 };
 
 constinit Type const only_null{.shape = Shape::either, .expected = "null"};
 
-/// Rules that look at more than one section.
+/// Rules that involve more than one section.
 void check_whole(yaml::Node const& value, Path const& path, Checker& checker) {
     require_grid_counts(value, path, checker);
     if (checker.is_for_creation()) require_project_with_workspace(value, checker);
 }
 
 constexpr Key experiment_keys[] = {
-    required_when_merged({"name", text, "", "what lists show", into<&Config::name>}),
-    {"description", text, "", "a sentence for people", into<&Config::description>},
-    {"labels", labels, "[]", "words to find it by", into<&Config::labels>},
-    {"workspace", text, R"("")", "the group of projects it belongs to", into<&Config::workspace>},
+    required_when_merged({"name", text, "", "the name that lists show", into<&Config::name>}),
+    {"description", text, "", "a description in one sentence", into<&Config::description>},
+    {"labels", labels, "[]", "labels for searching", into<&Config::labels>},
+    {"workspace", text, R"("")", "the workspace of the project", into<&Config::workspace>},
     {"project", text, R"("")", "the project it belongs to", into<&Config::project>},
     required_to_create({"entrypoint", entrypoint, "",
                         "the command to run: a string for the shell, or a list of arguments",
                         into<&Config::entrypoint>}),
-    {"data", data, "{}", "free form, handed to the training code", into<&Config::data>},
+    {"data", data, "{}", "any values; the training code receives them", into<&Config::data>},
     required_when_merged({"hyperparameters", hyperparameters, "{}",
-                          "by name: values, ranges to search, groups of these",
+                          "a map of names to values, search ranges or nested maps",
                           into<&Config::hyperparameters>}),
-    required_when_merged({"searcher", searcher, "", "which trials are run: {name: single, metric: ...}",
+    required_when_merged({"searcher", searcher, "", "the search method: {name: single, metric: ...}",
                           into<&Config::searcher>}),
     {"resources", resources, "{}", "slots, pool, devices", into<&Config::resources>},
-    {"environment", environment, "{}", "variables, image, ports", into<&Config::environment>},
-    {"bind_mounts", bind_mounts, "[]", "directories of the host inside the container",
+    {"environment", environment, "{}", "environment variables, image, ports", into<&Config::environment>},
+    {"bind_mounts", bind_mounts, "[]", "host directories that the container sees",
      into<&Config::bind_mounts>},
-    {"slurm", slurm, "{}", "what only Slurm knows", into<&Config::slurm>},
-    {"pbs", pbs, "{}", "read so that one file serves both"},
+    {"slurm", slurm, "{}", "settings for Slurm", into<&Config::slurm>},
+    {"pbs", pbs, "{}", "settings for PBS; not used on Slurm"},
     required_when_merged({"checkpoint_storage", checkpoint_storage, "",
                           "where checkpoints go: {type: shared_fs, host_path: ...}",
                           into<&Config::checkpoint_storage>}),
     {"checkpoint_policy", checkpoint_policy, "best",
-     "after a validation: checkpoint if best so far, always, never", into<&Config::checkpoint_policy>},
-    {"min_validation_period", length, "{batches: 0}", "validate at least so often; 0: when needed",
-     into<&Config::min_validation_period>},
-    {"min_checkpoint_period", length, "{batches: 0}", "checkpoint at least so often; 0: when needed",
-     into<&Config::min_checkpoint_period>},
+     "when to checkpoint after a validation: best so far, all, none", into<&Config::checkpoint_policy>},
+    {"min_validation_period", length, "{batches: 0}",
+     "maximum training length between validations; 0: no limit", into<&Config::min_validation_period>},
+    {"min_checkpoint_period", length, "{batches: 0}",
+     "maximum training length between checkpoints; 0: no limit", into<&Config::min_checkpoint_period>},
     {"perform_initial_validation", boolean, "false", "validate before the first batch",
      into<&Config::perform_initial_validation>},
-    {"records_per_epoch", count_from_zero, "0", "for lengths in epochs", into<&Config::records_per_epoch>},
-    {"scheduling_unit", count_from_one, "100", "batches between two looks at preemption",
+    {"records_per_epoch", count_from_zero, "0", "number of records in an epoch, for lengths in epochs",
+     into<&Config::records_per_epoch>},
+    {"scheduling_unit", count_from_one, "100", "number of batches between two checks for preemption",
      into<&Config::scheduling_unit>},
-    {"max_restarts", count_from_zero, "5", "how often a failed trial starts again",
+    {"max_restarts", count_from_zero, "5", "number of restarts of a failed trial",
      into<&Config::max_restarts>},
-    {"preemption_timeout", count_from_zero, "", "seconds that a preempted trial may take to stop",
+    {"preemption_timeout", count_from_zero, "", "seconds a preempted trial has to stop",
      into<&Config::preemption_timeout_seconds>},
     required_when_merged(
-        {"reproducibility", reproducibility, "{}", "the seed", into<&Config::reproducibility>}),
+        {"reproducibility", reproducibility, "{}", "the random seed", into<&Config::reproducibility>}),
     {"profiling", profiling, "{}", "which batches are profiled", into<&Config::profiling>},
     {"optimizations", optimizations, "{}", "for Determined's trial classes"},
-    {"log_policies", log_policies, default_log_policies, "what to do about lines of the log",
+    {"log_policies", log_policies, default_log_policies, "actions for log lines that match a pattern",
      into<&Config::log_policies>},
-    {"retention_policy", retention_policy, "", "how long logs are kept"},
+    {"retention_policy", retention_policy, "", "how long to keep logs"},
     {"integrations", integrations, "", "Pachyderm and webhooks"},
-    {"debug", boolean, "false", "more words in the log", into<&Config::debug>},
-    ignored("Determined reads it no more", {"security", security, "", ""}),
+    {"debug", boolean, "false", "true: more detail in the log", into<&Config::debug>},
+    ignored("Determined no longer reads it", {"security", security, "", ""}),
     ignored("TensorBoard files go where checkpoints go",
             {"tensorboard_storage", tensorboard_storage, "", ""}),
     ignored("Determined has removed the data layer", {"data_layer", anything, "", ""}),

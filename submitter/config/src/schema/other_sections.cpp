@@ -6,15 +6,15 @@
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
-// Sections that are checked here and acted upon elsewhere, or nowhere on Slurm.
+// Tables of small sections: profiling, optimizations, log policies, retention, security, integrations.
 namespace det::config::schema {
 namespace {
 
 constexpr Key profiling_keys[] = {
-    {"enabled", boolean, "false", "true: profile", into<&Profiling::enabled>},
+    {"enabled", boolean, "false", "true: profiling is on", into<&Profiling::enabled>},
     {"begin_on_batch", count_from_zero, "0", "the first batch", into<&Profiling::begin_on_batch>},
     {"end_after_batch", count_from_zero, "", "the last batch", into<&Profiling::end_after_batch>},
-    {"sync_timings", boolean, "true", "wait for the GPU before each time is taken",
+    {"sync_timings", boolean, "true", "synchronise the GPU before each measurement",
      into<&Profiling::sync_timings>},
 };
 
@@ -25,15 +25,15 @@ void require_profiling_order(yaml::Node const& value, Path const& path, Checker&
 constexpr std::string_view precision_choices[] = {"O0", "O1", "O2", "O3"};
 constinit Type const precision = choice_of(precision_choices);
 constexpr Key optimization_keys[] = {
-    {"aggregation_frequency", count_from_one, "1", "gradients are exchanged every so many batches"},
-    {"average_aggregated_gradients", boolean, "true", "divide them by aggregation_frequency"},
-    {"average_training_metrics", boolean, "true", "over all slots"},
-    {"gradient_compression", boolean, "false", "exchange half precision"},
-    {"grad_updates_size_file", text, "", "where sizes of gradients are written"},
-    {"mixed_precision", precision, "O0", "NVIDIA Apex's level"},
-    {"tensor_fusion_threshold", count_from_zero, "64", "MB that are exchanged together"},
-    {"tensor_fusion_cycle_time", count_from_zero, "1", "ms to wait for more to exchange"},
-    {"auto_tune_tensor_fusion", boolean, "false", "find both by trying"},
+    {"aggregation_frequency", count_from_one, "1", "number of batches between gradient exchanges"},
+    {"average_aggregated_gradients", boolean, "true", "divide gradients by aggregation_frequency"},
+    {"average_training_metrics", boolean, "true", "average metrics over all slots"},
+    {"gradient_compression", boolean, "false", "exchange gradients in half precision"},
+    {"grad_updates_size_file", text, "", "file for gradient sizes"},
+    {"mixed_precision", precision, "O0", "optimisation level of NVIDIA Apex"},
+    {"tensor_fusion_threshold", count_from_zero, "64", "MB exchanged in one operation"},
+    {"tensor_fusion_cycle_time", count_from_zero, "1", "ms between two exchanges"},
+    {"auto_tune_tensor_fusion", boolean, "false", "tune both values at run time"},
 };
 
 constexpr std::string_view action_choices[] = {"cancel_retries", "exclude_node"};
@@ -59,8 +59,8 @@ constinit Type const action{.shape = Shape::either,
                             .normalise = action_as_word};
 
 constexpr Key log_policy_keys[] = {
-    {"name", text, "", "by which it can be replaced or switched off", into<&LogPolicy::name>},
-    {"pattern", text, "", "a regular expression for a line", into<&LogPolicy::pattern>},
+    {"name", text, "", "a name, to replace the policy or switch it off", into<&LogPolicy::name>},
+    {"pattern", text, "", "a regular expression that a log line matches", into<&LogPolicy::pattern>},
     {"action", action, "", "cancel_retries: no further restart; exclude_node: restart elsewhere",
      into<&LogPolicy::action>},
 };
@@ -90,35 +90,35 @@ void require_different_names(yaml::Node const& value, Path const& path, Checker&
 
 constinit Type const retention_days = integer_between(-1, 32767);
 constexpr Key retention_keys[] = {
-    {"log_retention_days", retention_days, "", "-1: for ever; 0: until the next cleaning"},
+    {"log_retention_days", retention_days, "", "-1: forever; 0: until the next clean-up"},
 };
 
 constexpr Key kerberos_keys[] = {{"config_file", text, "", ""}};
 constinit Type const kerberos = object_of(kerberos_keys);
 constexpr Key security_keys[] = {{"kerberos", kerberos, "", ""}};
 
-constexpr Key pachd_keys[] = {required({"host", text, "", "its host"}),
-                              required({"port", integer, "", "its port"})};
+constexpr Key pachd_keys[] = {required({"host", text, "", "the host name"}),
+                              required({"port", integer, "", "the port number"})};
 constexpr Key proxy_keys[] = {required({"scheme", text, "", "http or https"}),
-                              required({"host", text, "", "its host"}),
-                              required({"port", integer, "", "its port"})};
+                              required({"host", text, "", "the host name"}),
+                              required({"port", integer, "", "the port number"})};
 constexpr Key dataset_keys[] = {
     required({"project", text, "", "the project"}), required({"repo", text, "", "the repository"}),
     required({"commit", text, "", "the commit"}), required({"branch", text, "", "the branch"}),
-    required(secret({"token", text, "", "opens it"}))};
+    required(secret({"token", text, "", "the access token"}))};
 constinit Type const pachd = object_of(pachd_keys);
 constinit Type const proxy = object_of(proxy_keys);
 constinit Type const dataset = object_of(dataset_keys);
 constexpr Key pachyderm_keys[] = {{"pachd", pachd, "", "the server"},
-                                  {"proxy", proxy, "", "the way to it"},
+                                  {"proxy", proxy, "", "the proxy"},
                                   {"dataset", dataset, "", "the data"}};
 constinit Type const pachyderm = object_of(pachyderm_keys);
-constexpr Key webhook_keys[] = {{"webhook_id", integer_list, "", "by number"},
-                                {"webhook_name", text_list, "", "by name"},
-                                {"exclude", boolean, "false", "true: all but these"}};
+constexpr Key webhook_keys[] = {{"webhook_id", integer_list, "", "webhook ids"},
+                                {"webhook_name", text_list, "", "webhook names"},
+                                {"exclude", boolean, "false", "true: all webhooks except these"}};
 constinit Type const webhooks = object_of(webhook_keys);
 constexpr Key integration_keys[] = {{"pachyderm", pachyderm, "", "data from Pachyderm"},
-                                    {"webhooks", webhooks, "", "who is told of changes"}};
+                                    {"webhooks", webhooks, "", "webhooks that receive state changes"}};
 
 }  // namespace
 

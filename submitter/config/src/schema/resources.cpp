@@ -36,8 +36,8 @@ constinit Type const memory_size{.shape = Shape::either,
 // A device: {host_path, container_path, mode}, or "/host:/container:mode".
 constexpr Key device_keys[] = {
     required({"host_path", text, "", "the device on the host", into<&Device::host_path>}),
-    required({"container_path", text, "", "its name in the container", into<&Device::container_path>}),
-    {"mode", text, "mrw", "of m, r and w: may be made, read, written", into<&Device::mode>},
+    required({"container_path", text, "", "the device in the container", into<&Device::container_path>}),
+    {"mode", text, "mrw", "permissions: m (mknod), r (read), w (write)", into<&Device::mode>},
 };
 constinit Type const device_object = object_of(device_keys);
 constexpr Type const* device_alternatives[] = {&device_object, &text};
@@ -86,16 +86,16 @@ constinit Type const devices{
 constexpr Key resources_keys[] = {
     {"slots_per_trial", count_from_zero, "1", "ranks of a trial, one slot each; 0: a task that needs none",
      into<&Resources::slots_per_trial>},
-    {"max_slots", count_from_zero, "", "slots that all trials together may have at a time",
+    {"max_slots", count_from_zero, "", "maximum number of slots of all trials at the same time",
      into<&Resources::max_slots>},
-    {"resource_pool", text, R"("")", "the pool; empty: the default one", into<&Resources::resource_pool>},
-    {"priority", priority, "", "lower comes earlier", into<&Resources::priority>},
-    {"weight", number, "1", "share of a fair-share scheduler", into<&Resources::weight>},
+    {"resource_pool", text, R"("")", "the resource pool; empty: the default pool",
+     into<&Resources::resource_pool>},
+    {"priority", priority, "", "1 to 99; a lower number runs earlier", into<&Resources::priority>},
+    {"weight", number, "1", "weight for a fair-share scheduler", into<&Resources::weight>},
     {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>},
     {"devices", devices, "[]", "device files for the container", into<&Resources::devices>},
-    {"is_single_node", boolean, "", "true: never spread over several nodes",
-     into<&Resources::is_single_node>},
-    {"native_parallel", boolean, "false", "for Determined's oldest trial classes"},
+    {"is_single_node", boolean, "", "true: all slots must be on one node", into<&Resources::is_single_node>},
+    {"native_parallel", boolean, "false", "for Determined's legacy trial classes"},
     ignored("only commands read it, trials have slots_per_trial", {"slots", integer, "", ""}),
     ignored("agent labels have become resource pools", {"agent_label", text, "", ""}),
 };
@@ -108,13 +108,14 @@ constinit Type const container_path{.shape = Shape::text, .rule = require_target
 
 constexpr Key bind_mount_keys[] = {
     required({"host_path", absolute_path, "", "the directory on the host", into<&BindMount::host_path>}),
-    required({"container_path", container_path, "", "where it appears", into<&BindMount::container_path>}),
-    {"read_only", boolean, "false", "true: may not be written", into<&BindMount::read_only>},
-    {"propagation", text, "rprivate", "of mounts below it", into<&BindMount::propagation>},
+    required({"container_path", container_path, "", "the path in the container",
+              into<&BindMount::container_path>}),
+    {"read_only", boolean, "false", "true: read-only", into<&BindMount::read_only>},
+    {"propagation", text, "rprivate", "mount propagation", into<&BindMount::propagation>},
 };
 constinit Type const bind_mount = object_of(bind_mount_keys);
 
-// Ours beside Determined's own keys.
+// Keys that Determined does not have.
 constexpr std::string_view launch_choices[] = {"node", "rank"};
 constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
 constinit Type const launch = choice_of(launch_choices);
@@ -123,20 +124,20 @@ constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "US
 constinit Type const signal_name = choice_of(signal_choices);
 constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
 
-/// What det-submit tells sbatch itself is none of the user's options.
+/// Refuses the options that det-submit sets itself.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
     std::vector<std::string> items;
     for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");
     for (auto& refusal : parse_sbatch_args(items).refused) {
         auto const& item = value.items()[refusal.item];
-        if (!item.is_text()) continue;  // that it is no string has been said
+        if (!item.is_text()) continue;  // the wrong type is reported already
         checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message,
                              std::move(refusal.hint));
     }
 }
 
 constexpr Key slurm_keys[] = {
-    {"slots_per_node", count_from_one, "", "slots on each node; default: as the pool says",
+    {"slots_per_node", count_from_one, "", "slots on each node; default: from the pool",
      into<&Slurm::slots_per_node>},
     {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
@@ -147,12 +148,12 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::launch>},
     {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>},
     {"trials_per_node", count_from_one, "",
-     "small trials that share a node; default: as many as its slots are enough for, 1: none",
+     "number of small trials that share a node; default: as many as fit; 1: trials do not share",
      into<&Slurm::trials_per_node>},
-    {"spare_nodes", count_from_zero, "", "nodes more than a trial needs, for when one fails; default: none",
+    {"spare_nodes", count_from_zero, "", "extra nodes that replace failed ones; default: none",
      into<&Slurm::spare_nodes>},
     {"forward_signals", signal_names, "",
-     "signals that the ranks get too: ['TERM']; default: none, should_preempt tells them",
+     "signals that are also sent to the ranks: ['TERM']; default: none, ranks call should_preempt",
      into<&Slurm::forward_signals>},
 };
 constexpr Key pbs_keys[] = {

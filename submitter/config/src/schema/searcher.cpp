@@ -10,17 +10,17 @@ constinit Type const asha_mode = choice_of(mode_choices);
 constinit Type const bracket_rungs{.shape = Shape::list, .item = &integer, .merge = Merge::atomic};
 constinit Type const above_one{.shape = Shape::number, .exclusive_minimum = 1};
 
-constexpr std::string_view concurrent_help = "how many trials run at the same time; 0: no limit";
-constexpr std::string_view length_help = "how long one trial trains";
-constexpr std::string_view time_metric_help = "the metric that counts the training, for max_time";
-constexpr std::string_view time_help = "how long one trial trains, in time_metric";
-constexpr std::string_view divisor_help = "one of so many trials goes on at each rung";
+constexpr std::string_view concurrent_help = "number of trials that run at the same time; 0: no limit";
+constexpr std::string_view length_help = "the length of one trial's training";
+constexpr std::string_view time_metric_help = "the metric that measures the training length, for max_time";
+constexpr std::string_view time_help = "the length of one trial's training, in time_metric";
+constexpr std::string_view divisor_help = "1/divisor of the trials continue at each rung";
 
 constexpr Key searcher_common_keys[] = {
     required_when_merged({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>}),
     required_when_merged(
         {"metric", text, "", "the validation metric that ranks trials", into<&Searcher::metric>}),
-    {"smaller_is_better", boolean, "true", "false: the greatest metric is best",
+    {"smaller_is_better", boolean, "true", "false: the largest metric is best",
      into<&Searcher::smaller_is_better>},
     {"source_trial_id", integer, "", "start from the latest checkpoint of this trial",
      into<&Searcher::source_trial_id>},
@@ -33,7 +33,7 @@ constexpr Key single_keys[] = {
 };
 constexpr Key random_keys[] = {
     required_when_merged(
-        {"max_trials", count_from_one, "", "how many trials are run", into<&RandomSearch::max_trials>}),
+        {"max_trials", count_from_one, "", "number of trials", into<&RandomSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&RandomSearch::max_concurrent_trials>},
     {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>},
@@ -45,29 +45,29 @@ constexpr Key grid_keys[] = {
 };
 constexpr Key adaptive_asha_keys[] = {
     required_when_merged(
-        {"max_trials", count_from_one, "", "how many trials are run", into<&AdaptiveAshaSearch::max_trials>}),
+        {"max_trials", count_from_one, "", "number of trials", into<&AdaptiveAshaSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&AdaptiveAshaSearch::max_concurrent_trials>},
     {"mode", asha_mode, "standard", "how early trials are stopped", into<&AdaptiveAshaSearch::mode>},
     {"divisor", above_one, "4", divisor_help, into<&AdaptiveAshaSearch::divisor>},
-    {"max_rungs", count_from_one, "5", "how many times trials are compared",
+    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared",
      into<&AdaptiveAshaSearch::max_rungs>},
-    {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket; empty: as mode says",
+    {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket; empty: chosen by mode",
      into<&AdaptiveAshaSearch::bracket_rungs>},
-    {"stop_once", boolean, "", "trials are stopped, never continued", into<&AdaptiveAshaSearch::stop_once>},
+    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AdaptiveAshaSearch::stop_once>},
     {"max_length", max_length, "", length_help, into<&AdaptiveAshaSearch::max_length>},
     {"time_metric", text, "", time_metric_help, into<&AdaptiveAshaSearch::time_metric>},
     {"max_time", count_from_one, "", time_help, into<&AdaptiveAshaSearch::max_time>},
 };
 constexpr Key async_halving_keys[] = {
-    required_when_merged({"num_rungs", count_from_one, "", "how many times trials are compared",
+    required_when_merged({"num_rungs", count_from_one, "", "number of rungs at which trials are compared",
                           into<&AsyncHalvingSearch::num_rungs>}),
     required_when_merged(
-        {"max_trials", count_from_one, "", "how many trials are run", into<&AsyncHalvingSearch::max_trials>}),
+        {"max_trials", count_from_one, "", "number of trials", into<&AsyncHalvingSearch::max_trials>}),
     {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
      into<&AsyncHalvingSearch::max_concurrent_trials>},
     {"divisor", above_one, "4", divisor_help, into<&AsyncHalvingSearch::divisor>},
-    {"stop_once", boolean, "", "trials are stopped, never continued", into<&AsyncHalvingSearch::stop_once>},
+    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AsyncHalvingSearch::stop_once>},
     {"max_length", max_length, "", length_help, into<&AsyncHalvingSearch::max_length>},
     {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>},
     {"max_time", count_from_one, "", time_help, into<&AsyncHalvingSearch::max_time>},
@@ -75,33 +75,33 @@ constexpr Key async_halving_keys[] = {
 constexpr std::string_view unit_choices[] = {"batches", "records", "epochs"};
 constinit Type const unit = choice_of(unit_choices);
 constexpr Key custom_keys[] = {
-    {"unit", unit, "", "in which the searcher counts"},
+    {"unit", unit, "", "the unit of training lengths"},
 };
 
-// Searchers that Determined reads of old experiments and no longer runs.
+// Searchers of old experiments, which Determined reads but no longer runs.
 constexpr Key adaptive_keys[] = {
-    required_when_merged({"budget", length, "", "the training of all trials together"}),
+    required_when_merged({"budget", length, "", "the total training length of all trials"}),
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket"},
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
-    {"max_rungs", count_from_one, "5", "how many times trials are compared"},
+    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared"},
     {"max_length", max_length, "", length_help},
-    {"train_stragglers", boolean, "true", "trials that come late train too"},
+    {"train_stragglers", boolean, "true", "also train trials that finish late"},
 };
 constinit Type const trials_to_2000 = integer_between(1, 2000);
 constexpr Key adaptive_simple_keys[] = {
-    required_when_merged({"max_trials", trials_to_2000, "", "how many trials are run"}),
+    required_when_merged({"max_trials", trials_to_2000, "", "number of trials"}),
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
-    {"max_rungs", count_from_one, "5", "how many times trials are compared"},
+    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared"},
     {"max_length", max_length, "", length_help},
 };
 constexpr Key sync_halving_keys[] = {
-    required_when_merged({"num_rungs", count_from_one, "", "how many times trials are compared"}),
-    required_when_merged({"budget", length, "", "the training of all trials together"}),
+    required_when_merged({"num_rungs", count_from_one, "", "number of rungs at which trials are compared"}),
+    required_when_merged({"budget", length, "", "the total training length of all trials"}),
     {"max_length", max_length, "", length_help},
     {"divisor", above_one, "4", divisor_help},
-    {"train_stragglers", boolean, "true", "trials that come late train too"},
+    {"train_stragglers", boolean, "true", "also train trials that finish late"},
 };
 
 template <class Alternative>
@@ -144,7 +144,7 @@ void require_one_source(yaml::Node const& value, Path const& path, Checker& chec
                          "remove one of them");
 }
 
-/// The schema takes both sources and no end of the training: only who runs it can't.
+/// Determined's schema accepts both sources together and a missing training length; creation does not.
 void check_searcher(yaml::Node const& value, Path const& path, Checker& checker) {
     if (!checker.is_for_creation()) return;
     require_one_source(value, path, checker);

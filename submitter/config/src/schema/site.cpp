@@ -9,7 +9,7 @@
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
-// The site file. Its words go to sbatch one by one, and some into scripts: they are single words.
+// The site file. Its values become arguments of sbatch and parts of scripts, so they must be single words.
 namespace det::config::schema {
 namespace {
 
@@ -69,7 +69,7 @@ yaml::Node minutes_as_text(yaml::Node const& value) {
     return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());
 }
 
-/// Which pool it is is known before its defaults are looked at.
+/// The pool is chosen before its defaults are read, so these cannot choose a pool.
 void refuse_pool_of_pool(yaml::Node const& pool, Path const& path, Checker& checker) {
     for (std::string_view const section : {"task_defaults", "invariants"}) {
         auto const* defaults = pool.find(section);
@@ -113,61 +113,65 @@ constinit Type const time_limit{.shape = Shape::either,
                                 .normalise = minutes_as_text};
 
 constexpr Key limit_keys[] = {
-    {"slots_per_trial", count_from_one, "", "at most so many slots", into<&PoolLimits::slots_per_trial_max>},
-    {"nodes_per_trial", count_from_one, "", "at most so many nodes", into<&PoolLimits::nodes_per_trial_max>},
-    {"time", time_limit, "", "at most so long; asked for where nobody says --time",
-     into<&PoolLimits::time_max>},
+    {"slots_per_trial", count_from_one, "", "maximum number of slots",
+     into<&PoolLimits::slots_per_trial_max>},
+    {"nodes_per_trial", count_from_one, "", "maximum number of nodes",
+     into<&PoolLimits::nodes_per_trial_max>},
+    {"time", time_limit, "", "maximum run time; also the default for --time", into<&PoolLimits::time_max>},
 };
 constinit Type const limits = object_of(limit_keys);
 
 constexpr Key pool_keys[] = {
-    required({"name", pool_name, "", "what resources.resource_pool says", into<&PoolEntry::name>}),
-    {"description", text, "", "a sentence for people", into<&PoolEntry::description>},
+    required({"name", pool_name, "", "the value of resources.resource_pool", into<&PoolEntry::name>}),
+    {"description", text, "", "a description in one sentence", into<&PoolEntry::description>},
     {"partition", word, "", "default: the pool's name", into<&PoolEntry::partition>},
     {"qos", word, "", "sbatch --qos", into<&PoolEntry::qos>},
     {"account", word, "", "sbatch --account", into<&PoolEntry::account>},
     {"reservation", word, "", "sbatch --reservation", into<&PoolEntry::reservation>},
-    {"constraint", word, "", "sbatch --constraint: features that its nodes have",
-     into<&PoolEntry::constraint>},
-    {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda where nodes have GPUs",
+    {"constraint", word, "", "sbatch --constraint: features of the nodes", into<&PoolEntry::constraint>},
+    {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda if nodes have GPUs",
      into<&PoolEntry::slot_type>},
     {"slots_per_node", count_from_one, "", "default: the GPUs of a node, else its CPUs",
      into<&PoolEntry::slots_per_node>},
     {"gpu_type", pool_name, "", "as in --gres=gpu:TYPE:N", into<&PoolEntry::gpu_type>},
     {"whole_memory", boolean, "true", "false: no --mem=0", into<&PoolEntry::has_whole_memory>},
-    {"mixed_nodes", boolean, "false", "true: a trial may get nodes of several kinds",
+    {"mixed_nodes", boolean, "false", "true: a trial may use nodes of several kinds",
      into<&PoolEntry::may_mix_nodes>},
-    {"network_interface", word, "", "for traffic between nodes", into<&PoolEntry::network_interface>},
-    {"container_runtime", container_runtime, "", "what runs images", into<&PoolEntry::container_runtime>},
+    {"network_interface", word, "", "network interface between nodes", into<&PoolEntry::network_interface>},
+    {"container_runtime", container_runtime, "", "the container runtime",
+     into<&PoolEntry::container_runtime>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&PoolEntry::scheduler>},
     {"grace_time", count_from_zero, "", "seconds that a preempted trial needs to save its work",
      into<&PoolEntry::grace_time_s>},
-    {"limits", limits, "", "what one trial may have", into<&PoolEntry::limits>},
+    {"limits", limits, "", "limits of one trial", into<&PoolEntry::limits>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch", into<&PoolEntry::sbatch_args>},
-    {"task_defaults", experiment, "", "a configuration below everybody's", into<&PoolEntry::task_defaults>},
-    {"invariants", experiment, "", "a configuration over everybody's", into<&PoolEntry::invariants>},
+    {"task_defaults", experiment, "", "a configuration that has lower precedence than the users'",
+     into<&PoolEntry::task_defaults>},
+    {"invariants", experiment, "", "a configuration that overrides the users'", into<&PoolEntry::invariants>},
 };
 constinit Type const pool{.shape = Shape::object, .keys = pool_keys, .rule = refuse_pool_of_pool};
 constinit Type const pools{.shape = Shape::list, .item = &pool, .rule = require_pools_of_different_names};
 
 constexpr Key site_keys[] = {
     required({"version", count_from_one, "", "1", into<&SiteFile::version>}),
-    {"name", text, "", "what people call the cluster", into<&SiteFile::name>},
-    {"storage_root", storage_root, "", "where experiments lie; %u: the user's name",
+    {"name", text, "", "the name of the cluster", into<&SiteFile::name>},
+    {"storage_root", storage_root, "", "directory of experiments; %u: the user's name",
      into<&SiteFile::storage_root>},
-    {"default_compute_pool", pool_name, "", "for trials that name no pool",
+    {"default_compute_pool", pool_name, "", "pool for trials that name none",
      into<&SiteFile::default_compute_pool>},
-    {"default_aux_pool", pool_name, "", "the same for trials of 0 slots", into<&SiteFile::default_aux_pool>},
+    {"default_aux_pool", pool_name, "", "pool for trials of 0 slots", into<&SiteFile::default_aux_pool>},
     {"pool_per_partition", boolean, "true", "false: only the pools of this file",
      into<&SiteFile::has_pool_per_partition>},
-    {"job_template", absolute_path, "", "a batch script in place of ours", into<&SiteFile::job_template>},
-    {"job_project_source", project_source, "", "what --wckey says", into<&SiteFile::job_project_source>},
+    {"job_template", absolute_path, "", "path of a job template that replaces the built-in one",
+     into<&SiteFile::job_template>},
+    {"job_project_source", project_source, "", "the source of --wckey", into<&SiteFile::job_project_source>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
-    {"container_runtime", container_runtime, "", "what runs images", into<&SiteFile::container_runtime>},
-    {"network_interface", word, "", "for traffic between nodes", into<&SiteFile::network_interface>},
+    {"container_runtime", container_runtime, "", "the container runtime", into<&SiteFile::container_runtime>},
+    {"network_interface", word, "", "network interface between nodes", into<&SiteFile::network_interface>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch, in all pools", into<&SiteFile::sbatch_args>},
-    {"task_defaults", experiment, "", "a configuration below everybody's", into<&SiteFile::task_defaults>},
-    {"invariants", experiment, "", "a configuration over everybody's", into<&SiteFile::invariants>},
+    {"task_defaults", experiment, "", "a configuration that has lower precedence than the users'",
+     into<&SiteFile::task_defaults>},
+    {"invariants", experiment, "", "a configuration that overrides the users'", into<&SiteFile::invariants>},
     {"pools", pools, "", "the pools", into<&SiteFile::pools>},
 };
 

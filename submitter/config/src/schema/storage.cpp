@@ -14,22 +14,23 @@ constinit Type const prefix{.shape = Shape::text, .rule = require_plain_prefix};
 constexpr Key storage_common_keys[] = {
     required_when_merged(
         {"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
-    {"save_experiment_best", count_from_zero, "0", "how many of the experiment's best checkpoints are kept",
+    {"save_experiment_best", count_from_zero, "0", "number of the experiment's best checkpoints to keep",
      into<&CheckpointStorage::save_experiment_best>},
-    {"save_trial_best", count_from_zero, "1", "how many of each trial's best",
+    {"save_trial_best", count_from_zero, "1", "number of each trial's best checkpoints to keep",
      into<&CheckpointStorage::save_trial_best>},
-    {"save_trial_latest", count_from_zero, "1", "how many of each trial's latest",
+    {"save_trial_latest", count_from_zero, "1", "number of each trial's latest checkpoints to keep",
      into<&CheckpointStorage::save_trial_latest>},
 };
-// No save_*: TensorBoard's files are not counted.
+// No save_*: TensorBoard files are not retained by number.
 constexpr Key tensorboard_keys[] = {
     {"type", text, "", "shared_fs, directory, s3, gcs or azure"},
 };
 constexpr Key shared_fs_keys[] = {
     required_when_merged(
-        {"host_path", text, "", "a directory that every node sees", into<&SharedFsStorage::host_path>}),
+        {"host_path", text, "", "a directory that every node mounts", into<&SharedFsStorage::host_path>}),
     {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>},
-    {"propagation", text, "rprivate", "of the mount in the container", into<&SharedFsStorage::propagation>},
+    {"propagation", text, "rprivate", "mount propagation in the container",
+     into<&SharedFsStorage::propagation>},
     {"container_path", text, "", "no longer used"},
     {"checkpoint_path", text, "", "no longer used"},
     {"tensorboard_path", text, "", "no longer used"},
@@ -40,26 +41,28 @@ constexpr Key directory_keys[] = {
 };
 constexpr Key s3_keys[] = {
     required_when_merged({"bucket", text, "", "the bucket", into<&S3Storage::bucket>}),
-    secret({"access_key", text, "", "default: as the AWS tools find it", into<&S3Storage::access_key>}),
-    secret({"secret_key", text, "", "default: as the AWS tools find it", into<&S3Storage::secret_key>}),
-    {"endpoint_url", text, "", "of an S3 that is not Amazon's", into<&S3Storage::endpoint_url>},
-    {"prefix", prefix, "", "begins every name", into<&S3Storage::prefix>},
+    secret({"access_key", text, "", "default: from the AWS environment and files",
+            into<&S3Storage::access_key>}),
+    secret({"secret_key", text, "", "default: from the AWS environment and files",
+            into<&S3Storage::secret_key>}),
+    {"endpoint_url", text, "", "the URL of an S3-compatible service", into<&S3Storage::endpoint_url>},
+    {"prefix", prefix, "", "prefix of every object name", into<&S3Storage::prefix>},
 };
 constexpr Key gcs_keys[] = {
     required_when_merged({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>}),
-    {"prefix", prefix, "", "begins every name", into<&GcsStorage::prefix>},
+    {"prefix", prefix, "", "prefix of every object name", into<&GcsStorage::prefix>},
 };
 constexpr Key azure_keys[] = {
     required_when_merged({"container", text, "", "the container", into<&AzureStorage::container>}),
-    secret({"connection_string", text, "", "says where and how", into<&AzureStorage::connection_string>}),
-    // A URL may carry a signature that opens the container.
-    secret({"account_url", text, "", "says where", into<&AzureStorage::account_url>}),
+    secret({"connection_string", text, "", "the connection string", into<&AzureStorage::connection_string>}),
+    // A URL may contain a signature that grants access.
+    secret({"account_url", text, "", "the account URL", into<&AzureStorage::account_url>}),
     secret({"credential", text, "", "for account_url", into<&AzureStorage::credential>}),
 };
 constexpr Key hdfs_keys[] = {
-    required_when_merged({"hdfs_url", text, "", "the name node"}),
+    required_when_merged({"hdfs_url", text, "", "the URL of the name node"}),
     required_when_merged({"hdfs_path", absolute_path, "", "the directory"}),
-    {"user", text, "", "who writes"},
+    {"user", text, "", "the user name"},
 };
 
 template <class Alternative>
@@ -119,7 +122,8 @@ void check_storage(yaml::Node const& value, Path const& path, Checker& checker) 
     if (member != nullptr && member->name == "azure") require_azure_credentials(value, path, checker);
 }
 
-/// Azure's credentials are one block: who gives a connection string or a URL takes no part of another's.
+/// Azure's credentials belong together: a layer with a connection string or a URL inherits none of the lower
+/// one's.
 yaml::Node without_lower_credentials(yaml::Node const& high, yaml::Node const& low) {
     constexpr std::string_view block[] = {"connection_string", "account_url", "credential"};
     if (text_of(high, "connection_string") == nullptr && text_of(high, "account_url") == nullptr) return low;
@@ -140,7 +144,7 @@ constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
                                         .rule = check_storage,
                                         .inheritable = without_lower_credentials};
 
-// Nothing is written there: only what it may look like is known.
+// Checked only; nothing is written there.
 constinit Type const tensorboard_storage{.shape = Shape::tagged_union,
                                          .keys = tensorboard_keys,
                                          .members = storage_members,

@@ -1,18 +1,18 @@
 #pragma once
 #include "type.hpp"
 
-// Each section's table stands in a file of its own.
+// Each section's table is in a file of its own.
 namespace det::config::schema {
 
-extern Type const experiment;  // the whole
-extern Type const site_file;   // what a site says of itself; parts of it are configurations
+extern Type const experiment;  // a configuration
+extern Type const site_file;   // the site file, which contains partial configurations
 
 extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment, grid_hyperparameter,
     hyperparameters, integrations, labels, length, log_policies, max_length, optimizations, pbs, profiling,
     reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
     slurm, tensorboard_storage;
 
-/// They label lines and do nothing more. A policy of such a name without a pattern switches it off.
+/// They only label log lines. A policy of the same name without a pattern switches one off.
 inline constexpr std::string_view default_log_policies =
     R"([{"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"}, )"
     R"({"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"}])";

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-// The language in which the key tables are written. A table says everything there is to know of a key: its
-// name, type, default, meaning, rules and where its value goes. Checking, the spelling hints, merging,
-// defaults, masking and reading are each one walk over these tables.
+// The types of the key tables. A table row defines everything about a key: name, type, default, help, rules
+// and the field that receives the value. Checks, spelling hints, merging, defaults, masking and reading are
+// each one walk over these tables.
 namespace det::config {
 
 class Checker;
@@ -23,31 +23,31 @@ enum class Shape {
     integer,
     number,
     text,
-    choice,          // one of `words`
+    choice,          // one of `choices`
     list,            // of `item`
     map,             // free names to `item`
     object,          // `keys`
     tagged_union,    // `keys`, and those of the member that the value of `tag` names
-    either,          // the one of `ways` that fits the kind of what was written
-    hyperparameter,  // constant, searched for, or a map of hyperparameters
+    either,          // the one of `alternatives` that accepts the kind of the value
+    hyperparameter,  // constant, searched, or a map of hyperparameters
 };
 
-/// What becomes of a value that two layers have. Scalars always replace, maps always merge.
+/// How the values of two layers merge. Scalars always replace, maps always merge.
 enum class Merge {
-    natural,      // lists follow each other, the lower layer's first
-    atomic,       // the higher value, whatever it is
+    natural,      // lists are concatenated, the lower layer's first
+    atomic,       // the higher value replaces the lower one
     as_set,       // a list without repetitions
-    by_item_key,  // the higher list, then the lower one's items that it does not have, by their `item_key`
+    by_item_key,  // the higher list, then the lower list's items whose `item_key` it does not have
 };
 
 enum class Required {
     no,
-    always,       // wherever the object is written
-    when_merged,  // once all layers are merged
-    to_create,    // of what is created; what Determined has stored may lack it
+    always,       // wherever the object is present
+    when_merged,  // after the merge of all layers
+    to_create,    // for creation; experiments stored by Determined may lack it
 };
 
-/// From when on a secret is hidden.
+/// Whether the value is masked in output.
 enum class Secrecy { shown, hidden };
 
 struct Type;
@@ -57,7 +57,7 @@ using AssignField = void (*)(void* object, yaml::Node const& value, Type const& 
 struct Key {
     std::string_view name;
     Type const& type;
-    std::string_view default_value;  // the default as YAML; empty: absent
+    std::string_view default_value;  // as YAML; empty: no default
     std::string_view help;
     AssignField assign = nullptr;
     Required required = Required::no;
@@ -65,21 +65,21 @@ struct Key {
     std::string_view ignored_reason = {};
 };
 
-/// One of the shapes of a union: of the searchers, of the storages.
+/// A member of a tagged union: a searcher, a storage.
 struct Member {
     std::string_view name;
     std::span<Key const> keys;
     void (*assign)(void* object, yaml::Node const& value, std::span<Key const> keys) = nullptr;
-    std::string_view replacement = {};  // of one that Determined has given up
-    bool allows_other_keys = false;     // other keys are the user's own
+    std::string_view replacement = {};  // the hint for a member that Determined no longer supports
+    bool allows_other_keys = false;     // unknown keys are the user's own
 };
 
 struct Type {
     Shape shape = Shape::anything;
-    std::string_view expected = {};  // in messages, where the shape alone says too little
-    std::string_view hint = {};      // how to write it, where it was written as something else
+    std::string_view expected = {};  // for messages; empty: follows from the shape
+    std::string_view hint = {};      // how to write it, for values of another type
     std::string_view determined_message =
-        {};  // what Determined says of a value that is none; for conformance cases
+        {};  // Determined's message for a wrong value; for conformance cases
     std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
     std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
     double exclusive_minimum = -std::numeric_limits<double>::infinity();
@@ -87,22 +87,22 @@ struct Type {
     std::span<Key const> keys = {};
     std::span<Member const> members = {};
     std::string_view tag = {};       // the key that names the member
-    bool allows_other_keys = false;  // other keys are the user's own
+    bool allows_other_keys = false;  // unknown keys are the user's own
     Type const* item = nullptr;
     std::span<Type const* const> alternatives = {};
     Merge merge = Merge::natural;
     std::string_view item_key = {};
-    /// As YAML: a layer beneath all others, which a value takes its default items from.
+    /// As YAML: items of a layer below all others.
     std::string_view default_items = {};
-    /// A rule of its own, once the shape is right.
+    /// An additional check, called if the shape is right.
     void (*rule)(yaml::Node const& value, Path const& path, Checker& checker) = nullptr;
-    /// The one form that the rest of the program knows, of a value that may be written in several.
+    /// Converts a value that has several forms to the normal form.
     yaml::Node (*normalise)(yaml::Node const& value) = nullptr;
-    /// What is left to inherit of the lower value, where the higher one forbids parts of it.
+    /// \return The part of the lower value that the higher one inherits.
     yaml::Node (*inheritable)(yaml::Node const& high, yaml::Node const& low) = nullptr;
 };
 
-// The types that need no table.
+// Types without a table.
 extern Type const anything, boolean, text, integer, count_from_zero, count_from_one, number, text_list,
     integer_list, free_map;
 
@@ -115,7 +115,7 @@ constexpr Type choice_of(std::span<std::string_view const> choices) {
 constexpr Type list_of(Type const& item) { return {.shape = Shape::list, .item = &item}; }
 constexpr Type object_of(std::span<Key const> keys) { return {.shape = Shape::object, .keys = keys}; }
 
-// Marks on a row of a table.
+// Marks of a table row.
 constexpr Key required(Key key) {
     key.required = Required::always;
     return key;
@@ -138,16 +138,16 @@ constexpr Key ignored(std::string_view because, Key key) {
 }
 
 Key const* find_key(std::span<Key const> keys, std::string_view name);
-/// The member that a union's value names; nullptr where it names none, or an unknown one.
+/// \return The member that a union's value names; nullptr if it names none or an unknown one.
 Member const* find_member(Type const& type, yaml::Node const& value);
-/// Whether the user may add keys to the value.
+/// \return Whether the value may have unknown keys.
 bool allows_other_keys(Type const& type, yaml::Node const& value);
-/// The key in an object, or in a union as far as its member is known; nullptr where there is none such.
+/// \return The key of an object or of a union, of all members if none is named; nullptr if there is none.
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
 bool accepts(Type const& type, yaml::Kind kind);
-/// Of `either`, the way that takes a value of this kind; every other type is its own only way.
+/// \return The alternative of `either` that accepts this kind; any other type itself.
 Type const* find_alternative(Type const& type, yaml::Kind kind);
-/// "an integer of at least 1": what a message says it expected.
+/// "an integer of at least 1": the expected value, for messages.
 std::string expected(Type const& type);
 
 }  // namespace schema

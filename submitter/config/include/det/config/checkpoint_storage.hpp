@@ -6,7 +6,7 @@
 
 namespace det::config {
 
-/// A directory that every node sees.
+/// A directory that every node mounts.
 struct SharedFsStorage {
     std::string host_path;
     std::optional<std::string> storage_path;  // below host_path
@@ -34,7 +34,7 @@ struct AzureStorage {
     std::optional<std::string> credential;
 };
 
-/// Where checkpoints go, and how many of them the end of the experiment leaves.
+/// The checkpoint storage, and how many checkpoints are kept after the end of the experiment.
 struct CheckpointStorage {
     std::string type;  // as in the configuration: shared_fs, s3 ...
     std::int64_t save_experiment_best = 0;

@@ -7,7 +7,7 @@
 
 namespace det::config {
 
-/// What differs by the kind of slot that a trial gets.
+/// A setting that depends on the slot type of a trial.
 template <class T>
 struct PerSlotKind {
     T cpu;
@@ -21,7 +21,7 @@ struct EnvironmentVariable {
 
     friend bool operator==(EnvironmentVariable const&, EnvironmentVariable const&) = default;
 };
-/// In the order in which they are set: of two with one name the later wins.
+/// In the order in which they are set: of two with the same name the later one is used.
 using EnvironmentVariables = std::vector<EnvironmentVariable>;
 
 struct RegistryAuth {

@@ -10,7 +10,7 @@
 
 namespace det::config {
 
-/// A string is run by a shell; a list is a program and its arguments.
+/// A string is a shell command; a list is a program and its arguments.
 using Entrypoint = std::variant<std::string, std::vector<std::string>>;
 
 enum class CheckpointPolicy { best, all, none };
@@ -24,7 +24,7 @@ struct Device {
 struct Resources {
     std::int64_t slots_per_trial = 1;
     std::optional<std::int64_t> max_slots;
-    std::string resource_pool;  // empty: the default one
+    std::string resource_pool;  // empty: the default pool
     std::optional<std::int64_t> priority;
     double weight = 1;
     std::optional<std::int64_t> shm_size_bytes;
@@ -33,7 +33,7 @@ struct Resources {
 };
 
 struct Reproducibility {
-    std::optional<std::int64_t> experiment_seed;  // whoever creates the experiment adds one
+    std::optional<std::int64_t> experiment_seed;  // creation adds one
 };
 
 struct Profiling {
@@ -66,8 +66,8 @@ struct BindMount {
     std::string propagation;
 };
 
-/// An experiment's configuration as it will run: merged, defaulted, checked. Keys that nothing on Slurm acts
-/// on (integrations, pod_spec ...) have no member here; they are in `effective`.
+/// An experiment's effective configuration: merged, with defaults, checked. Keys without effect on Slurm
+/// (integrations, pod_spec ...) have no member; they are in `effective`.
 struct ExperimentConfig {
     std::string name;
     std::string description;
@@ -98,11 +98,12 @@ struct ExperimentConfig {
 
     yaml::Node effective;
 
-    /// Where the value under "resources.slots_per_trial" was written; nothing for a default.
+    /// \return The location of the value at a path such as "resources.slots_per_trial"; nothing for a
+    /// default.
     std::optional<SourceSpan> where(std::string_view path) const;
 };
 
-/// The typed values of a merged configuration, once defaults are filled in and everything is checked.
+/// Adds the defaults to a merged configuration, checks it and converts it to typed values.
 Result<ExperimentConfig, Diagnostics> read_experiment_config(yaml::Node const& merged);
 
 }  // namespace det::config

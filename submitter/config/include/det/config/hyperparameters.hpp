@@ -4,7 +4,7 @@
 namespace det::config {
 
 struct ConstHyperparameter {
-    yaml::Node value;  // anything, null and lists too
+    yaml::Node value;  // any value, also null or a list
 };
 struct IntHyperparameter {
     std::int64_t minval = 0;
@@ -16,7 +16,7 @@ struct DoubleHyperparameter {
     double maxval = 0;
     std::optional<std::int64_t> count;
 };
-/// base to the power of what lies between minval and maxval.
+/// base to the power of an exponent between minval and maxval.
 struct LogHyperparameter {
     double minval = 0;
     double maxval = 0;

@@ -1,20 +1,20 @@
 #pragma once
 #include <string>
 
-// What the key tables say, for people and for their editors.
+// The reference of all keys, for users and for editors. Rendered from the key tables.
 namespace det::config {
 
 enum class SchemaFor {
     user_files,  // what people write: a template, a part, a whole
-    complete,    // once all is merged and defaulted
+    complete,    // after the merge, with defaults
 };
 
-/// A JSON Schema (draft-07) of the configuration: names, types, choices, limits, defaults, meanings. The
-/// rules that look at several keys are not in it. Pure.
+/// Renders a JSON Schema (draft-07) of the configuration: names, types, choices, limits, defaults, help. It
+/// does not contain rules that involve several keys. Pure.
 std::string render_json_schema(SchemaFor of);
 
-/// Every key with its default, else as a comment, and what it means. Reading it gives what holds when nobody
-/// says anything. Pure.
+/// Renders every key with its default and its help; keys without a default are comments. Parsing the text
+/// gives the default configuration. Pure.
 std::string render_defaults();
 
 }  // namespace det::config

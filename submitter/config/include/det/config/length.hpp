@@ -3,7 +3,7 @@
 
 namespace det::config {
 
-/// How long something trains: {batches: 500}, or a bare 500 whose unit the training code knows.
+/// A training length: {batches: 500}, or a plain 500 in a unit that the training code defines.
 struct Length {
     enum class Unit { batches, records, epochs, none };
     Unit unit = Unit::batches;

@@ -7,17 +7,17 @@
 
 namespace det::config {
 
-/// An option of sbatch, however it was spelled.
+/// An option of sbatch in its normalised form.
 struct SbatchArg {
-    std::string name;  // the long one, in full; what sbatch itself does not know is as it was written
+    std::string name;  // the full long name; an option that is unknown to sbatch keeps its spelling
     std::optional<std::string> value;
 
-    /// "--mem=8G": one word that sbatch reads in this way alone.
+    /// "--mem=8G": one word.
     std::string text() const;
     friend bool operator==(SbatchArg const&, SbatchArg const&) = default;
 };
 
-/// An item of slurm.sbatch_args that sbatch is not to see, and why.
+/// An item of slurm.sbatch_args that is refused, and the reason.
 struct SbatchRefusal {
     std::size_t item;  // from 0
     std::string message, hint;
@@ -27,12 +27,12 @@ struct SbatchArgs {
     std::vector<SbatchArg> args;
     std::vector<SbatchRefusal> refused;
 
-    /// What the option is set to: by the last one, as sbatch has it.
+    /// \return The value of the option; of several the last, as in sbatch.
     std::optional<std::string> find(std::string_view name) const;
 };
 
-/// Reads slurm.sbatch_args as sbatch would read its command line, and besides `--mem 8G` in one item, which
-/// people bring from #SBATCH lines. Refused is what det-submit says itself, and what is no option. Pure.
+/// Parses slurm.sbatch_args as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
+/// #SBATCH lines. Refuses options that det-submit sets itself, and words that are not options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items);
 
 }  // namespace det::config

@@ -23,7 +23,7 @@ struct GridSearch {
 
 enum class AshaMode { aggressive, standard, conservative };
 
-/// A trial has trained to the end at max_length, or at max_time counted in time_metric.
+/// The training of a trial is complete at max_length, or when time_metric reaches max_time.
 struct AdaptiveAshaSearch {
     std::int64_t max_trials = 0;
     std::int64_t max_concurrent_trials = 0;

@@ -7,26 +7,26 @@ namespace det::pack {
 
 enum class EntryKind { file, directory };
 
-/// Which files stay out of a context: patterns that mean what they mean in a .gitignore; the last that
-/// matches decides. Pure.
+/// The patterns of files that are not packed, with the meaning of .gitignore: the last pattern that matches
+/// decides. Pure.
 class IgnoreRules {
 public:
-    /// What never belongs into a context: Determined's list, and what editors and desktops leave about.
+    /// The default patterns: Determined's list, and files of editors and desktops.
     static IgnoreRules defaults();
     /// Adds the lines of a .detignore.
     void add(std::string_view text);
 
-    /// path: relative to where the patterns are from, '/' between its parts. Whether a directory above it is
-    /// ignored is the caller's to know: he does not go into one, so nothing in it can be taken back.
+    /// `path` is relative to the directory of the patterns, with '/' between its parts. The caller does not
+    /// descend into an ignored directory, so no pattern can include a file in it again.
     bool ignores(std::string_view path, EntryKind kind) const;
 
 private:
-    /// `literal` has to stand there as it is; `glob` is what follows it, from the first special character on.
+    /// `literal` must match exactly; `glob` is the rest of the pattern from the first special character.
     struct Pattern {
         std::string literal, glob;
         bool negated = false;
         bool directories_only = false;
-        bool by_name = false;  // looks at the last part of a path only
+        bool by_name = false;  // matches the last part of a path only
 
         bool matches(std::string_view text) const;
     };

@@ -8,7 +8,7 @@
 
 namespace det::plan {
 
-/// One job array of an experiment: its task i begins with the trials from first_trial + i * lanes on.
+/// One job array of an experiment. Task i begins with the trials from first_trial + i * lanes.
 struct JobArray {
     std::uint32_t first_trial = 0;
     std::uint32_t trial_count = 1;
@@ -22,23 +22,26 @@ struct JobArray {
     friend bool operator==(JobArray const&, JobArray const&) = default;
 };
 
-/// What is to be run, and how much of it at once.
+/// The trials to run, and how many at once.
 struct TrialLoad {
     std::uint32_t trial_count = 1;
     std::uint32_t running_max = 1;  // trials
     std::uint32_t lanes = 1;        // trials in a task
 };
 
-/// As few arrays as Slurm's MaxArraySize allows, all of nearly one size. They share what may run at once by
-/// their sizes; each has at least one task, so that more arrays than that run more at once. Pure.
+/// Splits the trials into as few arrays as Slurm's MaxArraySize allows, all of nearly the same size. The
+/// number of running tasks is shared in proportion to the sizes; each array runs at least one task, so that
+/// with more arrays than running_max more tasks run at once. Pure.
 std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max);
 
-/// How many lanes a job has that could hold so many, where running_max trials may run at once: no lane stays
-/// empty in a job that runs, and never do more trials run than may. Pure.
+/// \return The number of lanes of a job, at most lanes_max, such that no lane of a running job is empty and
+/// at most
+///   running_max trials run at once. Pure.
 std::uint32_t balance_lanes(std::uint32_t lanes_max, std::uint32_t running_max);
 
-/// How many tasks an array of this cluster may have (MaxArraySize); an Error where arrays are switched off,
-/// or where slurmctld can't hold so many jobs at all (MaxJobCount). Pure.
+/// \return The maximum number of tasks of an array (MaxArraySize); an Error if arrays are disabled, or if
+/// there are
+///   more trials than slurmctld can hold jobs (MaxJobCount). Pure.
 Result<std::uint32_t> array_size_max(slurm::ClusterConfig const& cluster, std::uint32_t trial_count);
 
 }  // namespace det::plan

@@ -5,7 +5,7 @@
 
 namespace det::plan {
 
-/// What jobs draw their trials from, as it stands in their specification.
+/// The input of the searcher, as in spec.json.
 struct SearchInput {
     SearcherSpec searcher;
     JsonValue hyperparameters;
@@ -13,8 +13,7 @@ struct SearchInput {
 };
 SearchInput search_input(config::ExperimentConfig const& config);
 
-/// The trials that the configuration makes, at least one. What can't be searched is told with its places.
-/// Pure.
+/// \return The search of the configuration, with at least one trial; or errors with their locations. Pure.
 Result<search::Search, Diagnostics> plan_search(config::ExperimentConfig const& config);
 
 }  // namespace det::plan

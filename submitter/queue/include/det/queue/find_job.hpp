@@ -10,19 +10,20 @@
 
 namespace det::queue {
 
-/// Whose experiments numbers may mean.
+/// The user and root whose experiments a number may name.
 struct JobIdScope {
     std::string user;
-    std::string root_id;  // "": there is no root, so numbers are Slurm's
+    std::string root_id;  // empty: no root, so numbers are Slurm job ids
 };
 
-/// The experiment that a job belongs to, where it is one of this root's and this user's: the comment alone
-/// may be anybody's.
+/// \return The experiment of the job, if the job belongs to this root and this user. Any user can write such
+/// a
+///   comment, so the comment alone is not enough.
 std::optional<std::uint32_t> experiment_of(slurm::JobStatus const& job, JobIdScope const& scope);
 
-/// The number of the job that `text` means: an id as `job list` shows it (12, 12_3), an experiment's number,
-/// or, where both are possible, exp-7 and job-12. A task means its whole array. Nothing where none of `jobs`
-/// is meant; codes::usage where it is no id, or two.
+/// Finds the job that `text` names: an id as in `job list` (12, 12_3), an experiment's number, or, if both
+/// are possible, exp-7 or job-12. A task stands for its whole array. \return Nothing if none of `jobs`
+/// matches; codes::usage if the text is not an id or is ambiguous.
 Result<std::optional<std::uint32_t>> find_job_number(std::vector<slurm::JobStatus> const& jobs,
                                                      std::string_view text, JobIdScope const& scope);
 

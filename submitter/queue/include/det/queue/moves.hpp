@@ -9,24 +9,24 @@
 
 namespace det::queue {
 
-/// What squeue and the partitions say at one time.
+/// The jobs and the partitions' tiers at one time.
 struct QueueState {
     std::vector<slurm::JobStatus> jobs;
     Tiers tiers;
 };
 
 enum class Rights {
-    owner,      // of some of the jobs: their nice, never below 0, and their partition
-    operators,  // everybody's jobs, any nice, and priorities
+    owner,      // may change the own jobs' nice, not below 0, and partition
+    operators,  // may change all jobs, any nice, and priorities
 };
 
 struct Caller {
     std::string user;
     Rights rights = Rights::owner;
-    bool may_move_to_top = false;  // the site allows `scontrol top` to owners
+    bool may_move_to_top = false;  // the site allows owners to run `scontrol top`
 };
 
-/// A job is to stand directly before (behind) another one, where it does not anyway.
+/// A job must be ahead of (behind) another one. If it is not, it is placed directly before (behind) it.
 struct Reorder {
     enum class Side { ahead_of, behind_of };
     std::uint32_t job = 0;
@@ -46,7 +46,7 @@ using Request = std::variant<Reorder, SetLevel, SetPartition>;
 std::uint32_t job_of(Request const& request);
 std::string to_string(Request const& request);  // "job 3 ahead of job 1"
 
-// What Slurm is told: one call each. A job is an array's number where all its waiting tasks are meant.
+// Changes, one scontrol call each. The number of an array stands for all its waiting tasks.
 struct ChangeNice {
     std::uint32_t job = 0;
     std::int64_t from = 0, to = 0;
@@ -55,30 +55,30 @@ struct ChangePriority {
     std::uint32_t job = 0;
     std::uint32_t priority = 0;
 };
-struct ComputePriority {  // Slurm computes it again, as for a job that is released
+struct ComputePriority {  // Slurm computes the priority again, as for a released job
     std::uint32_t job = 0;
 };
 struct ChangePartition {
     slurm::JobRef job;
     std::string partition;
 };
-struct MoveToTop {  // of one's own jobs in its partition, which make up for it
+struct MoveToTop {  // `scontrol top`: the owner's other jobs in the partition lose what it gains
     std::uint32_t job = 0;
 };
 using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePartition, MoveToTop>;
 
-/// The fewest moves which the caller may make that give all that is asked for, or why there are none:
-/// no_such_job, job_not_waiting, not_yours, no_legal_move, usage (requests that contradict each other, two
-/// for one job). Other jobs of the caller keep their order among themselves. A job with nothing to change
-/// needs no move. Pure.
+/// Plans the fewest moves that the caller is permitted to make and that fulfil all requests. Other jobs of
+/// the caller keep their relative order. A job that needs no change gets no move. Pure. \return The moves, or
+/// no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory requests, two
+///   requests for one job).
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
                                      std::vector<Request> const& requests);
 
-/// The queue as it is to be expected when the moves are made: Slurm may compute anew what depends on time.
+/// \return The expected queue after the moves. Slurm may recompute time-dependent priorities.
 QueueState after_moves(QueueState queue, std::vector<Move> const& moves);
 
-/// Those of the requests that a queue does not fulfil. A job that has left the queue or has its nodes asks
-/// for nothing.
+/// \return The requests that the queue does not fulfil. A job that has left the queue or runs counts as
+/// fulfilled.
 std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
                                  Caller const& caller);
 

@@ -4,7 +4,7 @@
 
 namespace det::queue {
 
-/// Why a job waits, as a sentence; a reason that is not known is returned as Slurm says it. "" for none.
+/// Explains why a job waits; an unknown reason is returned unchanged. "" for none.
 std::string explain_reason(std::string_view reason);
 
 }  // namespace det::queue

@@ -11,23 +11,23 @@
 
 namespace det::render {
 
-/// What a batch script says besides the plan.
+/// The contents of a batch script that are not in the plan.
 struct ScriptInput {
     ExperimentId experiment;
-    std::string experiment_name;  // the user's text
+    std::string experiment_name;  // written by the user
     std::filesystem::path experiment_path;
     std::filesystem::path det_launch;  // absolute
     plan::JobArray array = {};
 };
 
-/// Fills a template (templates/job/*.sbatch): {{name}} becomes a value that a shell reads as one word,
-/// {{#name}} a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. No text of the
-/// user's stands where a shell would run it or sbatch would read it. An unknown name is codes::bad_value.
-/// Pure.
+/// Fills a job template (templates/job/*.sbatch): {{name}} becomes a value quoted as one shell word,
+/// {{#name}} a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. The shell never
+/// executes and sbatch never reads the user's text. An unknown name is codes::bad_value. Pure.
 Result<std::string> render_script(std::string_view template_text, plan::SubmissionPlan const& plan,
                                   ScriptInput const& input);
 
-/// What does not stand in the script, since it holds the user's text: for sbatch's command line. Pure.
+/// The options of sbatch's command line that are not in the script, because they contain the user's text.
+/// Pure.
 std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
                                               ExperimentLayout const& experiment, std::string_view comment);
 

@@ -5,11 +5,11 @@
 
 namespace det::site {
 
-/// What of a pool is in use.
+/// How much of a pool is in use.
 struct PoolUse {
     int nodes = 0;
-    int nodes_free = 0;  // whole ones, that jobs may have now
-    int nodes_out = 0;   // drained, down, in maintenance
+    int nodes_free = 0;  // completely free and available to jobs now
+    int nodes_out = 0;   // drained, down or in maintenance
     int slots = 0;
     int slots_used = 0;
     int slots_out = 0;  // of nodes that are out
@@ -17,7 +17,7 @@ struct PoolUse {
     int jobs_waiting = 0;
 };
 
-/// Jobs count where their partition is the pool's, and their QOS where the pool has one. Pure.
+/// Counts the jobs of the pool's partition, and of its QOS if it has one. Pure.
 PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
                   std::vector<slurm::JobStatus> const& jobs);
 

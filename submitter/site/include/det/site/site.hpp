@@ -17,38 +17,38 @@ class ClusterConfig;
 
 namespace det::site {
 
-/// Nodes of a pool that are alike.
+/// Identical nodes of a pool.
 struct NodeKind {
     int slots_per_node = 1;
-    std::string gpu_type;  // empty: Slurm names none
+    std::string gpu_type;  // empty: unknown to Slurm
     int cpus = 0;
     int count = 0;
-    int out_count = 0;               // of them drained, down, in maintenance
+    int out_count = 0;               // drained, down or in maintenance
     std::vector<std::string> names;  // host lists: "n[0-3]"
 
     int up_count() const { return count - out_count; }
 };
 
-/// Where trials can run: nodes of one partition, and how they are asked for.
+/// Nodes of one partition on which trials can run, and the options that request them.
 struct Pool {
     std::string name;
     std::string description;
     std::string partition;
-    bool is_default = false;      // for trials that name none
-    bool is_default_aux = false;  // the same for trials of 0 slots
+    bool is_default = false;      // for trials that name no pool
+    bool is_default_aux = false;  // for trials of 0 slots that name no pool
     bool is_up = true;
     SlotType slot_type = SlotType::cpu;
-    // Of the kind that most nodes are of.
+    // Of the most frequent kind of node.
     int slots_per_node = 1;
     int node_count = 0;
     std::vector<NodeKind> kinds;   // the largest slots_per_node first
-    std::optional<int> nodes_max;  // of one job, as the partition says
+    std::optional<int> nodes_max;  // of one job, the partition's MaxNodes
     std::string preempt_mode;      // OFF, REQUEUE ...
     std::chrono::seconds grace_time{0};
-    bool has_gres = true;  // false: Slurm does not know of its GPUs, and they can't be asked for
+    bool has_gres = true;  // false: Slurm does not know its GPUs, so jobs cannot request them
     std::string partition_time_max;
 
-    // As the site file says.
+    // From the site file.
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
     bool has_whole_memory = true;
     bool may_mix_nodes = false;
@@ -62,7 +62,7 @@ struct Pool {
 
 struct Site {
     std::string name;
-    std::string file;  // empty: from the live cluster alone
+    std::string file;  // empty: no site file
     std::optional<std::string> job_project_source;
     std::vector<Pool> pools;
 
@@ -72,11 +72,11 @@ struct Site {
     Pool const* default_aux_pool() const;
 };
 
-/// A pool per partition, with its slots from the GPUs that Slurm knows of, or, where there are none, one per
-/// CPU; and the pools of the site file. Partitions without nodes make no pool. Pure.
+/// Makes a pool per partition, with one slot per GPU that Slurm reports, or one per CPU if there are no GPUs,
+/// and adds the pools of the site file. A partition without nodes is not a pool. Pure.
 Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile const& file = {});
 
-/// The pool of that name, or the default one where the name is empty; the Error lists what there is.
+/// \return The pool of that name, or the default one if the name is empty; the Error lists all pools.
 Result<Pool> require_pool(Site const& site, std::string_view name);
 
 /// Seconds between the preemption signal and the loss of the nodes: the partition's GraceTime; nothing if it
@@ -87,7 +87,7 @@ std::optional<std::uint32_t> preemption_notice_s(Pool const& pool);
 /// or are preempted by QOS: squeue and scontrol do not show a QOS's GraceTime. Pure.
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config);
 
-/// The GPUs in "gpu:a100:4(S:0-1),gpu:v100:2", by type; "" for those without one.
+/// The GPUs in "gpu:a100:4(S:0-1),gpu:v100:2", by type; "" if Slurm names none.
 struct GpuGroup {
     std::string type;
     int count = 0;

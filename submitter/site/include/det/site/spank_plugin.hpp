@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// What a cluster's plugstack.conf says of our SPANK plugin.
+// The SPANK plugin in a cluster's plugstack.conf.
 namespace det::site {
 
 /// A line: "optional /opt/det/lib/slurm/spank_det.so wrapper=...", "include /etc/slurm/plugstack.d/*".
@@ -19,14 +19,15 @@ struct PlugstackLine {
     std::optional<std::string> find_argument(std::string_view name) const;
 };
 
-/// Comments, empty lines and what is no such line are left out. Pure.
+/// Skips comments, empty and malformed lines. Pure.
 std::vector<PlugstackLine> parse_plugstack(std::string_view text);
 
-/// Which Slurm a plugin was built for: `plugin_version` among the symbols of its shared object, which Slurm
-/// compares with its own. Nothing of the object is run. Nothing where it is none, or does not say. Pure.
+/// Finds for which Slurm a plugin was built: the symbol `plugin_version` of its shared object, which Slurm
+/// compares with its own version. Executes nothing of the object.
+/// \return Nothing if the bytes are not a shared object or have no such symbol. Pure.
 std::optional<std::uint32_t> find_plugin_version(std::string_view shared_object);
 
-/// "22.05" of 0x160508: what has to agree. And of "22.05.8".
+/// "22.05" for 0x160508 or "22.05.8": the part of the version that must agree.
 std::string release_of(std::uint32_t plugin_version);
 std::string release_of(std::string_view slurm_version);
 

@@ -8,8 +8,8 @@ namespace det::yaml {
 
 enum class Kind { null, boolean, integer, real, text, list, map };
 
-/// A value and where it was written. Lists and maps are shared and never change: a copy is cheap, and an
-/// edited tree is a new one that shares what stayed the same.
+/// A value and its location. Lists and maps are shared and immutable: a copy is cheap, and an edited tree is
+/// a new tree that shares the unchanged parts.
 class Node {
 public:
     struct Entry;
@@ -17,15 +17,15 @@ public:
     using List = std::vector<Node>;
     using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-    Node() = default;  // null, written nowhere
+    Node() = default;  // null, without a location
     Node(Node const&) = default;
     Node(Node&&) = default;
     ~Node() = default;
-    /// By value, so that a node may be assigned a part of itself.
+    /// Takes its argument by value, so that a node can be assigned a part of itself.
     Node& operator=(Node other) noexcept;
     Node(Scalar scalar, Location location);
     Node(List items, Location location);
-    /// No key twice: find_duplicate tells beforehand.
+    /// \pre Keys are unique; see find_duplicates().
     Node(std::vector<Entry> entries, Location location);
 
     Kind kind() const { return static_cast<Kind>(value_.index()); }
@@ -38,21 +38,21 @@ public:
 
     bool const* boolean() const { return std::get_if<bool>(&value_); }
     std::int64_t const* integer() const { return std::get_if<std::int64_t>(&value_); }
-    /// Of integers too.
+    /// The value of an integer or a real number.
     std::optional<double> number() const;
     std::string const* text() const { return std::get_if<std::string>(&value_); }
-    /// Of anything but a list: empty.
+    /// \return The items of a list; empty for any other kind.
     List const& items() const;
-    /// In the order of the file. Of anything but a map: empty.
+    /// \return The entries of a map in the order of the file; empty for any other kind.
     std::vector<Entry> const& entries() const;
     Entry const* find_entry(std::string_view key) const;
-    /// The value under the key. A null counts as there: the caller knows what it means.
+    /// \return The value of the key, which may be null; nullptr if the key is absent.
     Node const* find(std::string_view key) const;
 
     Location const& location() const { return location_; }
     Node at(Location location) const;
 
-    /// Same value (NaN is the same as NaN); places do not count, the order of a map's keys neither.
+    /// Compares values; NaN equals NaN. Locations and the order of a map's keys do not matter.
     friend bool operator==(Node const& a, Node const& b);
 
 private:
@@ -69,7 +69,7 @@ struct Node::Entry {
     Node value;
 };
 
-/// Entries whose key an earlier one has already.
+/// The indices of two entries with the same key.
 struct DuplicateKey {
     std::size_t first;
     std::size_t again;
@@ -78,7 +78,7 @@ std::vector<DuplicateKey> find_duplicates(std::vector<Node::Entry> const& entrie
 
 /// "a string", "an integer", "a list": for "expected ..., found ...".
 std::string_view kind_name(Kind kind);
-/// What was found, for messages: "the string 'x'", "the integer 5", "a list", "nothing".
+/// A description for messages: "the string 'x'", "the integer 5", "a list", "nothing".
 std::string describe(Node const& node);
 
 }  // namespace det::yaml

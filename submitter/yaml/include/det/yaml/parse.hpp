@@ -5,7 +5,7 @@
 
 namespace det::yaml {
 
-/// What a document may cost. Aliases count as often as they are used: nine lines can mean a billion values.
+/// Size limits of a document. An alias counts once per use: nine lines can mean a billion values.
 struct Limits {
     std::size_t document_bytes = 1 << 20;
     int depth = 64;
@@ -13,16 +13,19 @@ struct Limits {
     std::size_t text_bytes = 4 << 20;
 };
 
-/// One document, strictly: every problem with its place, no value guessed. An empty document is null.
+/// Parses one document strictly. An empty document is null.
+/// \return The value, or all errors with their locations.
 Result<Node, Diagnostics> parse_document(std::string_view text, std::string file_name,
                                          Limits const& limits = {});
 
-/// The scalar, [list] or {map} that stands in `source` from `offset` on: the value of `--config key=value`.
+/// Parses the scalar, [list] or {map} that begins at byte `offset` of `source`: the value of `--config
+/// key=value`.
 Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std::size_t offset,
                                       Limits const& limits = {});
 
-/// What an unquoted scalar means in the YAML 1.2 core schema; nothing for a number that 64 bits can't hold.
-/// `yes`, `off`, `1_000` and dates are strings there, `010` is ten.
+/// \return The value of an unquoted scalar in the YAML 1.2 core schema; nothing for a number that does not
+/// fit in
+///   64 bits. `yes`, `off`, `1_000` and dates are strings, `010` is ten.
 std::optional<Node::Scalar> resolve_plain(std::string_view text);
 
 }  // namespace det::yaml

@@ -9,16 +9,16 @@
 
 namespace det::yaml {
 
-/// A text under the name that people know it by: exp.yaml, template 'small', --config.
+/// A text and its name in messages: exp.yaml, template 'small', --config.
 class Source {
 public:
     Source(std::string name, std::string text);
 
     std::string const& name() const { return name_; }
     std::string const& text() const { return text_; }
-    /// Without its end; empty beyond the last line. Lines count from 1.
+    /// \return The line without its end; empty beyond the last line. Lines count from 1.
     std::string_view line(std::uint32_t number) const;
-    /// How many bytes lie before that line and column (both from 1, columns in bytes).
+    /// \return The number of bytes before that line and column (both count from 1, columns in bytes).
     std::size_t offset(std::uint32_t line_number, std::uint32_t column) const;
 
 private:
@@ -27,8 +27,8 @@ private:
     std::vector<std::uint32_t> line_starts_;
 };
 
-/// Where a value begins. Small, because every value has one; it becomes a SourceSpan only when somebody asks.
-/// Without a source the value was written nowhere: a default of ours.
+/// The location at which a value begins. It is small, because every value has one; span() makes a SourceSpan.
+/// A value without a source is a default.
 struct Location {
     std::shared_ptr<Source const> source = {};
     std::uint32_t line = 1;
@@ -37,11 +37,11 @@ struct Location {
 
     bool is_written() const { return source != nullptr; }
     std::optional<SourceSpan> span() const;
-    /// "exp.yaml:14:3", for notes that point at a second place.
+    /// "exp.yaml:14:3", for notes that name a second location.
     std::string text() const;
 };
 
-/// The place of a byte of the source.
+/// The location of a byte of the source.
 Location location_of_byte(std::shared_ptr<Source const> source, std::size_t offset);
 
 }  // namespace det::yaml
