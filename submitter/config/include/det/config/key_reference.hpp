@@ -5,7 +5,7 @@
 namespace det::config {
 
 enum class SchemaFor {
-    user_files,  // what people write: a template, a part, a whole
+    user_files,  // a template or a configuration file
     complete,    // after the merge, with defaults
 };
 
