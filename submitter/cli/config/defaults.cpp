@@ -1,6 +1,5 @@
 #include <det/config/key_reference.hpp>
 #include <det/config/layers.hpp>
-
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 

@@ -1,6 +1,6 @@
 #include <det/config/conformance/conformance_case.hpp>
-#include <det/yaml/parse.hpp>
 #include <det/protocol/json.hpp>
+#include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
 
 #include <fmt/format.h>
