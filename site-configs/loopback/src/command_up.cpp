@@ -114,9 +114,9 @@ Error never_idle(Result<std::vector<NodeState>> const& states) {
 
 Status wait_until_idle(ClusterPaths const& paths, int nodes, SignalReader const& interrupts,
                        Deadline const& deadline) {
-    constexpr std::chrono::seconds sinfo_limit{5};
+    constexpr std::chrono::seconds poll_limit{5};
     for (;;) {
-        auto const states = read_node_states(paths, sinfo_limit);
+        auto const states = read_node_states(paths, poll_limit);
         if (all_idle(states, nodes)) return Ok{};
         if (deadline.has_passed()) return never_idle(states);
         DET_TRY_ASSIGN(auto const running, find_running(paths));
