@@ -17,6 +17,22 @@ namespace {
 
 static_assert(Kernels::types == reducible_types.size() && Kernels::ops == reduce_ops);
 
+Kernels const& choose_kernels() {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        return avx512_kernels;
+    }
+    if (__builtin_cpu_supports("avx2")) return avx2_kernels;
+#endif
+    return baseline_kernels;
+}
+
+Kernels const& kernels() {
+    static Kernels const& chosen = choose_kernels();
+    return chosen;
+}
+
 constexpr std::array<std::string_view, reduce_ops> op_names{"sum", "mean", "min", "max", "prod"};
 
 std::size_t half_index(DataType type) {

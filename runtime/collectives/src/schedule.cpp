@@ -1,14 +1,32 @@
 #include "schedule.hpp"
 
+#include <bit>
 #include <cassert>
 #include <utility>
 
-#include "positions.hpp"
 #include "steps.hpp"
 #include "tree_schedules.hpp"
 
 namespace det::collectives {
 namespace {
+
+/// The ranks as a power of two of positions: of the first 2 * paired ranks, each even one speaks for the odd
+/// one above it too. Positions are in the order of the ranks.
+class Positions {
+public:
+    explicit Positions(int ranks)
+        : count_(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))), paired_(ranks - count_) {}
+
+    int count() const { return count_; }
+    bool is_paired(Rank rank) const { return rank.value < 2 * paired_; }
+    bool has_position(Rank rank) const { return !is_paired(rank) || rank.value % 2 == 0; }
+    int of(Rank rank) const { return is_paired(rank) ? rank.value / 2 : rank.value - paired_; }
+    Rank at(int position) const { return {position < paired_ ? 2 * position : position + paired_}; }
+
+private:
+    int count_;
+    int paired_;
+};
 
 /// Of ranks that a power of two leaves over, one gives its data to a neighbour first and gets the result in
 /// the end.
@@ -33,18 +51,6 @@ Schedule recursive_doubling(Rank rank, int ranks) {
     return schedule;
 }
 
-/// All that a rank can use, from both trees; then the same way back.
-Schedule double_tree(SchedulePlan const& plan) {
-    auto schedule = add_up_double_tree(plan);
-    append(schedule, pass_down_double_tree(plan));
-    return schedule;
-}
-
-/// An allgather by blocks that were combined before.
-Algorithm allgather_algorithm(Algorithm algorithm) {
-    return algorithm == Algorithm::halving_doubling ? Algorithm::recursive_doubling : algorithm;
-}
-
 SchedulePlan with(SchedulePlan plan, Algorithm algorithm) {
     plan.algorithm = algorithm;
     return plan;
@@ -59,9 +65,10 @@ bool is_tree(Algorithm algorithm) {
 
 Schedule allreduce_schedule(SchedulePlan const& plan) {
     if (plan.algorithm == Algorithm::recursive_doubling) return recursive_doubling(plan.rank, plan.ranks);
-    if (plan.algorithm == Algorithm::double_tree) return double_tree(plan);
     auto schedule = reduce_scatter_schedule(plan);
-    append(schedule, allgather_schedule(with(plan, allgather_algorithm(plan.algorithm))));
+    bool const is_ring = plan.algorithm == Algorithm::ring;
+    append(schedule,
+           allgather_schedule(with(plan, is_ring ? Algorithm::ring : Algorithm::recursive_doubling)));
     return schedule;
 }
 
@@ -69,7 +76,7 @@ Schedule broadcast_schedule(SchedulePlan const& plan) {
     auto const seen = from_root(plan);
     if (is_tree(plan.algorithm)) return by_own_numbers(pass_down(seen), plan);
     auto schedule = scatter_by_tree(seen);
-    append(schedule, allgather_schedule(with(seen, allgather_algorithm(plan.algorithm))));
+    append(schedule, allgather_schedule(with(seen, Algorithm::recursive_doubling)));
     return by_own_numbers(std::move(schedule), plan);
 }
 

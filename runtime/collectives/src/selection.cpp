@@ -4,22 +4,55 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <fmt/format.h>
-
-#include "selection_tables.hpp"
+#include <limits>
 
 namespace det::collectives {
 namespace {
 
 using enum Algorithm;
-using enum RankCount;
 
-constexpr Algorithm for_allreduce[] = {recursive_doubling, ring, halving_doubling, double_tree};
-constexpr Algorithm for_reduce_scatter[] = {ring, halving_doubling};
-constexpr Algorithm for_allgather[] = {ring, recursive_doubling};
-constexpr Algorithm for_one_and_all[] = {binomial_tree, chain, halving_doubling, ring, double_tree};
+constexpr int any = std::numeric_limits<int>::max();
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+
+constexpr SelectionRow allreduce[] = {
+    {4, 0, recursive_doubling},
+    {4, 256 * kib, halving_doubling},
+    {16, 0, recursive_doubling},
+    {16, 128 * kib, halving_doubling},
+    {16, 8 * mib, ring},
+    {any, 0, recursive_doubling},
+    {any, 64 * kib, halving_doubling},
+    {any, 32 * mib, ring},
+};
+constexpr SelectionRow broadcast[] = {
+    {4, 0, binomial_tree},
+    {4, 256 * kib, halving_doubling},
+    {4, 2 * mib, chain},
+    {16, 0, binomial_tree},
+    {16, 128 * kib, halving_doubling},
+    {16, 2 * mib, double_tree},
+    {16, 16 * mib, chain},
+    {any, 0, binomial_tree},
+    {any, 128 * kib, halving_doubling},
+    {any, 4 * mib, double_tree},
+    {any, 64 * mib, chain},
+};
+constexpr SelectionRow reduce[] = {
+    {4, 0, binomial_tree},   {4, 256 * kib, halving_doubling},  {4, 2 * mib, chain},
+    {16, 0, binomial_tree},  {16, 128 * kib, halving_doubling}, {16, 8 * mib, chain},
+    {any, 0, binomial_tree}, {any, 64 * kib, halving_doubling}, {any, 32 * mib, chain},
+};
+constexpr SelectionRow reduce_scatter[] = {{any, 0, halving_doubling}};
+constexpr SelectionRow allgather[] = {{any, 0, recursive_doubling}};
+constexpr SelectionRow all_to_all[] = {{any, 0, pairs}};
+
+constexpr Algorithm for_allreduce[] = {recursive_doubling, halving_doubling, ring};
+constexpr Algorithm for_broadcast[] = {binomial_tree, halving_doubling, double_tree, chain};
+constexpr Algorithm for_reduce[] = {binomial_tree, halving_doubling, chain};
+constexpr Algorithm for_reduce_scatter[] = {halving_doubling};
+constexpr Algorithm for_allgather[] = {recursive_doubling};
 constexpr Algorithm for_all_to_all[] = {pairs};
 
 struct Choice {
@@ -31,19 +64,19 @@ Choice choice_for(Kind kind) {
     switch (kind) {
         case Kind::broadcast_object:
         case Kind::broadcast:
-            return {for_one_and_all, tables::broadcast};
+            return {for_broadcast, broadcast};
         case Kind::reduce:
-            return {for_one_and_all, tables::reduce};
+            return {for_reduce, reduce};
         case Kind::reduce_scatter:
-            return {for_reduce_scatter, tables::reduce_scatter};
+            return {for_reduce_scatter, reduce_scatter};
         case Kind::allgather_elements:
-            return {for_allgather, tables::allgather};
+            return {for_allgather, allgather};
         case Kind::all_to_all:
-            return {for_all_to_all, tables::all_to_all};
+            return {for_all_to_all, all_to_all};
         default:
             break;
     }
-    return {for_allreduce, tables::allreduce};
+    return {for_allreduce, allreduce};
 }
 
 constexpr std::array<std::string_view, algorithms> names{
@@ -58,10 +91,9 @@ std::span<Algorithm const> algorithms_of(Kind kind) { return choice_for(kind).al
 std::span<SelectionRow const> selection_table(Kind kind) { return choice_for(kind).table; }
 
 SelectionRow const& choose(Kind kind, int ranks, std::size_t size_bytes) {
-    auto const count = std::has_single_bit(static_cast<unsigned>(ranks)) ? power_of_two : other;
     SelectionRow const* chosen = nullptr;
     for (auto const& row : selection_table(kind)) {
-        if (row.count != count || row.ranks_max < ranks) continue;
+        if (row.ranks_max < ranks) continue;
         if (chosen != nullptr && row.ranks_max != chosen->ranks_max) break;  // rows for more ranks
         if (row.size_from_bytes <= size_bytes) chosen = &row;
     }
@@ -70,10 +102,8 @@ SelectionRow const& choose(Kind kind, int ranks, std::size_t size_bytes) {
 }
 
 std::string describe(SelectionRow const& row) {
-    auto const ranks =
-        row.ranks_max == tables::any ? "more ranks" : fmt::format("up to {} ranks", row.ranks_max);
-    return fmt::format("the fastest from {} on with {}{}", format_size(row.size_from_bytes), ranks,
-                       row.count == power_of_two ? ", a power of two" : "");
+    auto const ranks = row.ranks_max == any ? "more ranks" : fmt::format("up to {} ranks", row.ranks_max);
+    return fmt::format("the fastest from {} on with {}", format_size(row.size_from_bytes), ranks);
 }
 
 int segments_for(Algorithm algorithm, std::size_t size_bytes, std::size_t segment_bytes) {

@@ -7,32 +7,27 @@
 
 namespace det::collectives {
 
-/// Of other counts, ranks are left over where steps double, or messages are cut in two.
-enum class RankCount : std::uint8_t { power_of_two, other };
-
-/// Where an algorithm is the fastest: from this size on, with up to this many ranks.
+/// The algorithm for data from `size_from_bytes` on, with at most `ranks_max` ranks.
 struct SelectionRow {
-    RankCount count;
     int ranks_max;
     std::size_t size_from_bytes;
     Algorithm algorithm;
 };
 
-/// Those that an operation on elements has; the sizes by which one is chosen are what all ranks put in or
-/// have in the end.
+/// The algorithms of an operation on elements.
 std::span<Algorithm const> algorithms_of(Kind kind);
 
-/// By ranks, then by size. What `collectives-crossover` (tests/simulation) computes for Ethernet; a test
-/// holds it against the simulator.
+/// Rows by ranks, then by size: the bytes that all ranks put in or have in the end. `collectives-crossover`
+/// (tests/simulation) shows where each row wins, and a test removes the reason to keep one that does not.
 std::span<SelectionRow const> selection_table(Kind kind);
 
-/// The row for these ranks and this size, by them alone: the same on all ranks.
+/// The row for these ranks and this size: the same on all ranks, because it depends on nothing else.
 SelectionRow const& choose(Kind kind, int ranks, std::size_t size_bytes);
 
 /// "the fastest from 256.0 KiB on with up to 4 ranks": for messages.
 std::string describe(SelectionRow const& row);
 
-/// In how many pieces (Part::segments) such an amount goes through a tree or a chain.
+/// The number of pieces (SchedulePlan::segments) in which data goes through a tree or a chain.
 int segments_for(Algorithm algorithm, std::size_t size_bytes, std::size_t segment_bytes);
 
 }  // namespace det::collectives

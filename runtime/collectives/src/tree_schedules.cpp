@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "steps.hpp"
-#include "tree.hpp"
 
 namespace det::collectives {
 namespace {
@@ -49,6 +48,50 @@ BlockRange below(Rank rank, int ranks) {
     return {rank.value, std::min(rank.value + reach(rank, ranks), ranks)};
 }
 
+/// Positions [begin, end) of a subtree. On top is the one that the largest power of two divides: the only one
+/// of its kind in the range, and odd ones end up as leaves.
+struct Subtree {
+    int begin;
+    int end;
+
+    bool is_empty() const { return begin >= end; }
+    int top() const {
+        auto const differing = static_cast<unsigned>((begin - 1) ^ (end - 1));
+        auto const step = static_cast<int>(std::bit_floor(differing));
+        return (end - 1) / step * step;
+    }
+    Subtree below() const { return {begin, top()}; }
+    Subtree above() const { return {top() + 1, end}; }
+};
+
+int shift_of(Tree tree) { return tree == Tree::first ? 0 : 1; }
+
+Rank rank_in(int ranks, Tree tree, int position) { return {(position - 1 - shift_of(tree) + ranks) % ranks}; }
+
+}  // namespace
+
+Rank tree_top(int ranks, Tree tree) { return rank_in(ranks, tree, Subtree{1, ranks + 1}.top()); }
+
+TreePlace tree_place(Rank rank, int ranks, Tree tree) {
+    auto const position_of = [&](int value) { return (value + shift_of(tree)) % ranks + 1; };
+    auto const rank_at = [&](int position) { return rank_in(ranks, tree, position); };
+    auto const top_of = [&](Subtree subtree) {
+        return subtree.is_empty() ? std::nullopt : std::optional(rank_at(subtree.top()));
+    };
+    int const own = position_of(rank.value);
+    TreePlace place;
+    Subtree subtree{1, ranks + 1};
+    while (subtree.top() != own) {
+        place.parent = rank_at(subtree.top());
+        subtree = own < subtree.top() ? subtree.below() : subtree.above();
+    }
+    place.below = top_of(subtree.below());
+    place.above = top_of(subtree.above());
+    return place;
+}
+
+namespace {
+
 /// A tree's half of the blocks, and a rank's place there.
 struct Half {
     TreePlace place;
@@ -67,43 +110,20 @@ Halves in_order(TreePlace const& first, TreePlace const& second, int segments) {
     return halves;
 }
 
-void add_segment(Schedule& schedule, Rank rank, TreePlace const& place, BlockRange segment) {
-    if (place.below) add(schedule, Action::combine_below, *place.below, segment);
-    if (place.above) add(schedule, Action::combine_above, *place.above, segment);
-    if (place.parent) {
-        add(schedule, Action::send, *place.parent, segment);
-    } else {
-        add(schedule, Action::finish, rank, segment);
-    }
-}
-
 void pass_segment(Schedule& schedule, TreePlace const& place, BlockRange segment) {
     if (place.parent) add(schedule, Action::receive, *place.parent, segment);
     if (place.below) add(schedule, Action::send, *place.below, segment);
     if (place.above) add(schedule, Action::send, *place.above, segment);
 }
 
-/// What a rank says as a leaf it says first, and what it hears as a leaf it takes last: no piece of one tree
-/// waits for a piece of the other on its way through all of it.
-Schedule add_halves(Halves const& halves, Rank rank, int segments) {
-    Schedule schedule{2 * segments};
-    for (auto const& half : {halves.leaf, halves.inner}) {
-        for (int i = 0; i < segments; ++i) add_segment(schedule, rank, half.place, one(half.first_block + i));
-    }
-    return schedule;
-}
-
+/// A rank takes what it receives as a leaf last. Otherwise each piece would wait, at every level, for a piece
+/// of the other tree.
 Schedule pass_halves(Halves const& halves, int segments) {
     Schedule schedule{2 * segments};
     for (auto const& half : {halves.inner, halves.leaf}) {
         for (int i = 0; i < segments; ++i) pass_segment(schedule, half.place, one(half.first_block + i));
     }
     return schedule;
-}
-
-Halves among_all(SchedulePlan const& plan) {
-    return in_order(tree_place(plan.rank, plan.ranks, Tree::first),
-                    tree_place(plan.rank, plan.ranks, Tree::second), plan.segments);
 }
 
 /// In a tree of all ranks but the root, which stands above its top.
@@ -121,33 +141,24 @@ Halves under_root(SchedulePlan const& plan) {
                     place_under_root(plan.rank, plan.ranks, Tree::second), plan.segments);
 }
 
-/// What the root does with each piece of both halves: `with(top, piece)`.
-template <class With>
-Schedule at_root(SchedulePlan const& plan, With const& with) {
+/// The root sends each piece of both halves to the top of its tree.
+Schedule double_tree_root(SchedulePlan const& plan) {
     Rank const tops[] = {{tree_top(plan.ranks - 1, Tree::first).value + 1},
                          {tree_top(plan.ranks - 1, Tree::second).value + 1}};
     Schedule schedule{2 * plan.segments};
     for (int i = 0; i < plan.segments; ++i) {
-        with(schedule, tops[0], one(i));
-        with(schedule, tops[1], one(plan.segments + i));
+        add(schedule, Action::send, tops[0], one(i));
+        add(schedule, Action::send, tops[1], one(plan.segments + i));
     }
     return schedule;
-}
-
-/// Two ranks are no place for two trees.
-bool is_double_tree(SchedulePlan const& plan) {
-    return plan.algorithm == Algorithm::double_tree && plan.ranks > 2;
 }
 
 }  // namespace
 
 Schedule pass_down(SchedulePlan const& plan) {
-    if (is_double_tree(plan) && plan.rank != root) return pass_halves(under_root(plan), plan.segments);
-    if (is_double_tree(plan)) {
-        return at_root(plan, [](Schedule& schedule, Rank top, BlockRange piece) {
-            add(schedule, Action::send, top, piece);
-        });
-    }
+    // Two ranks have no place for two trees.
+    if (plan.algorithm == Algorithm::double_tree && plan.ranks > 2)
+        return plan.rank == root ? double_tree_root(plan) : pass_halves(under_root(plan), plan.segments);
     auto const place = place_of(plan);
     Schedule schedule{plan.segments};
     for (int i = 0; i < plan.segments; ++i) {
@@ -158,14 +169,6 @@ Schedule pass_down(SchedulePlan const& plan) {
 }
 
 Schedule add_up(SchedulePlan const& plan) {
-    if (is_double_tree(plan) && plan.rank != root)
-        return add_halves(under_root(plan), plan.rank, plan.segments);
-    if (is_double_tree(plan)) {
-        return at_root(plan, [](Schedule& schedule, Rank top, BlockRange piece) {
-            add(schedule, Action::combine_above, top, piece);
-            add(schedule, Action::finish, root, piece);
-        });
-    }
     auto const place = place_of(plan);
     Schedule schedule{plan.segments};
     for (int i = 0; i < plan.segments; ++i) {
@@ -192,14 +195,6 @@ Schedule gather_by_tree(SchedulePlan const& plan) {
         add(schedule, Action::receive, *child, below(*child, plan.ranks));
     if (place.parent) add(schedule, Action::send, *place.parent, below(plan.rank, plan.ranks));
     return schedule;
-}
-
-Schedule add_up_double_tree(SchedulePlan const& plan) {
-    return add_halves(among_all(plan), plan.rank, plan.segments);
-}
-
-Schedule pass_down_double_tree(SchedulePlan const& plan) {
-    return pass_halves(among_all(plan), plan.segments);
 }
 
 }  // namespace det::collectives

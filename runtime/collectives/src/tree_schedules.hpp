@@ -1,23 +1,39 @@
 #pragma once
+#include <optional>
+
 #include "schedule.hpp"
 
 namespace det::collectives {
 
-// What goes through trees. Where they have one root, it is rank 0.
+enum class Tree { first, second };
 
-/// Everything from the root, by a binomial tree, a chain or a double tree.
+/// A rank's neighbours in a binary tree in which everything to the one side of a rank lies below it,
+/// everything to the other above (in order).
+struct TreePlace {
+    std::optional<Rank> parent;
+    std::optional<Rank> below;
+    std::optional<Rank> above;
+
+    bool is_inner() const { return below || above; }
+};
+
+/// Two trees over the same ranks: the second is the first, shifted by one rank, so that the leaves of one
+/// tree are inner ranks of the other.
+TreePlace tree_place(Rank rank, int ranks, Tree tree);
+/// The rank that has no parent.
+Rank tree_top(int ranks, Tree tree);
+
+// Schedules through trees. A tree with one root has it at rank 0.
+
+/// Sends everything from the root, by a binomial tree, a chain or a double tree.
 Schedule pass_down(SchedulePlan const& plan);
-/// Everything combined at the root, in the same ways.
+/// Combines everything at the root, by a binomial tree or a chain.
 Schedule add_up(SchedulePlan const& plan);
 
-/// Of as many blocks as ranks, each rank ends with its own and those of the ranks below it in a binomial
-/// tree.
+/// With as many blocks as ranks: each rank ends with its own block and those of the ranks below it in a
+/// binomial tree.
 Schedule scatter_by_tree(SchedulePlan const& plan);
 /// The way back.
 Schedule gather_by_tree(SchedulePlan const& plan);
-
-/// Both ends of an allreduce by two trees: their tops end with a half each, or begin with it.
-Schedule add_up_double_tree(SchedulePlan const& plan);
-Schedule pass_down_double_tree(SchedulePlan const& plan);
 
 }  // namespace det::collectives

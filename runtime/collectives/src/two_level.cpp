@@ -4,13 +4,13 @@
 #include <det/collectives/two_level.hpp>
 #include <det/transport/subgroup.hpp>
 
+#include <cstring>
 #include <fmt/format.h>
 #include <optional>
 
 #include "communicator.hpp"
 #include "nodes.hpp"
 #include "reduce.hpp"
-#include "strings.hpp"
 
 namespace det::collectives {
 namespace {
@@ -18,6 +18,34 @@ namespace {
 using Strings = std::vector<std::string>;
 
 constexpr Rank leader{0};  // of a node: its local rank
+
+/// Several byte strings as one: the size of each (8 bytes), then its bytes.
+std::string pack(std::vector<std::string> const& values) {
+    std::size_t total = 0;
+    for (auto const& value : values) total += sizeof(std::uint64_t) + value.size();
+    std::string packed;
+    packed.reserve(total);
+    for (auto const& value : values) {
+        std::uint64_t const size = value.size();
+        packed.append(reinterpret_cast<char const*>(&size), sizeof size);
+        packed += value;
+    }
+    return packed;
+}
+
+Result<std::vector<std::string>> unpack(std::string_view packed) {
+    std::vector<std::string> values;
+    while (!packed.empty()) {
+        std::uint64_t size = 0;
+        if (packed.size() < sizeof size) return Error{codes::transport, "packed values are cut"};
+        std::memcpy(&size, packed.data(), sizeof size);
+        packed.remove_prefix(sizeof size);
+        if (packed.size() < size) return Error{codes::transport, "packed values are cut"};
+        values.emplace_back(packed.substr(0, size));
+        packed.remove_prefix(size);
+    }
+    return values;
+}
 
 template <class T>
 Status status_of(Result<T> const& result) {

@@ -125,9 +125,7 @@ double simulate(Plan const& plan, int ranks, double size_bytes, LogGP const& net
         ranks, blocks_bytes, network);
 }
 
-bool is_symmetric(Plan const& plan) {
-    return plan.algorithm == Algorithm::ring && plan.kind != Kind::broadcast && plan.kind != Kind::reduce;
-}
+bool is_symmetric(Plan const& plan) { return plan.algorithm == Algorithm::ring; }
 
 double price_by_symmetry(Plan const& plan, int ranks, double size_bytes, LogGP const& network) {
     // Two ranks that send each other one block take as long as any number of ranks that pass one on.
@@ -158,9 +156,6 @@ Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const&
             if (plan.kind == Kind::allgather_elements) return {steps * alpha + share * per_byte};
             return {steps * (alpha + size_bytes * (per_byte + combining))};
         case Algorithm::ring:
-            // A tree in place of the one way round.
-            if (!is_symmetric(plan))
-                return {(ranks - 1 + steps) * alpha + share * (2 * per_byte + added), false};
             return {ways * (ranks - 1) * alpha + share * (ways * per_byte + added)};
         case Algorithm::halving_doubling:
             return {ways * steps * alpha + share * (ways * per_byte + added)};
@@ -175,9 +170,8 @@ Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const&
         case Algorithm::double_tree:
             break;
     }
-    // What two full trees of pieces cost at least.
-    double const trips = plan.kind == Kind::allreduce ? 2 : 1;
-    return {trips * ((log2_of(ranks) - 1) * alpha + size_bytes * per_byte), false};
+    // The least that two full trees of pieces cost.
+    return {(log2_of(ranks) - 1) * alpha + size_bytes * per_byte, false};
 }
 
 }  // namespace det::simulation

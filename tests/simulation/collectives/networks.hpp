@@ -1,19 +1,47 @@
 #pragma once
+#include <string_view>
+
 #include "loggp.hpp"
+#include "selection.hpp"
 
 namespace det::simulation {
 
-/// Ethernet by TCP, and a core that combines floats: what the selection table is made for. The other networks
-/// show how far it holds.
+/// The network to which the thresholds of the selection tables are fitted: 10 Gbit/s Ethernet by TCP, and a
+/// core that combines floats.
 inline constexpr LogGP ethernet_10g{25e-6, 5e-6, 0.8e-9, 0.1e-9};
-inline constexpr LogGP ethernet_1g{30e-6, 8e-6, 8e-9, 0.1e-9};
-inline constexpr LogGP infiniband_hdr{1.2e-6, 0.3e-6, 0.04e-9, 0.1e-9};
+
+struct NamedNetwork {
+    std::string_view name;
+    LogGP costs;
+};
+/// The other networks, in which an algorithm has to win to be kept.
+inline constexpr NamedNetwork other_networks[] = {
+    {"1 Gbit/s Ethernet", {30e-6, 8e-6, 8e-9, 0.1e-9}},
+    {"25 Gbit/s Ethernet", {15e-6, 3e-6, 0.34e-9, 0.05e-9}},
+    {"100 Gbit/s Ethernet", {8e-6, 1.5e-6, 0.09e-9, 0.05e-9}},
+    {"InfiniBand HDR", {1.2e-6, 0.3e-6, 0.04e-9, 0.1e-9}},
+};
+
+/// The node counts and sizes that are tried: those of sites.
+inline constexpr int node_counts[] = {2, 3, 4, 6, 8, 14, 16, 24, 48, 64};
+inline constexpr std::size_t smallest_bytes = 1024, largest_bytes = std::size_t{256} << 20;
 
 struct Price {
     collectives::Algorithm algorithm;
     double seconds;
 };
-/// Of all algorithms that an operation has. Rings of more than 64 ranks by symmetry.
+/// The prices of all algorithms that an operation has.
 std::vector<Price> prices(collectives::Kind kind, int ranks, std::size_t size_bytes, LogGP const& network);
+
+/// Where an algorithm beats all others of its operation by most: `factor` is the price of the second best by
+/// its own.
+struct Win {
+    double factor = 0;
+    std::string_view network = {};
+    int ranks = 0;
+    std::size_t size_bytes = 0;
+};
+/// The win of each row of selection_table(kind), in its own range of ranks and sizes, over `other_networks`.
+std::vector<Win> wins_of_rows(collectives::Kind kind);
 
 }  // namespace det::simulation

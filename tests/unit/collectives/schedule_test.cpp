@@ -8,7 +8,7 @@
 #include "../transport/rank_threads.hpp"
 #include "run_schedule.hpp"
 #include "selection.hpp"
-#include "tree.hpp"
+#include "tree_schedules.hpp"
 
 using namespace det;
 using namespace det::collectives;

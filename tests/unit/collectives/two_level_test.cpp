@@ -94,11 +94,11 @@ BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
         DET_TRY(
             expect(way(Kind::allreduce, 1) == "threads, within the agreement; threads, within the agreement",
                    way(Kind::allreduce, 1)));
-        DET_TRY(expect(way(Kind::allreduce, values.size()) == "threads, ring; threads, ring",
+        DET_TRY(expect(way(Kind::allreduce, values.size()) ==
+                           "threads, halving and doubling; threads, halving and doubling",
                        way(Kind::allreduce, values.size())));
-        DET_TRY(
-            expect(way(Kind::broadcast, values.size()) == "threads, binomial tree; threads, binomial tree",
-                   way(Kind::broadcast, values.size())));
+        DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
+                       way(Kind::broadcast, values.size())));
         return expect(way(Kind::all_to_all, values.size()) == "threads, pairs",
                       way(Kind::all_to_all, values.size()));
     }));

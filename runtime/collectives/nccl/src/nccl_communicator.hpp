@@ -5,6 +5,9 @@
 
 namespace det::collectives::nccl {
 
+ncclDataType_t type_of(collectives::DataType type);
+ncclRedOp_t op_of(collectives::ReduceOp op);
+
 using collectives::device::DeviceStep;
 using collectives::device::Stream;
 

@@ -23,7 +23,4 @@ extern Kernels const avx2_kernels;
 extern Kernels const avx512_kernels;
 #endif
 
-/// Those for the processor that this runs on.
-Kernels const& kernels();
-
 }  // namespace det::collectives

@@ -7,8 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
-#include "collective_devices.hpp"
-#include "names.hpp"
+#include "nccl_communicator.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -110,10 +109,9 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
     copy(*devices, tensor::CopyDirection::to_device, {there->data(), others.data(), size});
     must(context.checkpoint().finish());
 
-    core::CollectiveDevices memory(*context.distributed().device_copies());
     checkpoint::NoPeers alone;
     checkpoint::SharedFsStore const store(options.checkpoint_path);
-    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail, {&memory}));
+    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail, {context.distributed().device_copies()}));
     Floats back(values.size());
     copy(*devices, tensor::CopyDirection::to_host, {back.data(), there->data(), size});
     BOOST_TEST(back == values, boost::test_tools::per_element());
