@@ -1,4 +1,4 @@
-// What leaves or finds each rank with the block of its own number: by rings, and by steps that double.
+// Schedules in which each rank begins or ends with the block of its own number: rings, halving and doubling.
 #include <bit>
 
 #include "steps.hpp"
@@ -28,7 +28,7 @@ Schedule ring_allgather(int rank, int ranks) {
     return schedule;
 }
 
-/// Gives away the half that does not hold its own block, until that is all there is.
+/// Sends the half of its blocks that does not hold its own block, until one block is left.
 Schedule halving(int rank, int ranks) {
     Schedule schedule{ranks};
     BlockRange mine{0, ranks};
@@ -55,8 +55,8 @@ Schedule doubling(int rank, int ranks) {
     return schedule;
 }
 
-/// Any number of ranks: a rank has the blocks from its own on, and asks the rank behind them for as many more
-/// (Bruck).
+/// For any number of ranks (Bruck): a rank has the blocks from its own on, and receives as many more from the
+/// rank behind them.
 Schedule doubling_round(int rank, int ranks) {
     Schedule schedule{ranks};
     for (int distance = 1; distance < ranks; distance *= 2) {
@@ -67,7 +67,7 @@ Schedule doubling_round(int rank, int ranks) {
     return schedule;
 }
 
-/// The same backwards: what went out there comes in here and is combined.
+/// The reverse of doubling_round: blocks that were sent there are received and combined here.
 Schedule halving_round(int rank, int ranks) {
     Schedule schedule{ranks};
     auto const last = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));

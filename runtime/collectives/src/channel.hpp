@@ -3,13 +3,13 @@
 
 namespace det::collectives {
 
-/// What an operation talks through: nothing else uses its tag.
+/// What an operation communicates by. No other operation uses its tag.
 struct Channel {
     transport::Transport& peers;
     transport::Tag tag;
 };
 
-/// Whether something comes from ranks below ours or above.
+/// Whether data comes from lower or from higher ranks.
 enum class Side { below, above };
 
 }  // namespace det::collectives

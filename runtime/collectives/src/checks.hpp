@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// What a rank can see to be wrong on its own, before anybody else is asked.
+/// Checks what one rank can find to be wrong with its call without asking others.
 Status check(TensorCall const& call, int ranks);
 Status check_root(Rank root, std::string_view action, int ranks);
 

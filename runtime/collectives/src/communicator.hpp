@@ -9,7 +9,8 @@
 
 namespace det::collectives {
 
-/// Ranks that are connected by messages: each operation is an agreement, and what it leaves to be sent.
+/// Ranks that are connected by messages. Each operation is an agreement, and a schedule for data that is too
+/// large for it.
 class Communicator final : public RankGroup {
 public:
     Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning);
@@ -33,8 +34,8 @@ private:
     Status agree(Channel channel, Merge const& merge);
     /// Agrees before data that follows a schedule, unless the ranks have agreed.
     Status agree_before_schedule(Channel channel);
-    /// The end of an operation: the others need nothing more of this rank. Says which one could not be done,
-    /// where that is not what the ranks have agreed on.
+    /// Ends an operation: flushes what the other ranks still need, and names the operation in an Error,
+    /// unless all ranks have agreed on that Error.
     template <class T>
     Result<T> finish_operation(Result<T> result) const {
         auto const flushed = transport_->flush();
@@ -52,10 +53,10 @@ private:
     bool is_forced(Kind kind) const;
     Algorithm algorithm_for(Kind kind, std::size_t size_bytes) const;
     void explain(Kind kind, std::size_t size_bytes, Algorithm algorithm);
-    /// What is left to do after the agreement, by the table.
+    /// The plan for data that follows the agreement, by the table.
     SchedulePlan plan_for(Kind kind, std::size_t size_bytes, Rank root = {});
     Status move_by(Schedule const& schedule, Channel channel, Blocks const& blocks);
-    /// All ranks' elements, in place: what a rank ends with is what the operation gives it.
+    /// Reduces the elements of all ranks in place.
     Status combine_by(SchedulePlan const& plan, Channel channel, Tensor tensor, ReduceOp op);
     Status broadcast(Channel channel, Tensor tensor, Rank from);
     Status broadcast_rest(Channel channel, transport::MutableBytes bytes, Rank from);
@@ -63,20 +64,20 @@ private:
     Status reduce_in_copy(Channel channel, TensorCall const& call);
     Status allgather_parts(Channel channel, TensorCall const& call);
     Status exchange_parts(Channel channel, TensorCall const& call);
-    /// What the agreement brought.
+    /// Copies the merged payload of the agreement.
     void copy_payload(transport::MutableBytes into) const;
 
     std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
-    Call call_;                  // of the operation that goes on, as it is told
-    bool is_agreed_ = false;     // before this operation began
-    bool has_mismatch_ = false;  // to it: all ranks know the same
+    Call call_;                  // the current operation, as it is reported
+    bool is_agreed_ = false;     // before the current operation began
+    bool has_mismatch_ = false;  // in the current operation; all ranks know it
     Schedule agreement_;
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;
-    std::set<std::pair<Kind, std::size_t>> explained_;  // sizes
+    std::set<std::pair<Kind, std::size_t>> explained_;  // kinds and sizes
 };
 
 }  // namespace det::collectives

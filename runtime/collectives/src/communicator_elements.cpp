@@ -1,4 +1,4 @@
-// What a Communicator does with elements after the ranks have agreed: by schedules.
+// The tensor operations of a Communicator after the ranks have agreed.
 #include <det/collectives/reduction.hpp>
 #include <det/foundation/text.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using transport::MutableBytes;
 
-/// The r-th of as many equal parts as there are ranks.
+/// The part of that number of `ranks` equal parts.
 template <class Bytes>
 Bytes part_of_all(Bytes all, Rank part, int ranks) {
     auto const size = all.size() / static_cast<std::size_t>(ranks);
@@ -27,13 +27,13 @@ void move_bytes(MutableBytes to, std::span<std::byte const> from) {
     if (!from.empty()) std::memmove(to.data(), from.data(), from.size());
 }
 
-/// What all ranks put in, or have in the end.
+/// The bytes that all ranks put in, or have in the end.
 std::size_t size_for_choice(TensorCall const& call) {
     bool const ends_in_out = call.kind == Kind::broadcast || call.kind == Kind::allgather_elements;
     return ends_in_out ? bytes_of(call.out).size() : bytes_of(call.in).size();
 }
 
-/// Memory of our own in which elements are combined: halves as floats.
+/// A copy in which elements are combined: float16 and bfloat16 as float32.
 class Copy {
 public:
     explicit Copy(ConstTensor tensor)
@@ -48,7 +48,7 @@ public:
 
     Tensor tensor() { return {memory_.data(), count_, used_}; }
 
-    /// Elements from `begin` on, as they were given.
+    /// Writes elements from `begin` on to `out`, in the caller's type.
     void give(Tensor out, std::size_t begin) {
         auto* const from = memory_.data() + begin * size_of(used_);
         if (used_ == given_) {
@@ -175,7 +175,7 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
                    equal_blocks(out, size_of(call.out.type), size()));
 }
 
-/// Small parts travel to everybody; each rank takes what is for it.
+/// Small parts travel to all ranks within the agreement, and each rank takes its own.
 Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
     auto const in = bytes_of(call.in);
     auto const out = bytes_of(call.out);
@@ -189,7 +189,7 @@ Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
         return Ok{};
     }
     DET_TRY(agree_before_schedule(channel));
-    std::vector<std::byte> outgoing(in.begin(), in.end());  // the call may be in place
+    std::vector<std::byte> outgoing(in.begin(), in.end());  // a copy, because the call may be in place
     move_bytes(part_of_all(out, rank(), size()), part_of_all(std::span(outgoing), rank(), size()));
     if (size() == 1) return Ok{};
     auto blocks = equal_blocks(outgoing, size_of(call.in.type), size());

@@ -8,7 +8,7 @@
 namespace det::collectives {
 namespace {
 
-/// What most calls are; nothing can be wrong with them that one rank sees on its own.
+/// The usual call, in which one rank on its own cannot find anything wrong.
 bool is_plainly_right(TensorCall const& call) {
     return call.kind == Kind::allreduce && call.in.data == call.out.data && call.in.data != nullptr &&
            call.in.count == call.out.count && call.in.type == call.out.type && is_reducible(call.in.type) &&
@@ -17,7 +17,7 @@ bool is_plainly_right(TensorCall const& call) {
 
 Status const no_refusal = Ok{};
 
-/// What is refused takes part with its reason alone: nobody is to look at what may make no sense.
+/// A refused call enters the operation with its reason alone. Its other fields may be invalid.
 TensorCall only_kind_of(TensorCall const& call) {
     TensorCall bare;
     bare.kind = call.kind;

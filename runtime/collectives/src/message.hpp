@@ -7,35 +7,35 @@
 namespace det::collectives {
 
 enum class Verdict : std::uint32_t { agreed, failed };
-/// Of a failure: what kind of Error it is on all ranks.
+/// The kind of Error that a failure is on all ranks.
 enum class Cause : std::uint32_t { misuse, lost_rank, timeout };
 
 Cause cause_of(Error const& error);
 
-/// Begins each message of an agreement.
+/// The first bytes of each message of an agreement.
 struct Head {
     std::uint32_t magic = magic_value;
     Verdict verdict = Verdict::agreed;
     Call call;
-    std::int32_t rank = 0;  // the lowest of those that the message speaks for
+    std::int32_t rank = 0;  // the lowest of the ranks whose messages are merged in this one
     Cause cause = Cause::misuse;
-    std::uint32_t reserved[2] = {};  // so that what follows is aligned
+    std::uint32_t reserved[2] = {};  // aligns what follows
 
     static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
 };
 static_assert(sizeof(Head) % 16 == 0 && std::has_unique_object_representations_v<Head>);
 
-/// A Head and what follows it: data, or the reason where the verdict is failed. Its memory is taken once.
+/// A Head and a payload: data, or the reason of a failure. Allocates its memory once.
 class Message {
 public:
     explicit Message(std::size_t payload_limit_bytes) : storage_(sizeof(Head) + payload_limit_bytes) {}
 
     Head head() const;
     void set_head(Head const& head);
-    /// A failed verdict with its reason, cut to what there is room for.
+    /// Sets a failed verdict with its reason, which is cut to the available space.
     void fail(std::string_view reason, Cause cause);
     std::string reason() const;
-    /// What the ranks are told, where the verdict is failed.
+    /// The Error of a failed verdict, the same on all ranks.
     Error error() const;
 
     std::span<std::byte> payload() { return room().subspan(sizeof(Head), size_ - sizeof(Head)); }
@@ -47,7 +47,7 @@ public:
     void prepend(std::span<std::byte const> bytes);
 
     transport::Bytes bytes() const { return std::span(storage_).first(size_); }
-    /// Where a message of any size is received; `set_size` tells how large it was.
+    /// The memory to receive a message into; call set_size() afterwards.
     transport::MutableBytes room() { return storage_; }
     Status set_size(std::size_t size, Rank from);
 

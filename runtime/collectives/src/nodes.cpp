@@ -12,7 +12,7 @@ Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
     DET_TRY_ASSIGN(auto const said, ranks.allgather(std::move(own)));
     Nodes nodes;
     nodes.ranks_.resize(static_cast<std::size_t>(topology.cross_size));
-    nodes.places_.resize(said.size());
+    nodes.locations_.resize(said.size());
     for (std::size_t rank = 0; rank < said.size(); ++rank) {
         Topology theirs;
         if (said[rank].size() != sizeof theirs)
@@ -24,7 +24,7 @@ Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
                          fmt::format("rank {} sits on node {} of {}, others know of {} nodes", rank,
                                      theirs.cross_rank, theirs.cross_size, topology.cross_size)};
         }
-        nodes.places_[rank] = {theirs.cross_rank, theirs.local_rank};
+        nodes.locations_[rank] = {theirs.cross_rank, theirs.local_rank};
         nodes.ranks_[static_cast<std::size_t>(theirs.cross_rank)].push_back({static_cast<int>(rank)});
     }
     for (auto& on_node : nodes.ranks_) {

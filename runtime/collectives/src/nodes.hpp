@@ -4,29 +4,29 @@
 
 namespace det::collectives {
 
-/// Which ranks sit on which node.
+/// Which ranks run on which node.
 class Nodes {
 public:
-    /// Asks all ranks. An Error, on all of them, where what they say doesn't fit together.
+    /// Collective. codes::misuse on all ranks if their topologies do not fit together.
     static Result<Nodes> gather(RankGroup& ranks, Topology const& topology);
 
     int count() const { return static_cast<int>(ranks_.size()); }
-    /// In the order of their local ranks.
+    /// The ranks of a node in the order of their local ranks.
     std::vector<Rank> const& on(int node) const { return ranks_[static_cast<std::size_t>(node)]; }
-    int node_of(Rank rank) const { return places_[static_cast<std::size_t>(rank.value)].node; }
-    int local_rank_of(Rank rank) const { return places_[static_cast<std::size_t>(rank.value)].local_rank; }
-    /// Every node has as many ranks as every other.
+    int node_of(Rank rank) const { return locations_[static_cast<std::size_t>(rank.value)].node; }
+    int local_rank_of(Rank rank) const { return locations_[static_cast<std::size_t>(rank.value)].local_rank; }
+    /// Whether all nodes have the same number of ranks.
     bool are_even() const;
-    /// The ranks of that number on all nodes, where all have one.
+    /// The ranks with this local rank on all nodes. Each node must have one.
     std::vector<Rank> cross_ranks(int local_rank) const;
 
 private:
-    struct Place {
+    struct Location {
         int node = -1;
         int local_rank = -1;
     };
     std::vector<std::vector<Rank>> ranks_;  // by node
-    std::vector<Place> places_;             // by rank
+    std::vector<Location> locations_;       // by rank
 };
 
 }  // namespace det::collectives

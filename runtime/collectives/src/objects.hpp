@@ -5,34 +5,34 @@
 
 namespace det::collectives {
 
-/// A byte string as an agreement carries it: its size, and its bytes if they are small.
+/// A byte string in an agreement: its size, and its bytes if they are few.
 struct Entry {
     std::uint64_t size = 0;
-    std::span<std::byte const> bytes;  // all of them or none
+    std::span<std::byte const> bytes;  // all bytes, or none
     bool is_whole() const { return bytes.size() == size; }
 };
 
-/// The largest value that travels whole when each of `values` ranks contributes one.
+/// The largest value that an agreement carries whole, if each of `values` ranks contributes one.
 std::size_t whole_limit(std::size_t small_limit_bytes, int values);
-/// What an agreement of `ranks` needs room for at most.
+/// The largest payload of an agreement of `ranks` values.
 std::size_t entries_limit(std::size_t small_limit_bytes, int ranks);
 
-/// Nothing where the message tells of a failure already.
+/// Does nothing if the message holds a failure.
 void append_entry(Message& message, std::string const& value, std::size_t whole_limit_bytes);
-/// Exactly `count` of them.
+/// Reads exactly `count` entries.
 Result<std::vector<Entry>> read_entries(Message const& message, std::size_t whole_limit_bytes, int count);
 
-/// A string of the entry's size, with its bytes where they came along.
+/// A string of the entry's size, filled if the agreement carried the bytes.
 std::string begin_value(Entry const& entry);
 transport::MutableBytes memory_of(std::string& value);
 
-/// Entries of all ranks in rank order.
+/// Merges the entries of two messages in rank order.
 void merge_entries(Message& mine, Message const& theirs, Side theirs_is);
 
-/// Rank by rank what the entries announced: those that are not whole go round a ring.
+/// The values of all ranks. Values that the agreement did not carry are sent round a ring.
 Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entry> const& entries,
                                                std::string const& own, std::size_t piece_bytes);
-/// The same on `root` alone; nothing elsewhere.
+/// The same on rank `root` only; the others get nothing.
 Result<std::vector<std::string>> collect_values(Channel channel, std::vector<Entry> const& entries,
                                                 std::string own, Rank root, std::size_t piece_bytes);
 

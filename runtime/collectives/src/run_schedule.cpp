@@ -27,8 +27,7 @@ MutableBytes memory_of(Blocks const& blocks, BlockRange range) {
     return {blocks[static_cast<std::size_t>(range.begin)].data(), size};
 }
 
-/// How many of the steps, from the first on, can be done piece by piece: what was received is finished and
-/// passed on.
+/// The number of leading steps that can be done piece by piece: a piece is received, finished and sent on.
 std::size_t steps_together(std::span<Step const> steps) {
     if (!takes(steps.front().action)) return 1;
     std::size_t count = 1;
@@ -101,7 +100,8 @@ private:
         return Ok{};
     }
 
-    /// What the next moves wait for, as far as its memory is free: so that it need not wait for us.
+    /// Posts the receives of the next moves, as far as their memory is free, so that peers need not wait for
+    /// this rank.
     Status ask_ahead() {
         asked_to_ = std::max(asked_to_, at_);
         auto const end = std::min(moves_.size(), at_ + look_ahead_moves);
@@ -134,7 +134,7 @@ private:
     }
 
     Result<MutableBytes> take(Move const& move) {
-        if (asked_to_ == at_) {  // something of ours was in the way
+        if (asked_to_ == at_) {  // its memory was still being sent
             DET_TRY(finish_sends_of(move.bytes));
             DET_TRY(ask(move));
             ++asked_to_;
@@ -166,7 +166,7 @@ private:
         return Ok{};
     }
 
-    /// Not waited for: who gets it may wait for what we do next.
+    /// Does not wait: the receiver may wait for what this rank does next.
     Status forget_sends_that_are_over() {
         while (sends_.size() > sends_untested_max) {
             DET_TRY_ASSIGN(auto const is_over, sends_.front().request.test());
@@ -177,7 +177,7 @@ private:
         return Ok{};
     }
 
-    /// What is still being sent must not change.
+    /// Waits until no send reads these bytes.
     Status finish_sends_of(MutableBytes bytes) {
         for (auto i = sends_.begin(); i != sends_.end();) {
             if (!overlap(i->bytes, bytes)) {
@@ -195,7 +195,7 @@ private:
     Pieces pieces_;
     Reduction const& reduction_;
     std::size_t at_ = 0;
-    std::size_t asked_to_ = 0;  // moves before this one have been asked for
+    std::size_t asked_to_ = 0;  // the receives of moves before this one are posted
     std::size_t combines_asked_ = 0, combines_made_ = 0;
     std::deque<Coming> asked_;
     std::deque<Sending> sends_;

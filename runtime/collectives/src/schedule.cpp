@@ -10,8 +10,8 @@
 namespace det::collectives {
 namespace {
 
-/// The ranks as a power of two of positions: of the first 2 * paired ranks, each even one speaks for the odd
-/// one above it too. Positions are in the order of the ranks.
+/// The ranks as a power of two of positions, in rank order: of the first 2 * paired ranks, each even rank
+/// also stands for the odd rank above it.
 class Positions {
 public:
     explicit Positions(int ranks)
@@ -28,8 +28,8 @@ private:
     int paired_;
 };
 
-/// Of ranks that a power of two leaves over, one gives its data to a neighbour first and gets the result in
-/// the end.
+/// If the number of ranks is no power of two, a rank that is left over sends its data to a neighbour first
+/// and receives the result in the end.
 Schedule recursive_doubling(Rank rank, int ranks) {
     Positions const positions(ranks);
     Schedule schedule;
@@ -101,7 +101,7 @@ Schedule gather_schedule(SchedulePlan const& plan) {
     return schedule;
 }
 
-/// Nothing depends on what comes in, so that a few parts go out before the first is waited for.
+/// Sends do not depend on what is received, so a few parts are sent before the first receive.
 Schedule all_to_all_schedule(SchedulePlan const& plan) {
     constexpr int ahead = 4;
     Schedule schedule{2 * plan.ranks};

@@ -8,10 +8,10 @@
 
 namespace det::collectives {
 
-// What a rank does in a collective operation, as data: the same schedule is executed over a transport
-// (run_schedule.hpp) and priced by a simulator (tests/simulation). Pure.
+// What a rank does in a collective operation, as data: run_schedule.hpp executes a schedule over a transport,
+// and a simulator (tests/simulation) prices it. Pure.
 
-/// A part of the buffer, which all ranks divide into the same number of nearly equal blocks: [begin, end).
+/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks.
 struct BlockRange {
     int begin = 0;
     int end = 0;
@@ -19,14 +19,14 @@ struct BlockRange {
 };
 
 enum class Action : std::uint8_t {
-    send,           // what the blocks hold now; nobody waits for it to arrive
-    receive,        // in place of what the blocks hold
-    combine_below,  // receive: it comes from ranks below ours, and is the left operand
-    combine_above,  // receive: the right one
-    finish,         // the blocks are combined whole: a mean is divided
+    send,           // sends the present contents of the blocks; does not wait for the receiver
+    receive,        // replaces the contents of the blocks
+    combine_below,  // receives from a lower rank: the left operand
+    combine_above,  // receives from a higher rank: the right operand
+    finish,         // the blocks are fully reduced: divides a mean
 };
 
-/// Whether something comes in.
+/// Whether the action receives.
 inline bool takes(Action action) { return action != Action::send && action != Action::finish; }
 
 struct Step {
@@ -36,41 +36,42 @@ struct Step {
     friend bool operator==(Step const&, Step const&) = default;
 };
 
-/// In order. What is sent between two ranks arrives in that order, and is received with the same sizes.
+/// Steps in order. Messages between two ranks arrive in the order of the sends, and are received with the
+/// same sizes.
 struct Schedule {
     int blocks = 1;
     std::vector<Step> steps = {};
 };
 
-/// What an operation is, for one of its ranks.
+/// An operation, for one of its ranks.
 struct SchedulePlan {
     Kind kind = Kind::allreduce;
     Algorithm algorithm = Algorithm::ring;
     Rank rank = {};
-    int ranks = 2;  // more than one
+    int ranks = 2;  // at least 2
     Rank root = {};
-    int segments = 1;  // in how many pieces a chain passes everything on, and each tree what is its own
+    int segments = 1;  // pieces in which a chain or each tree passes its data on
 };
 
-/// Of an operation that has this algorithm (algorithms_of). Each block is combined whole on one rank, or in
-/// the same way on each, in an order that the schedule alone decides: where several ranks have it in the end,
-/// they have the same bits.
+/// The schedule of an operation that has this algorithm (algorithms_of). Each block is reduced by one rank,
+/// or in the same way by several, in an order that the schedule alone decides. So all ranks that have a block
+/// in the end have the same bits.
 Schedule schedule_of(SchedulePlan const& plan);
 
-// By operation. A rank's own block is the one that has its number.
+// By operation. A rank's own block is the one with its number.
 
 Schedule allreduce_schedule(SchedulePlan const& plan);
-/// A rank ends with its own block whole; the others hold what it has combined on the way.
+/// A rank ends with its own block fully reduced. Its other blocks hold intermediate values.
 Schedule reduce_scatter_schedule(SchedulePlan const& plan);
-/// A rank begins with its own block.
+/// A rank begins with its own block, and ends with all blocks.
 Schedule allgather_schedule(SchedulePlan const& plan);
 Schedule broadcast_schedule(SchedulePlan const& plan);
-/// Elsewhere than at the root, blocks hold what was combined on the way.
+/// The root ends with all blocks fully reduced. The blocks of the others hold intermediate values.
 Schedule reduce_schedule(SchedulePlan const& plan);
-/// A rank begins with its own block; the root has all. From everybody at once.
+/// A rank begins with its own block, and the root ends with all blocks. All ranks send to the root directly.
 Schedule gather_schedule(SchedulePlan const& plan);
-/// Of two blocks for each rank: the first half is what goes out, by rank; into the second half comes, by
-/// rank, what all others have for this one. What stays here is left to the caller.
+/// Two blocks for each rank: the first half is sent, by rank; the second half is received, by rank. The
+/// caller copies the part that stays on this rank.
 Schedule all_to_all_schedule(SchedulePlan const& plan);
 
 }  // namespace det::collectives

@@ -11,10 +11,12 @@
 namespace det::collectives {
 namespace {
 
-using enum Algorithm;
-
 constexpr int any = std::numeric_limits<int>::max();
 constexpr std::size_t kib = 1024, mib = 1024 * kib;
+
+namespace tables {
+
+using enum Algorithm;
 
 constexpr SelectionRow allreduce[] = {
     {4, 0, recursive_doubling},
@@ -55,6 +57,8 @@ constexpr Algorithm for_reduce_scatter[] = {halving_doubling};
 constexpr Algorithm for_allgather[] = {recursive_doubling};
 constexpr Algorithm for_all_to_all[] = {pairs};
 
+}  // namespace tables
+
 struct Choice {
     std::span<Algorithm const> algorithms;
     std::span<SelectionRow const> table;
@@ -64,27 +68,27 @@ Choice choice_for(Kind kind) {
     switch (kind) {
         case Kind::broadcast_object:
         case Kind::broadcast:
-            return {for_broadcast, broadcast};
+            return {tables::for_broadcast, tables::broadcast};
         case Kind::reduce:
-            return {for_reduce, reduce};
+            return {tables::for_reduce, tables::reduce};
         case Kind::reduce_scatter:
-            return {for_reduce_scatter, reduce_scatter};
+            return {tables::for_reduce_scatter, tables::reduce_scatter};
         case Kind::allgather_elements:
-            return {for_allgather, allgather};
+            return {tables::for_allgather, tables::allgather};
         case Kind::all_to_all:
-            return {for_all_to_all, all_to_all};
+            return {tables::for_all_to_all, tables::all_to_all};
         default:
             break;
     }
-    return {for_allreduce, allreduce};
+    return {tables::for_allreduce, tables::allreduce};
 }
 
-constexpr std::array<std::string_view, algorithms> names{
+constexpr std::array<std::string_view, algorithms> algorithm_names{
     "recursive doubling", "ring", "halving and doubling", "double tree", "binomial tree", "chain", "pairs"};
 
 }  // namespace
 
-std::string_view name_of(Algorithm algorithm) { return names[static_cast<std::size_t>(algorithm)]; }
+std::string_view name_of(Algorithm algorithm) { return algorithm_names[static_cast<std::size_t>(algorithm)]; }
 
 std::span<Algorithm const> algorithms_of(Kind kind) { return choice_for(kind).algorithms; }
 

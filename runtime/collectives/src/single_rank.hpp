@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// What a single rank gets of what it puts in: all of it.
+/// Any tensor operation of a single rank: copies the input to the output.
 Status run_single_rank(TensorCall const& call);
 
 }  // namespace det::collectives

@@ -5,7 +5,7 @@
 
 namespace det::collectives {
 
-// What schedules are made of.
+// Helpers that build schedules.
 
 inline BlockRange one(int block) { return {block, block + 1}; }
 
@@ -23,7 +23,7 @@ inline void append(Schedule& schedule, Schedule const& rest) {
     schedule.steps.insert(schedule.steps.end(), rest.steps.begin(), rest.steps.end());
 }
 
-/// As many blocks from `begin` on as `count`; behind the last comes the first.
+/// Adds `count` blocks from `begin` on; block 0 follows the last block.
 inline void add_wrapped(Schedule& schedule, Action action, Rank peer, int begin, int count) {
     begin = wrap(begin, schedule.blocks);
     int const end = std::min(begin + count, schedule.blocks);
@@ -31,14 +31,14 @@ inline void add_wrapped(Schedule& schedule, Action action, Rank peer, int begin,
     if (int const rest = count - (end - begin); rest > 0) add(schedule, action, peer, {0, rest});
 }
 
-/// The same for ranks that are counted from the root on: it is rank 0.
+/// The same plan with ranks renumbered so that the root is rank 0.
 inline SchedulePlan from_root(SchedulePlan plan) {
     plan.rank = {wrap(plan.rank.value - plan.root.value, plan.ranks)};
     plan.root = {0};
     return plan;
 }
 
-/// What was planned from the root on, with the ranks' own numbers.
+/// Translates a schedule with the root at rank 0 back to the real rank numbers.
 inline Schedule by_own_numbers(Schedule schedule, SchedulePlan const& plan) {
     for (auto& step : schedule.steps) step.peer = {wrap(step.peer.value + plan.root.value, plan.ranks)};
     return schedule;

@@ -9,47 +9,48 @@
 namespace det::collectives {
 namespace {
 
-constexpr Rank root{0};
+constexpr Rank tree_root{0};
 
-/// Whom a rank hears from and whom it tells, where rank 0 tells all.
-struct Place {
+/// A rank's neighbours in a tree whose root is rank 0.
+struct Neighbours {
     std::optional<Rank> parent;
-    std::vector<Rank> children;  // the one with the most below it first
+    std::vector<Rank> children;  // the one with the largest subtree first
 };
 
-/// How many ranks, from this one on, are below it in a binomial tree: a power of two, cut where ranks end.
+/// The number of ranks from this one on in its binomial subtree: a power of two, which may reach beyond the
+/// last rank.
 int reach(Rank rank, int ranks) {
-    if (rank == root) return static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)));
+    if (rank == tree_root) return static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)));
     return rank.value & -rank.value;
 }
 
-Place binomial_place(Rank rank, int ranks) {
-    Place place;
-    if (rank != root) place.parent = Rank{rank.value - reach(rank, ranks)};
+Neighbours binomial_neighbours(Rank rank, int ranks) {
+    Neighbours neighbours;
+    if (rank != tree_root) neighbours.parent = Rank{rank.value - reach(rank, ranks)};
     for (int distance = reach(rank, ranks) / 2; distance > 0; distance /= 2) {
-        if (rank.value + distance < ranks) place.children.push_back({rank.value + distance});
+        if (rank.value + distance < ranks) neighbours.children.push_back({rank.value + distance});
     }
-    return place;
+    return neighbours;
 }
 
-Place chain_place(Rank rank, int ranks) {
-    Place place;
-    if (rank != root) place.parent = Rank{rank.value - 1};
-    if (rank.value + 1 < ranks) place.children.push_back({rank.value + 1});
-    return place;
+Neighbours chain_neighbours(Rank rank, int ranks) {
+    Neighbours neighbours;
+    if (rank != tree_root) neighbours.parent = Rank{rank.value - 1};
+    if (rank.value + 1 < ranks) neighbours.children.push_back({rank.value + 1});
+    return neighbours;
 }
 
-Place place_of(SchedulePlan const& plan) {
-    return plan.algorithm == Algorithm::chain ? chain_place(plan.rank, plan.ranks)
-                                              : binomial_place(plan.rank, plan.ranks);
+Neighbours neighbours_of(SchedulePlan const& plan) {
+    return plan.algorithm == Algorithm::chain ? chain_neighbours(plan.rank, plan.ranks)
+                                              : binomial_neighbours(plan.rank, plan.ranks);
 }
 
 BlockRange below(Rank rank, int ranks) {
     return {rank.value, std::min(rank.value + reach(rank, ranks), ranks)};
 }
 
-/// Positions [begin, end) of a subtree. On top is the one that the largest power of two divides: the only one
-/// of its kind in the range, and odd ones end up as leaves.
+/// Positions [begin, end) of a subtree. Its top is the position that the largest power of two divides. There
+/// is only one such position in the range, and odd positions become leaves.
 struct Subtree {
     int begin;
     int end;
@@ -72,48 +73,47 @@ Rank rank_in(int ranks, Tree tree, int position) { return {(position - 1 - shift
 
 Rank tree_top(int ranks, Tree tree) { return rank_in(ranks, tree, Subtree{1, ranks + 1}.top()); }
 
-TreePlace tree_place(Rank rank, int ranks, Tree tree) {
+TreeNeighbours tree_neighbours(Rank rank, int ranks, Tree tree) {
     auto const position_of = [&](int value) { return (value + shift_of(tree)) % ranks + 1; };
     auto const rank_at = [&](int position) { return rank_in(ranks, tree, position); };
     auto const top_of = [&](Subtree subtree) {
         return subtree.is_empty() ? std::nullopt : std::optional(rank_at(subtree.top()));
     };
     int const own = position_of(rank.value);
-    TreePlace place;
+    TreeNeighbours neighbours;
     Subtree subtree{1, ranks + 1};
     while (subtree.top() != own) {
-        place.parent = rank_at(subtree.top());
+        neighbours.parent = rank_at(subtree.top());
         subtree = own < subtree.top() ? subtree.below() : subtree.above();
     }
-    place.below = top_of(subtree.below());
-    place.above = top_of(subtree.above());
-    return place;
+    neighbours.below = top_of(subtree.below());
+    neighbours.above = top_of(subtree.above());
+    return neighbours;
 }
 
 namespace {
 
-/// A tree's half of the blocks, and a rank's place there.
+/// One tree's half of the blocks, and a rank's neighbours in that tree.
 struct Half {
-    TreePlace place;
+    TreeNeighbours neighbours;
     int first_block;
 };
-/// Who has children in one tree has none in the other, so that each rank sends and receives about twice the
-/// data.
+/// An inner rank of one tree is a leaf of the other, so each rank sends and receives about twice its data.
 struct Halves {
     Half inner;
     Half leaf;
 };
 
-Halves in_order(TreePlace const& first, TreePlace const& second, int segments) {
+Halves in_order(TreeNeighbours const& first, TreeNeighbours const& second, int segments) {
     Halves halves{{first, 0}, {second, segments}};
     if (!first.is_inner()) std::swap(halves.inner, halves.leaf);
     return halves;
 }
 
-void pass_segment(Schedule& schedule, TreePlace const& place, BlockRange segment) {
-    if (place.parent) add(schedule, Action::receive, *place.parent, segment);
-    if (place.below) add(schedule, Action::send, *place.below, segment);
-    if (place.above) add(schedule, Action::send, *place.above, segment);
+void pass_segment(Schedule& schedule, TreeNeighbours const& neighbours, BlockRange segment) {
+    if (neighbours.parent) add(schedule, Action::receive, *neighbours.parent, segment);
+    if (neighbours.below) add(schedule, Action::send, *neighbours.below, segment);
+    if (neighbours.above) add(schedule, Action::send, *neighbours.above, segment);
 }
 
 /// A rank takes what it receives as a leaf last. Otherwise each piece would wait, at every level, for a piece
@@ -121,24 +121,24 @@ void pass_segment(Schedule& schedule, TreePlace const& place, BlockRange segment
 Schedule pass_halves(Halves const& halves, int segments) {
     Schedule schedule{2 * segments};
     for (auto const& half : {halves.inner, halves.leaf}) {
-        for (int i = 0; i < segments; ++i) pass_segment(schedule, half.place, one(half.first_block + i));
+        for (int i = 0; i < segments; ++i) pass_segment(schedule, half.neighbours, one(half.first_block + i));
     }
     return schedule;
 }
 
-/// In a tree of all ranks but the root, which stands above its top.
-TreePlace place_under_root(Rank rank, int ranks, Tree tree) {
-    auto place = tree_place({rank.value - 1}, ranks - 1, tree);
-    for (auto* neighbour : {&place.parent, &place.below, &place.above}) {
+/// Neighbours in a tree of all ranks but the root, which is the parent of the top.
+TreeNeighbours neighbours_under_root(Rank rank, int ranks, Tree tree) {
+    auto neighbours = tree_neighbours({rank.value - 1}, ranks - 1, tree);
+    for (auto* neighbour : {&neighbours.parent, &neighbours.below, &neighbours.above}) {
         if (*neighbour) ++(*neighbour)->value;
     }
-    if (!place.parent) place.parent = root;
-    return place;
+    if (!neighbours.parent) neighbours.parent = tree_root;
+    return neighbours;
 }
 
 Halves under_root(SchedulePlan const& plan) {
-    return in_order(place_under_root(plan.rank, plan.ranks, Tree::first),
-                    place_under_root(plan.rank, plan.ranks, Tree::second), plan.segments);
+    return in_order(neighbours_under_root(plan.rank, plan.ranks, Tree::first),
+                    neighbours_under_root(plan.rank, plan.ranks, Tree::second), plan.segments);
 }
 
 /// The root sends each piece of both halves to the top of its tree.
@@ -158,42 +158,42 @@ Schedule double_tree_root(SchedulePlan const& plan) {
 Schedule pass_down(SchedulePlan const& plan) {
     // Two ranks have no place for two trees.
     if (plan.algorithm == Algorithm::double_tree && plan.ranks > 2)
-        return plan.rank == root ? double_tree_root(plan) : pass_halves(under_root(plan), plan.segments);
-    auto const place = place_of(plan);
+        return plan.rank == tree_root ? double_tree_root(plan) : pass_halves(under_root(plan), plan.segments);
+    auto const neighbours = neighbours_of(plan);
     Schedule schedule{plan.segments};
     for (int i = 0; i < plan.segments; ++i) {
-        if (place.parent) add(schedule, Action::receive, *place.parent, one(i));
-        for (auto const child : place.children) add(schedule, Action::send, child, one(i));
+        if (neighbours.parent) add(schedule, Action::receive, *neighbours.parent, one(i));
+        for (auto const child : neighbours.children) add(schedule, Action::send, child, one(i));
     }
     return schedule;
 }
 
 Schedule add_up(SchedulePlan const& plan) {
-    auto const place = place_of(plan);
+    auto const neighbours = neighbours_of(plan);
     Schedule schedule{plan.segments};
     for (int i = 0; i < plan.segments; ++i) {
-        for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
+        for (auto child = neighbours.children.rbegin(); child != neighbours.children.rend(); ++child)
             add(schedule, Action::combine_above, *child, one(i));
-        auto const action = place.parent ? Action::send : Action::finish;
-        add(schedule, action, place.parent.value_or(root), one(i));
+        auto const action = neighbours.parent ? Action::send : Action::finish;
+        add(schedule, action, neighbours.parent.value_or(tree_root), one(i));
     }
     return schedule;
 }
 
 Schedule scatter_by_tree(SchedulePlan const& plan) {
-    auto const place = binomial_place(plan.rank, plan.ranks);
+    auto const neighbours = binomial_neighbours(plan.rank, plan.ranks);
     Schedule schedule{plan.ranks};
-    if (place.parent) add(schedule, Action::receive, *place.parent, below(plan.rank, plan.ranks));
-    for (auto const child : place.children) add(schedule, Action::send, child, below(child, plan.ranks));
+    if (neighbours.parent) add(schedule, Action::receive, *neighbours.parent, below(plan.rank, plan.ranks));
+    for (auto const child : neighbours.children) add(schedule, Action::send, child, below(child, plan.ranks));
     return schedule;
 }
 
 Schedule gather_by_tree(SchedulePlan const& plan) {
-    auto const place = binomial_place(plan.rank, plan.ranks);
+    auto const neighbours = binomial_neighbours(plan.rank, plan.ranks);
     Schedule schedule{plan.ranks};
-    for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
+    for (auto child = neighbours.children.rbegin(); child != neighbours.children.rend(); ++child)
         add(schedule, Action::receive, *child, below(*child, plan.ranks));
-    if (place.parent) add(schedule, Action::send, *place.parent, below(plan.rank, plan.ranks));
+    if (neighbours.parent) add(schedule, Action::send, *neighbours.parent, below(plan.rank, plan.ranks));
     return schedule;
 }
 

@@ -7,9 +7,9 @@ namespace det::collectives {
 
 enum class Tree { first, second };
 
-/// A rank's neighbours in a binary tree in which everything to the one side of a rank lies below it,
-/// everything to the other above (in order).
-struct TreePlace {
+/// A rank's neighbours in an in-order binary tree: the subtree on one side of a rank has lower ranks, the
+/// other one higher ranks.
+struct TreeNeighbours {
     std::optional<Rank> parent;
     std::optional<Rank> below;
     std::optional<Rank> above;
@@ -19,7 +19,7 @@ struct TreePlace {
 
 /// Two trees over the same ranks: the second is the first, shifted by one rank, so that the leaves of one
 /// tree are inner ranks of the other.
-TreePlace tree_place(Rank rank, int ranks, Tree tree);
+TreeNeighbours tree_neighbours(Rank rank, int ranks, Tree tree);
 /// The rank that has no parent.
 Rank tree_top(int ranks, Tree tree);
 

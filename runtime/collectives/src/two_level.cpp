@@ -1,5 +1,5 @@
-// Each operation goes up (within nodes, to the first rank of each), across (between those) and down again. A
-// rank that can't go on, at whichever level, takes part in the rest with the reason, so that all hear of it.
+// Each operation goes up (within each node, to its leader), across (between leaders) and down again. A rank
+// with an Error at one level enters the remaining steps with that Error, so that all ranks get it.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
 #include <det/transport/subgroup.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-constexpr Rank leader{0};  // of a node: its local rank
+constexpr Rank leader{0};  // the local rank of a node's leader
 
 /// Several byte strings as one: the size of each (8 bytes), then its bytes.
 std::string pack(std::vector<std::string> const& values) {
@@ -154,7 +154,7 @@ private:
     bool is_leader() const { return local_->rank() == leader; }
     int own_node() const { return nodes_.node_of(rank()); }
 
-    /// Large data is reduced in shares, by all ranks of a node side by side.
+    /// The part of the call that this rank takes part in between nodes. Ranks of a node share large data.
     TensorCall cross_call(TensorCall call) const {
         bool const is_shared =
             is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
@@ -162,7 +162,7 @@ private:
         return call;
     }
 
-    /// What all that follows on both levels is a part of.
+    /// Sets the operation of which all following ones on both levels are parts.
     void set_scopes(Call call) {
         call.sequence = sequence_++;
         call = error_scope().reported_call(call);
@@ -176,13 +176,14 @@ private:
         error.message = fmt::format("rank {}: {}", rank().value, error.message);
         return error;
     }
-    /// Beyond a node the reason for not taking part is all that others get. What they make of it together.
+    /// Gives the leaders of the other nodes the Error of this node, and returns the Error on which the
+    /// leaders agree.
     template <class T>
     Result<T> relay_error(Error const& why) {
         auto const told = cross_->run({}, why);
         return told ? why : told.error();
     }
-    /// All of the node hear what its first rank knows of the others.
+    /// The leader gives the other ranks of its node the result from between the nodes.
     Status share_with_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
 
     /// Returns when all ranks have entered the same call. The Error is the same on all of them.
@@ -199,7 +200,7 @@ private:
 
     using Allreduce = Status (TwoLevel::*)(TensorCall const& call);
 
-    /// Halves are rounded once, after all ranks are in.
+    /// float16 and bfloat16 are widened to float32, and rounded once after all ranks are combined.
     Status allreduce(TensorCall const& call, Allreduce by) {
         if (!is_half(call.in.type)) return (this->*by)(call);
         std::vector<float> wide(call.in.count);
@@ -255,7 +256,7 @@ private:
         return local_->run({.kind = Kind::allgather_elements, .in = own, .out = out}, across);
     }
 
-    /// Within each node to the rank that has the root's number there, then between those.
+    /// Reduces within each node to the rank that has the root's local rank, and then between these.
     Status reduce_by_cross(TensorCall const& call) {
         Rank const local_root{nodes_.local_rank_of(call.root)};
         bool const carries = local_->rank() == local_root;
@@ -290,7 +291,7 @@ private:
         return local_->run(sub_call, across);
     }
 
-    /// What nodes have gathered, each packed, as values of ranks.
+    /// Unpacks the values of each node, and puts all values in rank order.
     Result<Strings> in_rank_order(Strings const& by_node) const {
         Strings values(static_cast<std::size_t>(size()));
         for (int node = 0; node < nodes_.count(); ++node) {
@@ -309,7 +310,7 @@ private:
     Nodes nodes_;
     Tuning tuning_;
     bool is_even_;
-    std::optional<Communicator> cross_;  // none: only first ranks talk to other nodes, and this is none
+    std::optional<Communicator> cross_;  // none: nodes are uneven and this is no leader
     std::uint64_t sequence_ = 0;
 };
 
@@ -322,7 +323,7 @@ Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Tra
     std::shared_ptr<transport::Transport> shared(std::move(transport));
     auto flat = std::make_unique<Communicator>(shared, tuning);
     DET_TRY_ASSIGN(auto nodes, Nodes::gather(*flat, topology));
-    // Whoever gathers must be the first of its node, too.
+    // The rank that gathers must be the leader of its node, too.
     if (nodes.on(0)[0] != chief)
         return Error{codes::misuse, "rank 0 is not the first rank of the first node"};
     std::unique_ptr<RankGroup> group = std::make_unique<TwoLevel>(std::move(shared), std::move(flat),

@@ -50,13 +50,13 @@ BOOST_AUTO_TEST_CASE(one_to_nine_ranks_agree_when_nothing_is_small) {
     for (int ranks = 1; ranks <= 9; ++ranks) run_suite(ranks, nothing_is_small);
 }
 
-BOOST_AUTO_TEST_CASE(algorithms_may_change_over_at_any_size) {
+BOOST_AUTO_TEST_CASE(algorithms_may_change_at_any_size) {
     for (auto const& tuning : tunings()) {
         for (int const ranks : {2, 3, 4}) run_suite(ranks, tuning);
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_algorithm_does_for_all_sizes) {
+BOOST_AUTO_TEST_CASE(every_algorithm_works_for_all_sizes) {
     for (std::size_t i = 0; i < algorithms; ++i) {
         for (int const ranks : {2, 3, 6}) {
             run_suite(
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_choice_is_explained_once_for_each_size) {
     BOOST_TEST(explanations == 3);  // one for each rank
 }
 
-BOOST_AUTO_TEST_CASE(nothing_leans_on_buffered_sends) {
+BOOST_AUTO_TEST_CASE(no_operation_relies_on_buffered_sends) {
     for (int const ranks : {2, 5}) {
         for (auto const& tuning : tunings()) run_suite(ranks, tuning, {.eager_limit_bytes = 0});
     }
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_single_rank_needs_no_transport) {
     BOOST_TEST(must(context.gather("only")) == std::vector<std::string>{"only"});
 }
 
-BOOST_AUTO_TEST_CASE(nobody_leaves_a_barrier_before_everybody_has_come) {
+BOOST_AUTO_TEST_CASE(no_rank_leaves_a_barrier_before_all_have_entered) {
     for (int const ranks : {2, 3, 4, 7}) {
         std::atomic<int> arrived{0};
         check_ranks(run_contexts(ranks, [&](DistributedContext& context) -> Status {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(the_same_sum_has_the_same_bits_from_run_to_run) {
     for (auto const& result : results) BOOST_TEST((result == results.front()));
 }
 
-BOOST_AUTO_TEST_CASE(an_error_says_who_called_what_as_which_of_its_operations) {
+BOOST_AUTO_TEST_CASE(an_error_names_the_ranks_their_calls_and_the_operation_number) {
     auto const results = run_contexts(3, [](DistributedContext& context) -> Status {
         DET_TRY(context.barrier());
         DET_TRY(context.barrier());
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(an_error_says_who_called_what_as_which_of_its_operations) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_are_told) {
+BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_get_an_error) {
     struct {
         Tuning of_last;
         std::string_view words;
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_that_wait_for_it) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_operation_is_told_wherever_in_it_a_rank_is_lost) {
+BOOST_AUTO_TEST_CASE(an_error_names_the_operation_wherever_in_it_a_rank_is_lost) {
     // The second of three ranks leaves at once, the others are in the middle of what takes several messages.
     using Operation = std::function<Status(DistributedContext&)>;
     struct {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(the_operation_is_told_wherever_in_it_a_rank_is_lost) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_context_moves) {
+BOOST_AUTO_TEST_CASE(a_context_can_be_moved) {
     check_ranks(run_contexts(2, [](DistributedContext& context) -> Status {
         auto moved = std::move(context);
         DET_TRY(moved.barrier());

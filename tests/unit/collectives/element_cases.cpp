@@ -158,7 +158,7 @@ Status halves_are_summed_in_single_precision(DistributedContext& context, std::u
     return Ok{};
 }
 
-Status what_is_local_stays_on_the_node(DistributedContext& context, std::uint32_t) {
+Status local_operations_stay_on_the_node(DistributedContext& context, std::uint32_t) {
     auto const mine = fmt::format("{} on {}", context.local_rank(), context.cross_rank());
     std::vector<std::string> expected;
     for (int local = 0; local < context.local_size(); ++local) {
@@ -307,7 +307,7 @@ constexpr CollectiveCase cases[] = {
     {"the parts of all come together", the_parts_of_all_come_together},
     {"each rank has something for each", each_rank_has_something_for_each},
     {"halves are summed in single precision", halves_are_summed_in_single_precision},
-    {"what is local stays on the node", what_is_local_stays_on_the_node},
+    {"what is local stays on the node", local_operations_stay_on_the_node},
     {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
     {"memory that is given back in flight stays until that is over",
      memory_that_is_given_back_in_flight_stays_until_that_is_over},

@@ -188,7 +188,7 @@ std::uint32_t bits_of(float value) {
 
 BOOST_AUTO_TEST_SUITE(kernels_test)
 
-BOOST_AUTO_TEST_CASE(every_instruction_set_at_hand_gives_the_bits_of_a_scalar_loop) {
+BOOST_AUTO_TEST_CASE(every_available_instruction_set_gives_the_bits_of_a_scalar_loop) {
     TestRandom random(test_seed(), 0);
     for (auto const& set : instruction_sets()) {
         for (auto const type : reducible_types) {
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_at_hand_gives_the_bits_of_a_scalar_lo
     }
 }
 
-BOOST_AUTO_TEST_CASE(there_is_a_mean_of_floating_point_alone) {
+BOOST_AUTO_TEST_CASE(only_floating_point_has_a_mean) {
     for (auto const& set : instruction_sets()) {
         for (auto const type : reducible_types) {
             auto const& row = set.kernels.reduce[reducible_index(type)];
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(there_is_a_mean_of_floating_point_alone) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(all_65536_halves_of_both_kinds_become_the_number_that_they_stand_for_and_back) {
+BOOST_AUTO_TEST_CASE(all_65536_values_of_both_half_types_are_converted_exactly) {
     constexpr std::size_t all = 65'536;
     std::vector<std::uint16_t> halves(all), back(all);
     std::iota(halves.begin(), halves.end(), std::uint16_t{0});
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(all_65536_halves_of_both_kinds_become_the_number_that_they_
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_lies_between_two_halves_is_rounded_to_the_nearest_and_of_two_to_the_even_one) {
+BOOST_AUTO_TEST_CASE(values_between_two_halves_are_rounded_to_the_nearest_even) {
     std::vector<float> values;
     for (auto const* format : half_formats) {
         for (std::uint32_t bits = 0; bits < 65'536; ++bits) {
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(what_lies_between_two_halves_is_rounded_to_the_nearest_and_
     }
 }
 
-BOOST_AUTO_TEST_CASE(copies_of_any_size_and_alignment_hold_what_they_should_and_nothing_more) {
+BOOST_AUTO_TEST_CASE(copies_of_any_size_and_alignment_write_exactly_their_bytes) {
     constexpr std::size_t room = 1024;
     std::vector<std::byte> from(room);
     for (std::size_t i = 0; i < room; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(more_than_2_to_the_31_elements_go_from_rank_to_rank,
     BOOST_TEST(second.is_all(5));
 }
 
-BOOST_AUTO_TEST_CASE(counts_of_2_to_the_33_elements_are_checked_told_and_planned) {
+BOOST_AUTO_TEST_CASE(counts_of_2_to_the_33_elements_are_checked_reported_and_planned) {
     constexpr std::size_t count = std::size_t{1} << 33;
     std::byte memory{};
     TensorCall call{.in = {&memory, count, DataType::float64}, .out = {&memory, count, DataType::float64}};

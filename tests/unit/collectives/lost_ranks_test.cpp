@@ -99,7 +99,7 @@ void check_what_is_told(Open open, int victim, std::size_t count) {
 
 BOOST_AUTO_TEST_SUITE(lost_ranks_test)
 
-BOOST_AUTO_TEST_CASE(all_others_are_told_the_rank_its_node_and_the_operation) {
+BOOST_AUTO_TEST_CASE(all_other_ranks_get_the_lost_rank_its_node_and_the_operation) {
     for (int const victim : {1, 2}) {
         for (std::size_t const count : {std::size_t{8}, std::size_t{100'000}}) {
             BOOST_TEST_CONTEXT("rank " << victim << ", " << count << " elements") {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(all_others_are_told_the_rank_its_node_and_the_operation) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(so_are_those_of_two_levels_whoever_is_lost_on_which_node) {
+BOOST_AUTO_TEST_CASE(all_other_ranks_of_two_levels_get_them_whichever_rank_is_lost) {
     for (int const victim : {1, 2, 3}) {
         for (std::size_t const count : {std::size_t{8}, std::size_t{100'000}}) {
             BOOST_TEST_CONTEXT("rank " << victim << ", " << count << " elements") {

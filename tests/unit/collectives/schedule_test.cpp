@@ -1,4 +1,4 @@
-// What schedules promise whatever executes them, with values that say how they came about.
+// What schedules guarantee, tested with symbolic values that record how they were computed.
 #include <boost/test/unit_test.hpp>
 #include <deque>
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ SchedulePlan at(SchedulePlan plan, int rank) {
     return plan;
 }
 
-/// A message: the blocks as they were when it was sent.
+/// A message: the contents of the blocks when it was sent.
 struct Parcel {
     BlockRange blocks;
     std::vector<std::string> values;
@@ -51,8 +51,8 @@ using Values = std::vector<std::string>;
 
 constexpr auto nothing = "?";
 
-/// What a rank holds before the operation: its number where all put something in, else what tells where it is
-/// from, and nothing where something has to arrive.
+/// What a rank holds before the operation: its number if all ranks contribute, else a value that names its
+/// source, and nothing where something must arrive.
 Values begin_with(SchedulePlan const& plan, int blocks) {
     Values values(static_cast<std::size_t>(blocks), nothing);
     auto const own = static_cast<std::size_t>(plan.rank.value);
@@ -76,7 +76,7 @@ Values begin_with(SchedulePlan const& plan, int blocks) {
     return values;
 }
 
-/// Ranks that follow their schedules, in the order that lets the fewest of them go on.
+/// Ranks that follow their schedules, in the order that lets the fewest of them continue.
 struct Symbolic {
     std::vector<Schedule> schedules;
     std::vector<Values> blocks;
@@ -93,7 +93,7 @@ struct Symbolic {
         }
     }
 
-    /// False where it has to wait.
+    /// False if it has to wait.
     bool advance(std::size_t rank) {
         auto const& step = schedules[rank].steps[next[rank]];
         auto& mine = blocks[rank];
@@ -131,13 +131,13 @@ struct Symbolic {
             }
         }
         for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-            BOOST_REQUIRE(next[rank] == schedules[rank].steps.size());  // nobody waits for ever
+            BOOST_REQUIRE(next[rank] == schedules[rank].steps.size());  // no rank waits for ever
         }
         for (auto const& [ends, wire] : wires) BOOST_REQUIRE(wire.empty());
     }
 };
 
-/// The ranks in an expression, each once, in the order in which they appear.
+/// The ranks in an expression, each once, in order of appearance.
 std::vector<int> ranks_in(std::string const& expression) {
     std::vector<int> found;
     for (std::size_t i = 0; i < expression.size();) {
@@ -160,7 +160,7 @@ bool has_all_ranks_once(std::string const& expression, int ranks) {
     return present.size() == static_cast<std::size_t>(ranks);
 }
 
-/// The blocks that a rank has to have in the end.
+/// The blocks that a rank must have in the end.
 BlockRange result_of(SchedulePlan const& plan, int blocks) {
     int const rank = plan.rank.value;
     if (plan.kind == Kind::reduce_scatter) return {rank, rank + 1};
@@ -190,8 +190,8 @@ void check_results(SchedulePlan const& any, Symbolic const& after) {
     }
 }
 
-/// A mean is divided once: where a block is combined whole, which is one rank or, of an allreduce, each of
-/// those that did the same.
+/// A mean is divided once: where a block is fully reduced, which is one rank, or in an allreduce each rank
+/// that did the same.
 void check_finished(SchedulePlan const& plan, Symbolic const& after) {
     bool const combines =
         plan.kind == Kind::allreduce || plan.kind == Kind::reduce_scatter || plan.kind == Kind::reduce;
@@ -207,7 +207,7 @@ void check_finished(SchedulePlan const& plan, Symbolic const& after) {
 
 BOOST_AUTO_TEST_SUITE(schedule_test)
 
-BOOST_AUTO_TEST_CASE(every_rank_ends_with_what_it_is_to_have_from_all_ranks) {
+BOOST_AUTO_TEST_CASE(every_rank_ends_with_its_result_from_all_ranks) {
     for (int ranks = 2; ranks <= 33; ++ranks) {
         for_all_parts(ranks, [](SchedulePlan const& plan) {
             Symbolic simulation(plan);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(every_rank_ends_with_what_it_is_to_have_from_all_ranks) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(values_are_gathered_where_they_are_asked_for) {
+BOOST_AUTO_TEST_CASE(values_are_gathered_at_the_root) {
     for (int ranks = 2; ranks <= 9; ++ranks) {
         SchedulePlan const plan{.kind = Kind::gather, .ranks = ranks, .root = {ranks - 1}};
         std::vector<bool> has(static_cast<std::size_t>(ranks));
@@ -233,19 +233,19 @@ BOOST_AUTO_TEST_CASE(values_are_gathered_where_they_are_asked_for) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_has_children_in_one_tree_has_none_in_the_other) {
+BOOST_AUTO_TEST_CASE(an_inner_rank_of_one_tree_is_a_leaf_of_the_other) {
     for (int ranks = 2; ranks <= 70; ++ranks) {
         int in_both = 0;
         for (int rank = 0; rank < ranks; ++rank) {
-            auto const a = tree_place({rank}, ranks, Tree::first),
-                       b = tree_place({rank}, ranks, Tree::second);
+            auto const a = tree_neighbours({rank}, ranks, Tree::first),
+                       b = tree_neighbours({rank}, ranks, Tree::second);
             in_both += a.is_inner() && b.is_inner();
         }
         BOOST_TEST(in_both == 0, ranks << " ranks");
     }
 }
 
-BOOST_AUTO_TEST_CASE(over_a_transport_all_algorithms_give_the_sum_whatever_the_sizes) {
+BOOST_AUTO_TEST_CASE(over_a_transport_all_algorithms_give_the_sum_for_all_sizes) {
     for (auto const algorithm : algorithms_of(Kind::allreduce)) {
         for (int const ranks : {2, 3, 5, 8}) {
             for (std::size_t const count : {0u, 1u, 7u, 64u, 1000u, 5001u}) {

@@ -10,7 +10,7 @@ using namespace det::collectives;
 
 BOOST_AUTO_TEST_SUITE(topology_test)
 
-BOOST_AUTO_TEST_CASE(a_task_of_slurm_says_where_a_rank_sits) {
+BOOST_AUTO_TEST_CASE(a_task_of_slurm_gives_the_topology_of_a_rank) {
     auto const group = transport::make_local_group(8);
     TaskIdentity task;
     task.rank = 5, task.size = 8, task.local_rank = 1, task.local_size = 4, task.cross_rank = 1,
@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_slurm_says_where_a_rank_sits) {
     BOOST_TEST((must(topology_of(task, *group[5])) == Topology{1, 4, 1, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(a_task_that_believes_to_be_alone_is_told_how_to_start) {
+BOOST_AUTO_TEST_CASE(a_task_with_a_world_of_one_rank_gets_a_hint_how_to_start) {
     auto const group = transport::make_local_group(1);
     TaskIdentity task;
     task.rank = 3, task.size = 8;
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_believes_to_be_alone_is_told_how_to_start) {
     BOOST_TEST(error.hint.find("--mpi=pmix") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(names_of_nodes_say_who_sits_with_whom) {
+BOOST_AUTO_TEST_CASE(names_of_nodes_give_the_topology) {
     std::vector<std::string> const nodes{"b", "a", "b", "c", "a", "b"};
     BOOST_TEST((topology_of(nodes, {0}) == Topology{0, 3, 0, 3}));
     BOOST_TEST((topology_of(nodes, {4}) == Topology{1, 2, 1, 3}));

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(ranks_on_several_nodes_agree_on_everything) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_local_stays_on_the_node) {
+BOOST_AUTO_TEST_CASE(local_operations_stay_on_the_node) {
     transport::check_ranks(run_nodes({2, 3}, {}, by_messages, [](DistributedContext& context) -> Status {
         DET_TRY_ASSIGN(auto const all, context.allgather_local(std::to_string(context.rank().value)));
         auto const expected = context.cross_rank() == 0 ? std::vector<std::string>{"0", "1"}
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_is_local_stays_on_the_node) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_context_says_how_it_does_an_operation) {
+BOOST_AUTO_TEST_CASE(a_context_names_the_algorithm_of_an_operation) {
     transport::check_ranks(run_nodes({2, 2}, {}, by_messages, [](DistributedContext& context) -> Status {
         std::vector<float> values(1 << 20);
         auto const way = [&](Kind kind, std::size_t count) {
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_large_call_agrees_once_between_nodes) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_do_not_fit_together_are_told_so) {
+BOOST_AUTO_TEST_CASE(topologies_that_do_not_fit_together_are_refused) {
     auto const results = transport::run_ranks(2, [](auto transport) -> Status {
         Topology const wrong{1, 2, transport->rank().value, 2};  // nobody is the first
         DET_TRY(make_two_level(std::move(transport), make_single_rank(), wrong));

@@ -45,14 +45,14 @@ public:
     }
 
     Status run(TensorCall const& call, Status const& refused) override {
-        auto const place = place_of(call);
-        if (place != Place::host) return begin(call, place, refused).wait();
+        auto const location = location_of(call);
+        if (location != Location::host) return begin(call, location, refused).wait();
         ++sequence_;
         return host_->run(call, refused);
     }
     Handle start(TensorCall const& call, Status const& refused) override {
-        auto const place = place_of(call);
-        if (place != Place::host) return begin(call, place, refused);
+        auto const location = location_of(call);
+        if (location != Location::host) return begin(call, location, refused);
         ++sequence_;
         return host_->start(call, refused);
     }
@@ -68,8 +68,8 @@ public:
     }
     tensor::DeviceCopies* device_copies() override { return &copies_; }
     std::string algorithm_name(TensorCall const& call) const override {
-        return place_of(call) == Place::host ? host_->algorithm_name(call)
-                                             : std::string("the library of the devices");
+        return location_of(call) == Location::host ? host_->algorithm_name(call)
+                                                   : std::string("the library of the devices");
     }
     collectives::ControlChannel control_channel() override { return host_->control_channel(); }
     Status check_ranks() override { return host_->check_ranks(); }
@@ -78,7 +78,7 @@ public:
         host_->abandon();
     }
 
-    /// Until the event has passed.
+    /// Blocks until the event has passed.
     Status wait_for(DeviceEvent& event, Call const& call) {
         if (failure_) return *failure_;
         return wait(call, [&] { return has_passed(event); });
@@ -86,33 +86,34 @@ public:
     Result<bool> test(DeviceEvent& event, Call const& call) {
         if (failure_) return *failure_;
         auto const ranks = host_->check_ranks();
-        auto passed = has_passed(event);  // behind it: a rank may have ended after it did its part
+        auto passed =
+            has_passed(event);  // checked after the ranks: a rank may end after it has done its part
         if (!passed) return fail(std::move(passed).error(), call);
         if (!*passed && !ranks) return fail(ranks.error(), call);
         return passed;
     }
 
 private:
-    enum class Place { host, device, mixed };
+    enum class Location { host, device, mixed };
 
     Result<bool> has_passed(DeviceEvent& event) {
-        DET_TRY(communicator_->is_ready());  // failures of other ranks' devices are seen here
+        DET_TRY(communicator_->is_ready());  // reports failures of other ranks' devices
         return event.has_passed();
     }
 
-    Place place_of(TensorCall const& call) const {
-        // What is empty lies nowhere.
+    Location location_of(TensorCall const& call) const {
+        // An empty buffer has no location.
         bool const has_in = call.in.count != 0 && call.in.data != nullptr;
         bool const has_out = call.out.count != 0 && call.out.data != nullptr;
         bool const in = has_in && devices_->is_device_memory(call.in.data);
         bool const out =
             has_out && (call.out.data == call.in.data ? in : devices_->is_device_memory(call.out.data));
-        if (!in && !out) return Place::host;
-        return (has_in && !in) || (has_out && !out) ? Place::mixed : Place::device;
+        if (!in && !out) return Location::host;
+        return (has_in && !in) || (has_out && !out) ? Location::mixed : Location::device;
     }
 
-    static Status check(Place place) {
-        if (place != Place::mixed) return Ok{};
+    static Status check(Location location) {
+        if (location != Location::mixed) return Ok{};
         return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
                      "pass both from the same side"};
     }
@@ -121,7 +122,7 @@ private:
         return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
     }
 
-    /// All ranks have come, with the same call.
+    /// Returns when all ranks have entered the same call.
     Status agree(Call const& call, Status const& refused) {
         if (options_.order == Order::trusted) return refused;
         host_->set_scope(call);
@@ -134,19 +135,19 @@ private:
         return error;
     }
 
-    Handle begin(TensorCall const& call, Place place, Status const& refused);
+    Handle begin(TensorCall const& call, Location location, Status const& refused);
 
-    Result<std::unique_ptr<DeviceEvent>> put_on_stream(TensorCall const& call, Call const& told) {
-        DET_TRY(connect(told));
+    Result<std::unique_ptr<DeviceEvent>> put_on_stream(TensorCall const& call, Call const& reported) {
+        DET_TRY(connect(reported));
         auto scratch = scratch_for(call);
-        if (!scratch) return fail(std::move(scratch).error(), told);
+        if (!scratch) return fail(std::move(scratch).error(), reported);
         auto const steps = device_steps_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
         if (auto taken = communicator_->enqueue(steps, stream_); !taken)
-            return fail(std::move(taken).error(), told);
-        // Before it has been taken in, an event would stand in front of it.
-        DET_TRY(wait_until_ready(told));
+            return fail(std::move(taken).error(), reported);
+        // An event that is recorded before the work is enqueued would come before it.
+        DET_TRY(wait_until_ready(reported));
         auto event = devices_->record(stream_);
-        if (!event) return fail(std::move(event).error(), told);
+        if (!event) return fail(std::move(event).error(), reported);
         return event;
     }
 
@@ -156,7 +157,7 @@ private:
         return devices_->allocate(size_bytes, stream_);
     }
 
-    /// What the chief's library makes travels as the ranks' other messages do.
+    /// Connects the devices at the first call: the chief's id is broadcast by the host group.
     Status connect(Call const& call) {
         if (communicator_) return Ok{};
         auto const id =
@@ -183,7 +184,7 @@ private:
         return Ok{};
     }
 
-    /// Nothing more is done on devices: others may be in the middle of it.
+    /// Ends all work on devices, because other ranks may be in the middle of it.
     Error fail(Error error, Call const& call) {
         error.message += fmt::format("; rank {} was in {}", rank().value, describe_operation(call));
         if (error.hint.empty())
@@ -209,16 +210,16 @@ private:
     std::unique_ptr<RankGroup> host_;
     std::shared_ptr<DeviceBackend> devices_;
     DeviceOptions options_;
-    std::unique_ptr<DeviceCommunicator> communicator_;  // none: not connected yet, or no more
+    std::unique_ptr<DeviceCommunicator> communicator_;  // null: not connected yet, or failed
     std::optional<Error> failure_;
     HostCopies copies_{*host_, devices_, options_.waits};
     Stream stream_ = nullptr;
-    std::uint64_t sequence_ = 0;  // as `host` counts
+    std::uint64_t sequence_ = 0;  // counts as `host_` does
 };
 
-class OnStream final : public collectives::Pending {
+class PendingOnStream final : public collectives::Pending {
 public:
-    OnStream(DeviceGroup& group, std::unique_ptr<DeviceEvent> event, Call const& call)
+    PendingOnStream(DeviceGroup& group, std::unique_ptr<DeviceEvent> event, Call const& call)
         : group_(group), event_(std::move(event)), call_(call) {}
 
     Result<bool> test() override { return group_.test(*event_, call_); }
@@ -231,16 +232,16 @@ private:
     Call call_;
 };
 
-Handle DeviceGroup::begin(TensorCall const& call, Place place, Status const& refused) {
+Handle DeviceGroup::begin(TensorCall const& call, Location location, Status const& refused) {
     if (failure_) return Handle(*failure_);
-    auto told = device_call_of(call);
-    told.sequence = sequence_++;
-    auto agreed = agree(told, refused ? check(place) : refused);
+    auto reported = device_call_of(call);
+    reported.sequence = sequence_++;
+    auto agreed = agree(reported, refused ? check(location) : refused);
     if (!agreed && agreed.error().code != codes::misuse) end_devices(agreed.error());
     if (!agreed) return Handle(std::move(agreed));
-    auto event = put_on_stream(call, told);
+    auto event = put_on_stream(call, reported);
     if (!event) return Handle(Status(std::move(event).error()));
-    return Handle(std::make_unique<OnStream>(*this, *std::move(event), told));
+    return Handle(std::make_unique<PendingOnStream>(*this, *std::move(event), reported));
 }
 
 }  // namespace

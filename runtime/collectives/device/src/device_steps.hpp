@@ -6,15 +6,14 @@
 
 namespace det::collectives::device {
 
-/// Bytes of memory of its own that a device needs for a call: what is sent while its place is received into.
+/// Bytes of scratch memory that a device needs for a call: an all_to_all in place sends from a copy.
 std::size_t scratch_bytes(collectives::TensorCall const& call);
 
-/// What the device of rank `self` does for a call that has been checked. `scratch`: as many bytes as it
-/// needs. Pure.
+/// The steps of rank `self`'s device for a valid call. Pure. `scratch` has scratch_bytes(call) bytes.
 std::vector<DeviceStep> device_steps_of(collectives::TensorCall const& call, Rank self, int ranks,
                                         void* scratch = nullptr);
 
-/// The call as ranks tell it to each other: one on devices differs from the same one in host memory.
+/// The call as ranks compare it: a call on devices differs from the same call in host memory.
 collectives::Call device_call_of(collectives::TensorCall const& call);
 
 }  // namespace det::collectives::device

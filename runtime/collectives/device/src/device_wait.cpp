@@ -11,7 +11,7 @@ Status DeviceWait::until(std::function<Result<bool>()> const& is_over) {
         if (is_done) return Ok{};
         if (polls % polls_per_look == 0) {
             if (auto all_well = look(); !all_well) {
-                // A rank may have ended after it did its part.
+                // A rank may end after it has done its part.
                 DET_TRY_ASSIGN(bool const is_done_after_all, is_over());
                 if (is_done_after_all) return Ok{};
                 return all_well;

@@ -7,14 +7,14 @@
 
 namespace det::collectives::device {
 
-/// One wait for what devices do: by polling, as long as all ranks live.
+/// One wait for devices. It polls as long as all ranks live.
 class DeviceWait {
 public:
     /// `what`: for messages, "rank 0 waits for devices in allreduce(...), its operation 3".
     DeviceWait(transport::WaitPolicy const& rules, collectives::RankGroup& host, std::string what)
         : rules_(rules), host_(host), what_(std::move(what)) {}
 
-    /// Until it is true, or an Error.
+    /// Blocks until `is_over` returns true, or an Error.
     Status until(std::function<Result<bool>()> const& is_over);
 
 private:

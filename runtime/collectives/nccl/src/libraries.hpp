@@ -6,7 +6,7 @@
 
 namespace det::collectives::nccl {
 
-/// What we call of NCCL.
+/// The functions of NCCL that this module calls.
 struct NcclFunctions {
     decltype(&::ncclGetVersion) get_version;
     decltype(&::ncclGetUniqueId) get_unique_id;
@@ -28,8 +28,8 @@ struct NcclFunctions {
     decltype(&::ncclRecv) receive;
 };
 
-/// And of CUDA's driver, whose interface stays the same from version to version; the runtime's streams and
-/// events are its own.
+/// The functions of the CUDA driver, whose interface is the same in every version. It accepts the streams and
+/// events of the CUDA runtime.
 struct CudaFunctions {
     decltype(&::cuPointerGetAttribute) pointer_attribute;
     decltype(&::cuEventCreate) event_create;
@@ -54,7 +54,7 @@ struct Functions {
     CudaFunctions cuda{};
 };
 
-/// They stay loaded until the process ends: NCCL has threads of its own.
+/// The libraries stay loaded until the process ends, because NCCL has threads of its own.
 Result<Functions> load(Libraries const& libraries);
 
 }  // namespace det::collectives::nccl

@@ -77,8 +77,7 @@ private:
     CUdeviceptr memory_ = 0;
 };
 
-/// Memory of the host that is registered with the driver. Whoever gives it back may be a thread without a
-/// device.
+/// Host memory that is registered with the driver. The thread that releases it may have no device.
 class NcclPinned {
 public:
     static Result<tensor::PinGuard> pin(std::shared_ptr<Functions const> functions,

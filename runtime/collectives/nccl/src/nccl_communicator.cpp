@@ -74,7 +74,7 @@ Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream strea
         auto const result = put(work, static_cast<CUstream>(stream));
         if (result != ncclSuccess && result != ncclInProgress && put_all == ncclSuccess) put_all = result;
     }
-    auto const ended = nccl.group_end();  // in any case: groups nest
+    auto const ended = nccl.group_end();  // also after an error, because groups nest
     DET_TRY(taken("put an operation on a stream", put_all));
     return taken("put an operation on a stream", ended);
 }
@@ -109,7 +109,7 @@ ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) cons
         case DeviceAction::receive:
             return nccl.receive(work.out, work.count, type, peer, communicator_, stream);
         case DeviceAction::copy:
-            break;  // only in front of all others
+            break;  // handled before the group
     }
     return ncclInvalidArgument;
 }

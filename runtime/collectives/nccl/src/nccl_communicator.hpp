@@ -11,7 +11,7 @@ ncclRedOp_t op_of(collectives::ReduceOp op);
 using collectives::device::DeviceStep;
 using collectives::device::Stream;
 
-/// An ncclComm_t that never blocks: what it was asked for may go on in NCCL's own thread, until `is_ready`.
+/// An ncclComm_t that never blocks: a request may continue in NCCL's own thread until is_ready().
 class NcclCommunicator final : public collectives::device::DeviceCommunicator {
 public:
     static Result<std::unique_ptr<DeviceCommunicator>> begin(std::shared_ptr<Functions const> functions,
@@ -28,7 +28,7 @@ private:
         : functions_(std::move(functions)) {}
 
     Error cannot(char const* what, ncclResult_t result) const;
-    /// That it goes on is no failure.
+    /// ncclInProgress is no failure.
     Status taken(char const* what, ncclResult_t result) const;
     Status copy(DeviceStep const& work, CUstream stream) const;
     ncclResult_t put(DeviceStep const& work, CUstream stream) const;

@@ -19,7 +19,8 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 }  // namespace
 
 Result<UniqueFd> Arena::create(int ranks) {
-    // Nobody can fill more than there is memory; addresses end at 128 TiB, of which others want some.
+    // Each share has room for all memory of the machine. The address space ends at 128 TiB, and the process
+    // needs some of it.
     constexpr std::size_t addresses_bytes = std::size_t{16} << 40;
     auto const memory_bytes = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes;
     auto const count = static_cast<std::size_t>(ranks);
@@ -62,7 +63,7 @@ Arena::~Arena() {
 }
 
 Result<std::span<std::byte>> Arena::allocate(std::size_t size_bytes) {
-    // Large ones begin on a huge page, which the kernel then may use.
+    // Large buffers begin on a huge-page boundary, so that the kernel can use huge pages.
     auto const alignment = size_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes;
     for (auto const& [begin, size] : free_) {
         auto const aligned = round_up(begin, alignment);

@@ -9,23 +9,23 @@
 
 namespace det::collectives::node {
 
-/// Memory in which each rank allocates from a share of its own, and which all ranks have mapped: an offset
-/// means the same to all. Mapping it takes addresses only; pages come when they are touched, and go when they
-/// are given back.
+/// Shared memory in which each rank allocates from its own share. All ranks map all of it, so an offset means
+/// the same on all ranks. Mapping uses addresses only: the kernel provides pages when they are touched, and
+/// takes them back when they are released.
 class Arena {
 public:
     static Result<UniqueFd> create(int ranks);
-    /// `fd` stays the caller's.
+    /// Does not take over `fd`.
     static Result<Arena> map(int fd, int ranks, int rank);
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&&) = delete;
     ~Arena();
 
-    /// Zeros, aligned to pages.
+    /// Memory of zeros, aligned to pages.
     Result<std::span<std::byte>> allocate(std::size_t size_bytes);
     void release(std::span<std::byte> memory);
 
-    /// Where it lies, if all of it lies in this rank's share.
+    /// The offset of the memory, if all of it lies in this rank's share.
     std::optional<std::uint64_t> offset_of(std::span<std::byte const> memory) const;
     std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
     bool holds(std::uint64_t offset, std::size_t size_bytes) const {
@@ -39,7 +39,7 @@ private:
     std::byte* memory_ = nullptr;
     std::size_t size_ = 0;
     std::size_t share_begin_ = 0, share_bytes_ = 0;
-    std::map<std::size_t, std::size_t> free_;  // sizes by offset; neighbours are joined
+    std::map<std::size_t, std::size_t> free_;  // sizes by offset; neighbours are merged
 };
 
 }  // namespace det::collectives::node

@@ -6,12 +6,12 @@
 
 namespace det::collectives::node {
 
-/// What a rank writes to say that it has come: the number of the operation in its lower part, so that it
-/// differs from that of the operation before whatever was called, and above it what was called.
+/// What a rank writes when it enters an operation: the lower bits are the number of the operation, so that
+/// the value differs from that of the previous operation; the upper bits are a fingerprint of the call.
 inline constexpr int sequence_bits = 16;
 inline constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
 
-/// Few instructions: it is on the way of every operation.
+/// Few instructions, because every operation computes it.
 inline std::uint64_t mix(std::uint64_t count, std::uint64_t rest) {
     auto const sum = count * 0x9e37'79b9'7f4a'7c15u + rest * 0xbf58'476d'1ce4'e5b9u;
     return (sum ^ (sum >> 32)) * 0x94d0'49bb'1331'11ebu;
@@ -25,24 +25,23 @@ inline std::uint64_t signature_of(collectives::Call const& call, bool is_refusal
     return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
 }
 
-/// How every operation begins: all ranks arrive, and see from one line of each that all called the same.
-/// Nobody goes on before all have come; so what a rank left in shared memory for the operation before has
-/// been read by then.
-///
-/// Where they differ, or one refuses, each writes out what it called and reads what the others did: the same
-/// Error on all, and the next operation can be tried.
+/// The entry of every operation. Each rank writes one cache line and reads one line of each other rank, to
+/// see that all ranks have entered with the same call. No rank continues before all have entered, so by then
+/// every rank has finished reading what was left in shared memory for the previous operation. If calls differ
+/// or a rank refuses, each rank writes a CallRecord and reads the others': all ranks get the same Error, and
+/// the next operation may be tried.
 class CollectiveEntry {
 public:
-    /// Call and refusal stay where they are. refusal: null where there is none.
+    /// `call` and `refusal` must outlive this. `refusal` is null if there is none.
     void begin(collectives::Call const& call, Error const* refusal);
-    /// What this rank writes to say that it has come.
+    /// What this rank writes when it enters.
     std::uint64_t signature() const { return signature_; }
-    /// Whether all have come and what follows is known.
+    /// Does not block. Returns whether all ranks have entered, and any mismatch is known.
     bool advance(RankSlot& slot);
 
-    /// Those who have not come yet.
+    /// The ranks that have not entered yet.
     std::vector<int> awaited(RankSlot const& slot) const;
-    /// Why the operation cannot be, once it is known; else null.
+    /// Why the operation cannot be done; null: it can.
     Error const* mismatch() const { return mismatch_.get(); }
 
 private:
@@ -58,7 +57,8 @@ private:
     Stage stage_ = Stage::entering;
     int next_ = 0;
     bool differs_ = false;
-    std::unique_ptr<Error const> mismatch_;  // apart: each operation makes an Arrival, and an Error is large
+    std::unique_ptr<Error const>
+        mismatch_;  // on the heap, because each operation makes a CollectiveEntry and an Error is large
 };
 
 }  // namespace det::collectives::node

@@ -9,7 +9,7 @@ namespace {
 using collectives::Destination;
 using collectives::Store;
 
-/// The chunk of a round: shorter, or nothing, at the end.
+/// The chunk of a round. The last one is shorter; later ones are empty.
 template <class Span>
 Span chunk_of(Span whole, std::uint64_t round, std::size_t chunk_bytes) {
     auto const begin = std::min(static_cast<std::size_t>(round) * chunk_bytes, whole.size());
@@ -38,7 +38,7 @@ void Exchange::begin(RankSlot& slot, ExchangePlan const& plan) {
     base_ = slot.rounds;
     end_ = base_ + (plan.longest_bytes + chunk - 1) / chunk;
     slot.rounds = end_;
-    // Who has no part in a stage has it behind it, and nobody waits for it.
+    // A rank that has no part in a stage counts as having completed it.
     auto& own = slot.own_rounds();
     published_ = has_any(plan.sends) ? base_ : end_;
     reduced_ = plan.part ? base_ : end_;
@@ -122,7 +122,8 @@ bool Exchange::reduce(RankSlot const& slot, ExchangePlan& plan) {
 }
 
 bool Exchange::collect(RankSlot const& slot, ExchangePlan const& plan) {
-    if (collected_ >= published_) return false;  // in place it would overwrite what is yet to be sent
+    if (collected_ >= published_)
+        return false;  // an in-place result would overwrite bytes that are not sent yet
     auto const writers = plan.part ? &Rounds::reduced : &Rounds::published;
     if (!have_all(slot, writers, collected_ + 1)) return false;
     auto const chunk = slot.segment.geometry().chunk_bytes;

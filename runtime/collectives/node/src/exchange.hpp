@@ -7,58 +7,58 @@ namespace det::collectives::node {
 
 using MutableBytes = std::span<std::byte>;
 
-/// What a rank does in an exchange, as data: larger things go chunk by chunk through slots that stay in the
-/// cache. In a round a rank publishes a chunk of what it sends, reduces what was sent to it, and collects.
+/// What a rank does in an exchange, as data. Large data goes chunk by chunk through slots that stay in the
+/// cache. In each round a rank publishes a chunk of what it sends, reduces what was sent to it, and collects.
 struct ExchangePlan {
-    /// To each rank; at the place of our own: to all.
+    /// By receiver. The entry of this rank itself is for all ranks.
     std::vector<Bytes> sends;
-    /// From each rank: what it sent to us, or to all, or the result that it shares.
+    /// By sender: what it sent to this rank or to all, or the result that it shares.
     std::vector<MutableBytes> receives;
     enum class From { their_slot_for_us, their_slot_for_all } collects_from = From::their_slot_for_all;
 
-    /// Our part of a reduction, combined with what the others send us.
+    /// This rank's part of a reduction, combined with what the others send.
     struct Part {
         collectives::DataType type;
         collectives::ReduceOp op;
         Bytes own;
-        MutableBytes result;  // empty: it is not wanted here
-        bool is_shared;       // others collect it
+        MutableBytes result;  // empty: this rank does not want it
+        bool is_shared;       // other ranks collect it
     };
     std::optional<Part> part;
 
-    collectives::Store store = collectives::Store::cached;  // for what stays with us
-    std::size_t longest_bytes = 0;                          // of all pieces of all ranks
+    collectives::Store store = collectives::Store::cached;  // how this rank writes its result
+    std::size_t longest_bytes = 0;                          // the longest piece of any rank
 
-    bool ends_together = false;  // all wait until nobody needs the others' memory
+    bool ends_together = false;  // ranks wait until no rank needs another one's memory
 
-    /// Empty, for that many ranks; keeps its memory.
+    /// Makes it an empty plan for that many ranks; keeps its memory.
     void clear(int ranks);
-    std::vector<std::byte const*> sources;  // to work with
+    std::vector<std::byte const*> sources;  // scratch
 };
 
-/// Goes through the rounds of a plan as far as the others have come.
+/// Runs the rounds of a plan.
 class Exchange {
 public:
     void begin(RankSlot& slot, ExchangePlan const& plan);
-    /// Whether it is over.
+    /// Goes as far as the other ranks' progress allows, without blocking. Returns whether it is complete.
     bool advance(RankSlot& slot, ExchangePlan& plan);
-    /// Those who have something left to do. Whom we wait for may wait for one of them itself.
+    /// All ranks that are not complete: the rank that this one waits for may wait for another of them.
     std::vector<int> awaited(RankSlot const& slot) const;
-    /// Grows whenever something was done.
+    /// Grows with each step of progress.
     std::uint64_t moves() const { return published_ + reduced_ + collected_; }
 
 private:
     bool publish(RankSlot const& slot, ExchangePlan const& plan);
     bool reduce(RankSlot const& slot, ExchangePlan& plan);
     bool collect(RankSlot const& slot, ExchangePlan const& plan);
-    /// Whether the counter of all others has come to `count`.
+    /// Whether this counter of all other ranks has reached `count`.
     static bool have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count);
-    /// Whether nobody reads any more what lay in a slot `chunks_in_flight` rounds before.
+    /// Whether all readers have read what was in the slot `chunks_in_flight` rounds ago.
     bool is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const;
 
     std::uint64_t base_ = 0;
     std::uint64_t end_ = 0;
-    std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // rounds that we have behind us
+    std::uint64_t published_ = 0, reduced_ = 0, collected_ = 0;  // completed rounds of this rank
 };
 
 }  // namespace det::collectives::node

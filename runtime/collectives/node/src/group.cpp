@@ -12,7 +12,7 @@ namespace {
 
 using collectives::Kind;
 
-constexpr int small_ranks_max = 16;  // more would read too much
+constexpr int small_ranks_max = 16;  // more ranks would read too much
 
 std::size_t small_below_bytes(Segment const& segment) {
     if (segment.ranks() > small_ranks_max) return 0;
@@ -96,7 +96,7 @@ Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
     auto const payload = is_tiny ? in : std::as_bytes(std::span(&copied, 1));
     auto const signature = signature_of(reported_now(call_of(call)), false);
     slot_.enter(signature, payload);
-    // What follows is made ready while the lines of the others are on their way.
+    // Prepares the reduction while the cache lines of the other ranks are on their way.
     slot_.claim_next(payload.size());
     std::array<std::byte const*, small_ranks_max> sources;
     for (int rank = 0; rank < slot_.ranks; ++rank) {
@@ -178,7 +178,7 @@ collectives::Handle NodeGroup::start(collectives::TensorCall const& call, Status
     auto started = std::make_shared<Started>();
     started->operation = std::make_unique<TensorOperation>(call, refused);
     started_.push_back(started);
-    // What ends the group is told by the handles.
+    // The handles report an Error that ends the group.
     static_cast<void>(progress());
     return collectives::Handle(std::make_unique<PendingOperation>(*this, std::move(started)));
 }
@@ -219,7 +219,8 @@ void NodeGroup::finish_users_of(Bytes memory) {
 }
 
 std::string NodeGroup::algorithm_name(collectives::TensorCall const& call) const {
-    constexpr std::string_view names[] = {"with the arrival", "one copy", "no copy", "pipeline"};  // by Way
+    constexpr std::string_view names[] = {"with the entry", "one copy", "no copy",
+                                          "pipeline"};  // by DataPath
     auto const path = TensorOperation(call, Ok{}).likely_path(slot_);
     return fmt::format("shared memory, {}", names[static_cast<std::size_t>(path)]);
 }

@@ -25,34 +25,34 @@ public:
     Status check_ranks() override { return watch_.check(); }
     collectives::ControlChannel control_channel() override { return {.flags = &flags_}; }
 
-    /// An operation that was started. Whoever holds the handle shares it with the group.
+    /// A started operation, shared by its handle and the group.
     struct Started {
         std::unique_ptr<Operation> operation;
         std::optional<Status> result = {};
     };
-    /// Goes on with what was started, without waiting.
+    /// Makes progress with started operations, without blocking.
     Status progress();
-    /// Until this one, and with it those before it, are over.
+    /// Blocks until this operation, and so all before it, are complete.
     Status finish(Started const& wanted);
     Status check_usable() const;
 
 private:
     void finish_started();
-    /// Those that were started and use this memory, which is about to go.
+    /// Completes started operations that use this memory, before it is released.
     void finish_users_of(Bytes memory);
-    /// Of the first that was started.
+    /// Completes the first started operation with this result.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// Without the stages of an operation: for little data, where every nanosecond shows.
+    /// The fast path for small data, where each nanosecond shows: without the stages of an Operation.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
-    /// What all ranks compare, of the operation that is going on.
+    /// The current call, as ranks compare it.
     collectives::Call reported_now(collectives::Call const& call) const;
     bool poll_all(std::uint64_t signature, Bytes payload) const {
         return cores_ == Cores::own && slot_.poll_all(signature, payload.size() > first_payload_bytes);
     }
-    /// However long it takes, or whatever they say.
+    /// The slow path of an entry: waits as long as it takes, and reports a mismatch.
     [[gnu::noinline]] Status wait_for_all(collectives::Call const& reported_call);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);

@@ -8,7 +8,7 @@ namespace {
 
 using collectives::Kind;
 
-/// Begins the payload of a cell; a tiny value follows.
+/// The first bytes of a cell's payload. A tiny value follows.
 using Size = std::uint64_t;
 constexpr std::size_t tiny_limit_bytes = payload_bytes - sizeof(Size);
 

@@ -5,12 +5,12 @@
 
 namespace det::collectives::node {
 
-/// Byte strings of unequal size, of all ranks or of one, to all ranks or to one.
+/// Byte strings of unequal size: of all ranks or of one, to all ranks or to one.
 class ObjectOperation final : public Operation {
 public:
     ObjectOperation(collectives::Call call, std::string value, Status const& refused);
 
-    /// Once it is over: values by rank; those that do not come to this rank are empty.
+    /// Values by rank, once the operation is complete. Values that do not come to this rank are empty.
     std::vector<std::string> take_values(RankSlot const& slot);
 
 private:
@@ -19,7 +19,7 @@ private:
 
     bool is_source(int rank) const;
     bool is_target(int rank) const;
-    /// Whether the value came with the arrival of its rank; then it is taken.
+    /// Takes the value if its rank left it with its entry. Returns whether it did.
     bool take_small(RankSlot const& slot, int rank, std::size_t size);
 
     std::string own_;

@@ -4,32 +4,32 @@
 
 namespace det::collectives::node {
 
-/// One operation of this rank: goes on as far as the others have come whenever it is asked to, and never
-/// waits.
+/// One operation of this rank, as a state machine: advance() goes as far as the other ranks' progress allows,
+/// and never blocks.
 class Operation {
 public:
     virtual ~Operation() = default;
     Operation(Operation const&) = delete;
     Operation& operator=(Operation const&) = delete;
 
-    /// Arrives. Those before it are over.
+    /// Enters the operation. The previous one must be complete.
     void begin(RankSlot& slot);
     bool has_begun() const { return has_begun_; }
-    /// Whether it is over.
+    /// Returns whether the operation is complete.
     bool advance(RankSlot& slot);
 
     collectives::Call const& call() const { return call_; }
-    /// What it is to the ranks, once it has begun.
+    /// The call as ranks compare it, once the operation has begun.
     collectives::Call const& reported_call() const { return reported_call_; }
-    /// Who has to come or to do something before it can go on.
+    /// The ranks that have to enter or to make progress before this one can continue.
     std::vector<int> awaited(RankSlot const& slot) const {
         return has_entered_ ? exchange_.awaited(slot) : entry_.awaited(slot);
     }
-    /// Changes whenever something was done.
+    /// Changes with each step of progress.
     std::uint64_t moves() const { return exchange_.moves(); }
-    /// Once it is over.
+    /// Once it is complete.
     Status result() const;
-    /// Whether it reads or writes some of that memory.
+    /// Whether it reads or writes a part of that memory.
     virtual bool uses(Bytes) const { return false; }
 
 protected:
@@ -37,11 +37,11 @@ protected:
         if (!refused) refusal_ = refused.error();
     }
 
-    /// Leaves what the others need, where all find it once this rank has arrived. How much of the payload it
-    /// has taken.
+    /// Leaves this rank's input where the other ranks find it after the entry. Returns the bytes of the
+    /// payload that it uses.
     virtual std::size_t location(RankSlot&, Payload&) { return 0; }
-    /// All have arrived and called the same. Returns whether there is an exchange to go through, for which
-    /// the plan was made; otherwise the operation is over.
+    /// Called when all ranks have entered with the same call. Returns whether an exchange must run, for which
+    /// it has made the plan; otherwise the operation is complete.
     virtual bool on_all_entered(RankSlot&, ExchangePlan&) { return false; }
 
 private:

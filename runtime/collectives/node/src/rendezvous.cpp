@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Joined = Result<std::unique_ptr<collectives::RankGroup>>;
 
-/// What a rank says when it comes.
+/// What a rank sends to rank 0.
 struct JoinRequest {
     char magic[8];
     std::uint32_t version = 1;
@@ -21,7 +21,7 @@ struct JoinRequest {
 };
 constexpr char join_magic[8] = {'D', 'E', 'T', 'M', 'E', 'E', 'T', '\n'};
 
-/// And what it is told: the memory comes along unless there is a reason.
+/// The reply. The shared memory comes with it, unless it holds a refusal.
 struct JoinReply {
     char refusal[256];
 };

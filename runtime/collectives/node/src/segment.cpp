@@ -11,7 +11,7 @@
 namespace det::collectives::node {
 namespace {
 
-/// Begins the memory.
+/// The first bytes of the memory.
 struct Head {
     char magic[8];
     std::uint32_t version;
@@ -47,7 +47,7 @@ Error damaged() {
 
 Geometry geometry_for(int ranks) {
     Geometry geometry;
-    // Each rank has chunks in flight for each other one. Together they get a part of a shared cache.
+    // Each rank has chunks in flight for each other rank. All chunks together use a part of a shared cache.
     constexpr std::size_t together_bytes = std::size_t{8} << 20;
     constexpr std::size_t chunk_min_bytes = 16 * 1024;
     auto const pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
@@ -99,7 +99,7 @@ Result<UniqueFd> Segment::create(int ranks, Geometry const& geometry) {
     std::copy(std::begin(magic), std::end(magic), head.magic);
     if (::pwrite(fd.get(), &head, sizeof head, 0) != sizeof head)
         return os_error("write shared memory", errno);
-    // Nobody can take the memory from under the others.
+    // Sealed, so that no process can truncate the memory that others have mapped.
     if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         return os_error("seal shared memory", errno);
     }

@@ -9,49 +9,49 @@
 
 namespace det::collectives::node {
 
-/// Two lines, because processors fetch them in pairs: what one rank writes and others poll shares them with
-/// nothing.
+/// Two cache lines, because processors fetch lines in pairs. What one rank writes and others poll shares them
+/// with nothing else.
 inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t signature_bytes = sizeof(std::uint64_t);
 inline constexpr std::size_t payload_bytes = apart_bytes - signature_bytes;
-inline constexpr std::size_t first_payload_bytes = line_bytes - signature_bytes;  // in the line of the stamp
+inline constexpr std::size_t first_payload_bytes =
+    line_bytes - signature_bytes;  // in the line of the signature
 inline constexpr std::size_t text_limit_bytes = 768;
 
 using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
-/// How a rank arrives at an operation: which number it is and what was called (see stamp_of), and the data
-/// where it is tiny; in one line where that is enough. Two per rank, for operations of even and odd number:
-/// whoever writes one has seen all others arrive at the operation between, so they have read what it held
-/// before.
+/// A rank's entry of an operation: its signature (see signature_of), and its input if that is tiny; one line
+/// if that is enough. Each rank has two cells, for operations of even and odd number. A rank writes a cell
+/// after all ranks have entered the operation in between, so all have finished reading the old contents.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> signature;
     Payload payload;
 };
 
-/// A count that one rank writes and others wait for.
+/// A counter that one rank writes and others wait for.
 struct alignas(apart_bytes) Counter {
     std::atomic<std::uint64_t> value;
 };
 
-/// What a rank tells the others beside operations.
+/// A rank's flag of the control channel.
 struct alignas(apart_bytes) Flag {
     std::atomic<std::uint64_t> value;
 };
 
-/// Rounds of exchanges that a rank has behind it, counted over the life of the group: the same on all ranks
-/// between two operations.
+/// Rounds of exchanges that a rank has completed, counted over the life of the group. Between two operations
+/// they are equal on all ranks.
 struct Rounds {
     Counter published, reduced, collected;
 };
 
-/// Why a rank does not take part as it was asked to: by what it was called with, or by what became of others.
+/// Why a rank refuses an operation: by its own arguments, or by an earlier failure of other ranks.
 enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
 
-/// What a rank called, written out where ranks differ.
+/// A rank's call in full, written if ranks differ.
 struct alignas(apart_bytes) CallRecord {
-    std::atomic<std::uint64_t> sequence;  // of the operation, plus 1
+    std::atomic<std::uint64_t> sequence;  // number of the operation, plus 1
     collectives::Call call;
     Refusal refusal;
     std::uint32_t reason_size;
@@ -60,7 +60,7 @@ struct alignas(apart_bytes) CallRecord {
 
 enum class Presence : std::uint32_t { absent, arriving, present, left };
 
-/// Who a rank is.
+/// A rank's process.
 struct alignas(apart_bytes) Member {
     std::atomic<Presence> presence;
     std::int32_t pid;
@@ -70,20 +70,20 @@ struct alignas(apart_bytes) Member {
     alignas(apart_bytes) std::atomic<std::uint64_t> heartbeat;
 };
 
-/// What ended the group: written once.
+/// The Error that ended the group. Written once.
 struct alignas(apart_bytes) Failure {
     std::atomic<std::uint32_t> state;  // 0: none, 1: being written, 2: written
     std::uint32_t is_timeout;
     char text[text_limit_bytes];
 };
 
-/// Those who wait long sleep here.
+/// The futex on which ranks sleep that wait for long.
 struct alignas(apart_bytes) FutexWaiters {
     std::atomic<std::uint32_t> waiters;
     std::atomic<std::uint32_t> wake_ups;
 };
 
-/// The control memory, mapped.
+/// The mapped control memory of the group.
 class Segment {
 public:
     static Result<UniqueFd> create(int ranks, Geometry const& geometry);
@@ -107,16 +107,16 @@ public:
     Flag& flag(int rank) const { return at<Flag>(flags_, static_cast<std::size_t>(rank)); }
     Failure& failure() const { return at<Failure>(failure_, 0); }
     FutexWaiters& futex_waiters() const { return at<FutexWaiters>(futex_waiters_, 0); }
-    /// Where a rank leaves small data for an operation: two places per rank, as with cells. Two ranks have
-    /// one each and change seats after every operation, so that each writes where it has just read.
+    /// The buffer for a rank's small data of an operation. A rank has two, as it has two cells. Two ranks
+    /// have one each and swap them after every operation, so that each rank writes where it has just read.
     std::byte* small(std::uint64_t sequence, int rank) const {
         auto const turn = static_cast<std::size_t>(sequence % 2);
         auto const own = static_cast<std::size_t>(rank);
         auto const index = ranks_ == 2 ? (turn + own) % 2 : turn * static_cast<std::size_t>(ranks_) + own;
         return memory_ + small_ + index * small_bytes();
     }
-    /// Where `writer` leaves its chunk of that round for `reader`; what it leaves for all, where the two are
-    /// the same.
+    /// The slot for the chunk of a round from `writer` to `reader`. If both are the same rank, the chunk is
+    /// for all ranks.
     std::byte* chunk_slot(int writer, int reader, std::uint64_t round) const {
         auto const pair = static_cast<std::size_t>(writer * ranks_ + reader);
         auto const index = pair * geometry_.chunks_in_flight + round % geometry_.chunks_in_flight;
@@ -125,11 +125,11 @@ public:
 
 private:
     Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
-    /// Of the place of small data.
+    /// Size of one buffer for small data.
     std::size_t small_bytes() const {
         return std::max(geometry_.small_limit_bytes, ranks_ == 2 ? geometry_.pair_limit_bytes : 0);
     }
-    /// Sets the places; the size of all.
+    /// Computes all offsets. Returns the total size.
     std::size_t lay_out();
 
     template <class T>

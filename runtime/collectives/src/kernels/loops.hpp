@@ -1,5 +1,5 @@
-// Included once per instruction set, with DET_KERNELS naming the table. No function of a library is used,
-// inline ones neither: the linker could take what was compiled here for all others, and they would need this
+// Included once per instruction set; DET_KERNELS names the table. Calls no library function, not even an
+// inline one: the linker could keep the copy that was compiled here for all callers, and it would need this
 // instruction set.
 #pragma once
 #include <stddef.h>
@@ -23,12 +23,12 @@ struct Brain {
 inline uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
-// Without branches, so that they become vector instructions.
+// Without branches, so that the compiler can vectorise them.
 
 inline float widen(Half half) {
     uint32_t const sign = (half.bits & 0x8000u) << 16;
     uint32_t const rest = (half.bits & 0x7fffu) << 13;
-    uint32_t const normal = rest + (112u << 23);  // the exponents count from 15 and from 127
+    uint32_t const normal = rest + (112u << 23);  // the exponent biases are 15 and 127
     uint32_t const infinite = rest | 0x7f80'0000u;
     uint32_t const subnormal = bits_of(float_of(rest + (113u << 23)) - float_of(113u << 23));
     uint32_t const magnitude = rest < (1u << 23) ? subnormal : rest >= (31u << 23) ? infinite : normal;
@@ -38,7 +38,7 @@ inline float widen(Half half) {
 inline Half narrow(float value, Half) {
     uint32_t const bits = bits_of(value);
     uint32_t const magnitude = bits & 0x7fff'ffffu;
-    // Adding 0.5 lets the addition round at the last place of a subnormal half.
+    // Adding 0.5 makes the addition round at the last place of a subnormal float16.
     uint32_t const subnormal = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
     uint32_t const normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     uint32_t const infinite = magnitude > 0x7f80'0000u ? 0x7e00u : 0x7c00u;
@@ -65,7 +65,7 @@ inline T narrow(T value, T) {
     return value;
 }
 
-/// What a type is combined as: integers as unsigned, where overflow wraps.
+/// The type in which elements are combined. Integers are combined as unsigned, where overflow wraps.
 template <class T>
 struct Traits {
     using Wide = T;
@@ -134,7 +134,7 @@ struct Maximum {
     }
 };
 
-/// One NaN for all: which of two operands' NaNs a sum keeps is up to the instruction.
+/// Makes every NaN the same: which operand's NaN a sum keeps depends on the instruction.
 inline float settle(float value) { return value == value ? value : __builtin_nanf(""); }
 inline double settle(double value) { return value == value ? value : __builtin_nan(""); }
 
@@ -145,14 +145,14 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
     return narrow(value, T{});
 }
 
-// Where `out` is one of the sources, each element is read before it is written.
+// If `out` is one of the sources, each element is read before it is written.
 #ifdef __clang__
 #define DET_IS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define DET_IS_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// By blocks, and not within the loop for two ranks, which would have to make room for a block first.
+/// In blocks, and apart from the loop for two ranks, which would need the stack space of a block as well.
 template <class T, class Op>
 [[gnu::noinline]] void reduce_many(T* results, std::byte const* const* sources, size_t ranks, size_t count) {
     using Wide = typename Traits<T>::Wide;
@@ -246,7 +246,7 @@ void copy(void* to, void const* from, size_t size) {
     __builtin_memcpy(target + done, source + done, size - done);
 }
 
-/// Whole lines past the cache, the ends of what does not begin or end with one through it.
+/// Writes whole lines past the cache, and partial lines at both ends through it.
 void stream(void* to, void const* from, size_t size) {
     auto* const target = static_cast<unsigned char*>(to);
     auto const* const source = static_cast<unsigned char const*>(from);

@@ -24,7 +24,7 @@ struct DeviceMemory {
 
 BOOST_AUTO_TEST_SUITE(device_group_test)
 
-BOOST_AUTO_TEST_CASE(what_holds_for_host_memory_holds_on_devices) {
+BOOST_AUTO_TEST_CASE(all_cases_of_host_memory_hold_on_devices) {
     auto const seed = test_seed();
     for (int const ranks : {1, 2, 3, 5}) {
         for (auto const& host : {MakeHost(by_messages), MakeHost(by_two_levels)}) {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(parts_are_exchanged_between_devices) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_handle_is_over_when_its_event_has_passed_and_not_before) {
+BOOST_AUTO_TEST_CASE(a_handle_is_complete_when_its_event_has_passed_and_not_before) {
     FakeDevices devices(2);
     check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
         DeviceMemory first, second;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(trusted_calls_are_not_compared) {
                             {.order = Order::trusted}));
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_lost_ends_what_is_on_its_way_and_all_that_follows) {
+BOOST_AUTO_TEST_CASE(a_lost_rank_ends_operations_in_progress_and_all_that_follow) {
     FakeDevices devices(3);
     devices.hold();
     std::atomic<int> begun = 0;
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_lost_ends_what_is_on_its_way_and_all_that_fo
     for (int rank = 0; rank < 3; ++rank) BOOST_TEST(devices.was_aborted(rank));
 }
 
-BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_that_says_in_what) {
+BOOST_AUTO_TEST_CASE(a_device_failure_is_an_error_that_names_the_operation) {
     FakeDevices devices(2);
     auto const results = run_devices(2, devices, [&](DistributedContext& context) -> Status {
         DeviceMemory memory;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_that_says_in_what) {
     for (int const rank : {0, 1}) BOOST_TEST(devices.was_aborted(rank));
 }
 
-BOOST_AUTO_TEST_CASE(a_long_wait_is_told_once_and_an_error_only_where_that_is_asked_for) {
+BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_is_an_error_only_on_request) {
     FakeDevices devices(2);
     std::mutex mutex;
     std::vector<std::string> warnings;

@@ -24,7 +24,7 @@ TensorCall call_of_floats(Kind kind, std::size_t in, std::size_t out, Rank root 
 
 BOOST_AUTO_TEST_SUITE(works_test)
 
-BOOST_AUTO_TEST_CASE(counts_are_those_that_the_library_of_the_devices_counts) {
+BOOST_AUTO_TEST_CASE(counts_are_those_of_the_device_library) {
     struct {
         Kind kind;
         std::size_t in, out, count;
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(all_to_all_is_a_send_to_and_a_receive_from_each_rank) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(counts_beyond_32_bits_stay_as_they_are) {
+BOOST_AUTO_TEST_CASE(counts_beyond_32_bits_are_kept) {
     constexpr std::size_t count = std::size_t{1} << 33;
     auto call = call_of_floats(Kind::all_to_all, count, count);
     auto const steps = device_steps_of(call, {0}, ranks);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(counts_beyond_32_bits_stay_as_they_are) {
                count * sizeof(float) / ranks * (ranks - 1));
 }
 
-BOOST_AUTO_TEST_CASE(a_call_on_devices_is_another_call) {
+BOOST_AUTO_TEST_CASE(a_call_on_devices_differs_from_the_same_call_in_host_memory) {
     auto const call = call_of_floats(Kind::allreduce, 8, 8);
     BOOST_TEST(describe(device_call_of(call)) == "allreduce(max of 8 float32) on devices");
     BOOST_TEST(!(device_call_of(call) == call_of(call)));

@@ -30,7 +30,7 @@ Result<Handle> put_on_stream(DistributedContext& context, FakeDevices& devices, 
 
 BOOST_AUTO_TEST_SUITE(host_copies_test)
 
-BOOST_AUTO_TEST_CASE(a_copy_has_what_the_operations_before_it_made) {
+BOOST_AUTO_TEST_CASE(a_copy_follows_the_operations_before_it) {
     FakeDevices devices(2);
     check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
         Floats there(count, 1.0F), here(count), back(count);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_copy_has_what_the_operations_before_it_made) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_copied_behind_a_stream_that_does_not_end) {
+BOOST_AUTO_TEST_CASE(no_copy_starts_behind_a_stream_that_does_not_end) {
     FakeDevices devices(2);
     DeviceOptions options;
     options.waits.timeout = std::chrono::milliseconds(200);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_copied_behind_a_stream_that_does_not_end) {
     BOOST_TEST(devices.copies_done == 0);
 }
 
-BOOST_AUTO_TEST_CASE(of_copies_of_which_one_fails_those_before_it_are_waited_for) {
+BOOST_AUTO_TEST_CASE(copies_before_a_failed_one_are_waited_for) {
     FakeDevices devices(1);
     devices.copies_until_broken = 2;
     check_ranks(run_devices(1, devices, [&](DistributedContext& context) -> Status {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(of_copies_of_which_one_fails_those_before_it_are_waited_for
     }));
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_the_host_is_pinned_as_long_as_it_is_held) {
+BOOST_AUTO_TEST_CASE(host_memory_is_pinned_while_the_guard_exists) {
     FakeDevices devices(1);
     check_ranks(run_devices(1, devices, [&](DistributedContext& context) -> Status {
         std::vector<std::byte> host(100);
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(memory_of_the_host_is_pinned_as_long_as_it_is_held) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(ranks_without_devices_have_none_to_copy_from) {
+BOOST_AUTO_TEST_CASE(ranks_without_devices_have_no_device_copies) {
     BOOST_TEST(DistributedContext::single().device_copies() == nullptr);
 }
 

@@ -33,7 +33,7 @@ void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
 
 BOOST_AUTO_TEST_SUITE(nccl_test)
 
-BOOST_AUTO_TEST_CASE(types_and_operations_have_the_names_that_nccl_has_for_them) {
+BOOST_AUTO_TEST_CASE(types_and_operations_are_those_of_nccl) {
     using collectives::DataType, collectives::ReduceOp;
     BOOST_TEST(type_of(DataType::uint8) == ncclUint8);
     BOOST_TEST(type_of(DataType::int32) == ncclInt32);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(libraries_that_are_absent_are_an_error_that_names_them) {
     BOOST_TEST(opened.error().message.starts_with("cannot use '/nowhere/libcuda.so.1': "));
 }
 
-BOOST_AUTO_TEST_CASE(a_library_that_lacks_what_we_call_is_an_error_that_says_what) {
+BOOST_AUTO_TEST_CASE(a_library_that_lacks_a_function_is_an_error_that_names_it) {
     auto const opened = open_nccl({"libc.so.6", "libc.so.6"});
     BOOST_REQUIRE(!opened.has_value());
     BOOST_TEST(opened.error().message.find("cuPointerGetAttribute") != std::string::npos);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_what_we_call_is_an_error_that_says_wha
 
 // What the toolkit has to link against in place of the driver: all of its functions are there, and none
 // works.
-BOOST_AUTO_TEST_CASE(all_that_we_call_is_found_in_the_libraries,
+BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
                      *boost::unit_test::enable_if<has_nccl && has_link_library>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_LINK_LIBRARY}));
     int here = 0;
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(all_that_we_call_is_found_in_the_libraries,
 }
 
 // And a driver of the tests' own, which does what it is asked for.
-BOOST_AUTO_TEST_CASE(memory_of_the_host_is_pinned_once_and_given_back,
+BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned,
                      *boost::unit_test::enable_if<has_nccl>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
     std::vector<std::byte> host(16);

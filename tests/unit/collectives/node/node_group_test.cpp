@@ -58,17 +58,17 @@ BOOST_AUTO_TEST_CASE(two_to_five_ranks_agree_on_everything) {
     for (int const ranks : {2, 3, 5}) run_suite(ranks, geometry_for(ranks));
 }
 
-BOOST_AUTO_TEST_CASE(two_to_five_ranks_agree_when_everything_goes_in_tiny_chunks) {
+BOOST_AUTO_TEST_CASE(two_to_five_ranks_agree_when_all_data_goes_in_tiny_chunks) {
     for (int const ranks : {2, 3, 5}) run_suite(ranks, tiny_chunks);
     run_suite(2, tiny_chunks_large_for_two);
 }
 
-BOOST_AUTO_TEST_CASE(sums_one_after_the_other_find_nothing_of_those_before) {
+BOOST_AUTO_TEST_CASE(successive_sums_do_not_see_earlier_data) {
     for (int const ranks : {2, 3})
         check_ranks(run_node_threads(ranks, geometry_for(ranks), reduce_much_of_any_size));
 }
 
-BOOST_AUTO_TEST_CASE(a_group_says_which_way_data_goes) {
+BOOST_AUTO_TEST_CASE(a_group_names_the_data_path) {
     check_ranks(run_node_threads(2, geometry_for(2), [](DistributedContext& context) -> Status {
         DET_TRY_ASSIGN(auto const buffer, context.allocate(1 << 20));
         std::vector<float> own(1 << 18);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_group_says_which_way_data_goes) {
             auto const tensor = Tensor::of(values.first(count));
             return context.algorithm_name({.in = tensor, .out = tensor});
         };
-        DET_TRY(expect(way(own, 1) == "shared memory, with the arrival", way(own, 1)));
+        DET_TRY(expect(way(own, 1) == "shared memory, with the entry", way(own, 1)));
         DET_TRY(expect(way(own, 500) == "shared memory, one copy", way(own, 500)));
         DET_TRY(expect(way(own, own.size()) == "shared memory, pipeline", way(own, own.size())));
         auto const shared = way(buffer.as<float>(), 1 << 18);

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(processes_agree_on_everything) {
     processes.check();
 }
 
-BOOST_AUTO_TEST_CASE(processes_meet_in_a_directory_and_do_so_again) {
+BOOST_AUTO_TEST_CASE(processes_join_at_a_directory_more_than_once) {
     TemporaryDirectory const directory;
     processes.start([&](int rank) -> Status {
         for (int round = 0; round < 5; ++round) {
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(processes_meet_in_a_directory_and_do_so_again) {
     BOOST_TEST(std::filesystem::is_empty(directory.path()));
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named) {
+BOOST_AUTO_TEST_CASE(a_rank_that_does_not_join_is_named) {
     TemporaryDirectory const directory;
     options.join_timeout = 200ms;
     processes.start([&](int rank) -> Status {
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_rank_is_an_error_on_all_others) {
     check_errors({"rank 1 on node n7", "nothing was heard of it for 1000 ms", "barrier(), its operation 2"});
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_busy_is_awaited_and_somebody_is_told) {
+BOOST_AUTO_TEST_CASE(a_busy_rank_is_awaited_with_a_warning) {
     options.warn_after = 50ms;
     processes.start([&](int rank) -> Status {
         int warnings = 0;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_busy_is_awaited_and_somebody_is_told) {
     processes.check();
 }
 
-BOOST_AUTO_TEST_CASE(a_timeout_that_was_asked_for_is_an_error_on_all) {
+BOOST_AUTO_TEST_CASE(a_requested_timeout_is_an_error_on_all_ranks) {
     options.collective_timeout = 100ms;
     processes.start([&](int rank) -> Status {
         DET_TRY_ASSIGN(auto context, open(rank));
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_timeout_that_was_asked_for_is_an_error_on_all) {
     BOOST_TEST(processes.wait(victim).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(those_who_are_left_make_a_new_group) {
+BOOST_AUTO_TEST_CASE(the_remaining_ranks_make_a_new_group) {
     auto const smaller = must(create_shared_memory(ranks - 1, geometry_for(ranks - 1)));
     processes.start([&](int rank) -> Status {
         {
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(those_who_are_left_make_a_new_group) {
     for (int const rank : {0, 2}) BOOST_TEST(!processes.wait(rank).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_rank_is_known_to_those_who_do_not_wait_for_it) {
+BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_know_of_it) {
     processes.start([&](int rank) -> Status {
         DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
         DET_TRY(group->check_ranks());
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_lost_rank_is_known_to_those_who_do_not_wait_for_it) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_reason_that_a_rank_passes_on_keeps_its_code) {
+BOOST_AUTO_TEST_CASE(a_relayed_error_keeps_its_code) {
     processes.start([&](int rank) -> Status {
         DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
         for (auto const& code : {codes::transport, codes::timed_out, codes::misuse}) {
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_reason_that_a_rank_passes_on_keeps_its_code) {
     processes.check();
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_ends_after_its_part_harms_nobody) {
+BOOST_AUTO_TEST_CASE(a_rank_may_end_after_its_part) {
     for (int round = 0; round < 20; ++round) {
         Fixture run;
         run.processes.start([&](int rank) -> Status {

@@ -10,7 +10,7 @@
 
 namespace det::collectives::device {
 
-/// A queue of a device, on which work is done in order: a cudaStream_t. Null: the default one.
+/// A queue of a device that works in order: a cudaStream_t. Null: the default stream.
 using Stream = void*;
 
 enum class DeviceAction : std::uint8_t {
@@ -21,12 +21,12 @@ enum class DeviceAction : std::uint8_t {
     broadcast,
     send,
     receive,
-    copy,  // on this device, before all else that is put on the stream with it
+    copy,  // on this device, before the other steps that are enqueued with it
 };
 inline constexpr std::size_t device_actions = 8;
 
-/// What a library for devices does at once. `count`: elements that each rank puts in; of a reduce_scatter
-/// those that each gets.
+/// One call of the device library. `count` is in elements: what each rank puts in; in a reduce_scatter what
+/// each rank gets.
 struct DeviceStep {
     DeviceAction action = DeviceAction::allreduce;
     void const* in = nullptr;
@@ -34,11 +34,10 @@ struct DeviceStep {
     std::size_t count = 0;
     collectives::DataType type = collectives::DataType::uint8;
     collectives::ReduceOp op = collectives::ReduceOp::sum;
-    Rank peer = {};  // the root; of send and receive the other rank
+    Rank peer = {};  // the root; in send and receive the other rank
 };
 
-/// Memory of the device that what is put on its stream may use, until this is destroyed: it is given back in
-/// the order of the stream.
+/// Memory of the device for work that is already on its stream. The destructor releases it in stream order.
 class DeviceScratch {
 public:
     virtual ~DeviceScratch() = default;
@@ -49,45 +48,45 @@ public:
 class DeviceEvent {
 public:
     virtual ~DeviceEvent() = default;
-    /// Whether all that was put on the stream before it is done; an Error where the device failed.
+    /// Does not block. Whether all work before this point is done; an Error if the device failed.
     virtual Result<bool> has_passed() = 0;
-    /// A cudaEvent_t, for which other streams may wait.
+    /// The cudaEvent_t, for which other streams may wait.
     virtual void* handle() const = 0;
 };
 
-/// The devices of all ranks, connected. Nothing here waits for other ranks. Destroying it is aborting it,
-/// unless it has finished.
+/// The connected devices of all ranks. No function waits for other ranks. The destructor aborts, unless the
+/// communicator has finished.
 class DeviceCommunicator {
 public:
     virtual ~DeviceCommunicator() = default;
 
-    /// Whether what was asked for last (to connect, to enqueue, to finish) has been taken in, so that more
-    /// may be asked for. An Error where something failed, here or at another rank, whenever that was.
+    /// Whether the last request (connect, enqueue, finish) is accepted, so that the next one may follow. An
+    /// Error if something has failed, on this rank or another, at any time.
     virtual Result<bool> is_ready() = 0;
-    /// Puts all of it on the stream, to be done as one.
+    /// Puts all steps on the stream as one group.
     virtual Status enqueue(std::span<DeviceStep const> steps, Stream stream) = 0;
-    /// In common with the others: nothing will follow.
+    /// Begins to close the communicator. Collective.
     virtual Status begin_finish() = 0;
-    /// Ends what is on its way, here; the others are not told.
+    /// Ends all work in progress on this rank. The others are not told.
     virtual void abort() noexcept = 0;
 };
 
-/// The devices of this process and the library that connects them: NCCL, or what stands for it in tests. The
-/// device is the current one of the calling thread.
+/// The devices of this process and the library that connects them: NCCL, or a substitute in tests. The device
+/// is the calling thread's current one.
 class DeviceBackend {
 public:
     virtual ~DeviceBackend() = default;
 
     virtual bool is_device_memory(void const* memory) const = 0;
-    /// What all ranks have to know to connect; made by one of them.
+    /// Makes the id that all ranks need to connect. One rank calls it.
     virtual Result<std::string> make_id() = 0;
     virtual Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                                       int ranks) = 0;
     virtual Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) = 0;
     virtual Result<tensor::PinGuard> pin(std::span<std::byte> host) = 0;
-    /// Puts it on the stream. Where the host's memory is not pinned it may have been done on return.
+    /// Puts the copy on the stream. If the host memory is not pinned, the copy may be complete on return.
     virtual Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) = 0;
-    /// Behind all that is on the stream now.
+    /// An event behind all work that is on the stream now.
     virtual Result<std::unique_ptr<DeviceEvent>> record(Stream stream) = 0;
 };
 

@@ -5,23 +5,22 @@
 
 namespace det::collectives::device {
 
-/// Whether ranks compare what they call before it goes to the devices, as they do with host memory. Trusted
-/// calls that differ are a wait without end, or wrong data; they save a round of messages for each call.
+/// Whether ranks compare their calls before work goes to the devices, as they do in host memory. Trusted
+/// calls save a round of messages each, but calls that differ hang or give wrong data.
 enum class Order { checked, trusted };
 
 struct DeviceOptions {
     Order order = Order::checked;
-    /// How long the devices of others are waited for: as long as the ranks live.
+    /// The rules for waiting for devices; ranks wait as long as all ranks live.
     transport::WaitPolicy waits = {};
 };
 
-/// Ranks that have devices. What lies in device memory goes from device to device, on the stream that
-/// `use_stream` named last; all else is done by `host`. A handle is over when its event has passed; the call
-/// that began it returns when the work is on the stream. The devices are connected at the first call that
-/// needs them.
-///
-/// After a failure (a lost rank, a device, a timeout) the devices' communicator is aborted, and every later
-/// call on device memory has the same Error.
+/// Makes a group whose buffers may lie in device memory. Calls on device memory go to the device library, on
+/// the stream that use_stream() named last; all other calls go to `host`. A started call returns when its
+/// work is on the stream, and its Handle is complete when the event behind the work has passed. The devices
+/// are connected at the first call that needs them. After a failure (a lost rank, a device, a timeout) the
+/// device communicator is aborted, and every later call on device memory returns the same Error. Not
+/// collective.
 std::unique_ptr<collectives::RankGroup> make_device_group(std::unique_ptr<collectives::RankGroup> host,
                                                           std::shared_ptr<DeviceBackend> devices,
                                                           DeviceOptions options = {});
