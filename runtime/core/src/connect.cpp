@@ -50,12 +50,12 @@ Ranks connect_launched(RankIdentity const& identity, std::filesystem::path const
                        Environment const& environment, Timeouts const& timeouts) {
     DET_TRY(make_private_directory(directory));
     DET_TRY_ASSIGN(auto ranks, meet_on_node(identity, directory, {}, environment, timeouts));
-    // All have come. What else may be in there is nothing of ours.
+    // All ranks have joined. rmdir fails, as intended, if the directory contains other files.
     if (identity.rank == 0) ::rmdir(directory.c_str());
     return ranks;
 }
 
-/// How the ranks are connected, and those of the own node where a context is to know them.
+/// The group of all ranks, and the group of this node's ranks if the context needs it.
 struct Connected {
     std::unique_ptr<collectives::RankGroup> ranks;
     std::shared_ptr<collectives::RankGroup> local = nullptr;

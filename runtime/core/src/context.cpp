@@ -23,7 +23,8 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const&
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
 
-/// By the clock that nobody sets. Who runs after the end of the job has a wrong wall clock.
+/// SLURM_JOB_END_TIME as a time of the steady clock. Ignored if it is in the past: then the wall clock is
+/// wrong.
 std::optional<std::chrono::steady_clock::time_point> find_job_end(Environment const& environment,
                                                                   Clock const& clock) {
     auto const end = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));

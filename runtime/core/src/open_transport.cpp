@@ -18,7 +18,7 @@ namespace {
 using transport::Transport;
 using Opened = Result<std::unique_ptr<Transport>>;
 
-/// At which of its addresses the others reach the chief. Nothing: it could not be found out.
+/// The address at which other ranks reach the chief. Empty if unknown.
 std::string chief_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
 }
@@ -28,7 +28,7 @@ bool can_meet(RankIdentity const& identity, std::optional<Info> const& info) {
            !chief_address(identity, *info).empty();
 }
 
-/// At which of its addresses the others reach this node.
+/// The address at which other ranks reach this node.
 std::string own_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
 }
@@ -67,8 +67,8 @@ Opened open_tcp(RankIdentity const& identity, Info const& info, Met met) {
                                            .waits = std::move(met.waits)});
 }
 
-/// Those that the experiment names. What the node found out by itself is where host names lead to, which need
-/// not be the fast network.
+/// The interfaces that the experiment configures. The detected interface is the one to which host names
+/// resolve, which need not be the fast network.
 std::string configured_interfaces(Info const& info) {
     auto const prefix = fmt::format("{}=", variables::inter_node_network_interface);
     if (!info.spec) return {};
@@ -96,7 +96,7 @@ Opened open_mpi(RankIdentity const& identity) {
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 
-/// What the ranks of a run talk through once they have met.
+/// The transport that the ranks of a run use.
 struct Way {
     std::string_view name;
     Opened (*open)(RankIdentity const&, Info const&, Met);
@@ -105,8 +105,8 @@ constexpr Way ways[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
 
 constexpr std::string_view whatever_is_best = "";
 
-/// All ranks have to take the same way. Those that were not told one take UCX where each node has an adapter
-/// for which UCX is there; where it would have only TCP, our own sockets use more of the wire.
+/// Chooses the same transport on all ranks. Without a request it is UCX if each node has an RDMA adapter that
+/// UCX supports. Otherwise UCX would use TCP, for which our own sockets are faster.
 Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wanted) {
     bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
     std::string const own(wanted != whatever_is_best ? wanted : has_adapter ? "may-ucx" : "may-tcp");

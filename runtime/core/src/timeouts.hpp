@@ -5,7 +5,7 @@
 
 namespace det::core {
 
-/// How long other ranks are waited for: as long as they live, unless DET_COLLECTIVE_TIMEOUT_S says otherwise.
+/// How long a rank waits for other ranks: as long as they live, or DET_COLLECTIVE_TIMEOUT_S seconds.
 struct Timeouts {
     std::optional<std::chrono::seconds> timeout = {};
     std::function<void(std::string const& warning)> warn;  // of a long wait
@@ -14,7 +14,7 @@ struct Timeouts {
 /// codes::misuse where the environment says something that is no number of seconds.
 Result<Timeouts> find_timeouts(ContextOptions const& options);
 
-/// Whom the caller has named, or else standard error.
+/// The handler of the options, or one that writes to stderr.
 std::function<void(std::string const& warning)> warning_handler(ContextOptions const& options);
 
 /// A line of ours on the standard error of a rank.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto most = std::numeric_limits<std::uint64_t>::max();
 
-/// Nothing where a range does not say its count.
+/// The number of points on an axis; none if a range has no count.
 struct AxisSize {
     using Size = std::optional<std::uint64_t>;
     Size operator()(Constant const&) const { return 1; }

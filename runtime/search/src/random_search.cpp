@@ -9,7 +9,7 @@
 namespace det::search {
 namespace {
 
-/// What was drawn for a dimension, before it becomes a value. One of the two is used.
+/// The random draw for a dimension, before it is converted to a value. One of the two members is used.
 struct Pick {
     std::uint64_t index = 0;
     double unit = 0;

@@ -80,7 +80,7 @@ Result<Values> parse_log(Json const& written) {
     DET_TRY(parse_ends(written, range));
     DET_TRY_ASSIGN(range.base, require_number(written, "base"));
     if (!(range.base > 0)) return refuse(fmt::format("base must be more than 0, found {}", range.base));
-    // The powers between the ends lie between theirs.
+    // It is enough to check both ends: all other powers are between them.
     for (auto const exponent : {range.minval, range.maxval}) {
         if (!std::isfinite(std::pow(range.base, exponent)))
             return refuse(fmt::format("{} to the power of {} is too large a number", range.base, exponent),

@@ -5,7 +5,7 @@
 
 namespace det::slurm {
 
-/// Reads through libslurm until that turns out not to work here.
+/// Reads with libslurm until it fails as unusable on this machine.
 class LibslurmClient::Reader {
 public:
     Reader(Environment environment, Clock& clock, LibslurmOptions options)

@@ -8,7 +8,7 @@
 
 namespace det::slurm {
 
-/// A reading by a module, which may be unusable here.
+/// A call of the libslurm module, which may be unusable on this machine.
 struct LibslurmCall {
     std::filesystem::path module;
     Environment environment;

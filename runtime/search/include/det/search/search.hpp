@@ -10,15 +10,15 @@ namespace det::search {
 
 struct Method;  // a searcher, see src/method.hpp
 
-/// What the searcher gives a trial.
+/// The hyperparameters and the seed that the searcher gives a trial.
 struct TrialDraw {
     JsonValue hyperparameters;
     std::uint32_t seed = 0;
     friend bool operator==(TrialDraw const&, TrialDraw const&) = default;
 };
 
-/// The trials of an experiment: how many there are, and what each is given. A pure function of what is
-/// configured and of the experiment's seed, so that whoever computes draw i finds the same. Values only.
+/// The trials of an experiment: their number and the hyperparameters of each. A pure function of the
+/// configuration and the experiment's seed, so that every process computes the same draw i.
 class Search {
 public:
     /// Everything that can't be searched at once. No more than trials_per_experiment_max trials.
@@ -27,7 +27,7 @@ public:
 
     /// 0 for a grid without hyperparameters.
     std::uint32_t trial_count() const { return trial_count_; }
-    /// How many run at the same time; at least 1.
+    /// The maximum number of concurrently running trials; at least 1.
     std::uint32_t concurrent_trials_max() const { return concurrent_trials_max_; }
     Space const& space() const { return space_; }
 
@@ -46,7 +46,7 @@ private:
     std::uint32_t concurrent_trials_max_ = 1;
 };
 
-/// What the index-th trial of an experiment is given, for whoever has its specification.
+/// The draw of trial `index` of an experiment, from its specification.
 Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
 
 }  // namespace det::search

@@ -26,7 +26,7 @@ struct DoubleRange {
     double minval = 0, maxval = 0;
     std::optional<std::uint64_t> count = {};
 };
-/// base to the power of what lies between minval and maxval.
+/// base to the power of a number between minval and maxval.
 struct LogRange {
     double minval = 0, maxval = 0, base = 10;
     std::optional<std::uint64_t> count = {};
@@ -46,7 +46,7 @@ struct Dimension {
 /// Names sorted, nested ones depth first: the order in which Determined draws, and in which grids count.
 using Space = std::vector<Dimension>;
 
-/// What can't be searched, and where in the configuration it is said: "hyperparameters.opt.lr".
+/// Why a value can't be searched, and its path in the configuration: "hyperparameters.opt.lr".
 struct Refusal {
     std::string path;
     Error error;

@@ -9,7 +9,7 @@ inline constexpr ErrorCode slurm_backend{"slurm-backend", ExitCode::could_not};
 
 namespace det::slurm {
 
-/// Where libslurm is looked for, and what follows where it can't be used.
+/// The search path of the libslurm module, and the behaviour if it can't be used.
 struct LibslurmOptions {
     std::filesystem::path module;  // det_libslurm.so
     enum class Otherwise { commands, error } otherwise = Otherwise::commands;
