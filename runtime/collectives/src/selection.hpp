@@ -18,7 +18,7 @@ struct SelectionRow {
 std::span<Algorithm const> algorithms_of(Kind kind);
 
 /// Rows by ranks, then by size: the bytes that all ranks put in or have in the end. `collectives-crossover`
-/// (tests/simulation) shows where each row wins, and a test removes the reason to keep one that does not.
+/// (tests/simulation) shows where each row wins, and a test fails for a row that does not win.
 std::span<SelectionRow const> selection_table(Kind kind);
 
 /// The row for these ranks and this size: the same on all ranks, because it depends on nothing else.
