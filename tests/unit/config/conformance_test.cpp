@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(merging_needs_two_sane_sides_that_fit) {
               "merged: {type: gcs, bucket: b, prefix: null}}]"));
     BOOST_TEST(
         contains(why_not("[{name: n, merge_as: length.json, case: {batches: 1}, merge_src: {days: 1}}]"),
-                 "one side is refused"));
+                 "one side is not valid"));
     BOOST_TEST(contains(
         why_not("[{name: n, merge_as: experiment.json, case: {data: {a: [1]}}, merge_src: {data: {a: x}}}]"),
         "data.a is a list here"));

@@ -1,6 +1,7 @@
 // Pools from a site file and a live cluster.
 #include <det/site/pool_use.hpp>
 #include <det/site/site.hpp>
+#include <det/slurm/cluster_config.hpp>
 
 #include <boost/test/unit_test.hpp>
 
