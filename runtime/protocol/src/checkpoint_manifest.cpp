@@ -23,7 +23,7 @@ std::uint32_t parse_hex32(std::string_view text) {
     return value;
 }
 
-/// Checksums one behind the other: a checkpoint has many.
+/// Joins checksums to one string, because a checkpoint has many.
 std::string join_hex32(std::vector<std::uint32_t> const& values) {
     std::string text;
     text.reserve(values.size() * 8);
@@ -130,7 +130,7 @@ Result<CheckpointManifest> parse_manifest(std::string_view text) {
         for (auto const& file : body.at("files")) manifest.files.push_back(file_from(file));
         manifest.directories = body.at("directories").get<std::vector<std::string>>();
         manifest.metadata = body.at("metadata");
-        // Since version 2.
+        // Tensors exist since version 2.
         for (auto const& tensor : body.value("tensors", Json::array()))
             manifest.tensors.push_back(tensor_from(tensor));
         return manifest;

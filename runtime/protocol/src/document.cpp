@@ -21,7 +21,7 @@ bool has_text(Json const& json, char const* key) { return json.contains(key) && 
 std::string to_line(Json const& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string render_document(DocumentKind kind, Json const& body) {
-    // By hand, so that what the file is comes first: a JSON object would sort its keys.
+    // Formatted by hand, so that the kind comes first: a JSON object would sort its keys.
     return fmt::format("{{\n\"{}\": \"{}/{}\",\n\"{}\": \"{}\",\n\"{}\": {}\n}}\n", claim_key, kind.name,
                        kind.version, checksum_key, checksum_of(body), body_key,
                        body.dump(1, ' ', false, Json::error_handler_t::replace));

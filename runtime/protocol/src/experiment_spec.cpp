@@ -7,7 +7,7 @@
 namespace det {
 namespace {
 
-/// The value that a name stands for, or a JSON exception that decode_json turns into an error.
+/// Parses an enumerator name. Throws a JSON exception, which decode_json converts to an error.
 template <class Parse>
 auto named(Json const& json, char const* key, Parse parse) {
     auto const text = json.at(key).get<std::string>();
@@ -53,7 +53,7 @@ std::vector<LogPolicySpec> log_policies_from(Json const& json) {
     return policies;
 }
 
-/// [{"number": 1, "first_runs": [[3, 2]]}]: trial 3 counts from its run 2 on.
+/// Example: [{"number": 1, "first_runs": [[3, 2]]}] means that trial 3 counts from its run 2 on.
 Json to_json(std::vector<Revision> const& revisions) {
     auto list = Json::array();
     for (auto const& revision : revisions) {

@@ -9,8 +9,8 @@ namespace {
 constexpr std::array<std::string_view, 10> cause_names{
     "finished",   "preempted",   "paused",     "canceled",     "failed",
     "time-limit", "node-failed", "superseded", "not-launched", "interrupted"};
-constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
-                                                       "requeue-held"};
+constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue",
+                                                            "left-to-slurm", "requeue-held"};
 
 template <class E, std::size_t N>
 E find_named(std::array<std::string_view, N> const& names, std::string const& text) {
@@ -27,7 +27,7 @@ UtcTime time_from(Json const& json, char const* key = "time") {
     return *time;
 }
 
-// One row per record type: its number, its name, and how it becomes JSON and comes back.
+// One row per record type: its number, its name, and its conversion to and from JSON.
 
 struct Codec {
     RecordType type;
@@ -117,7 +117,7 @@ Record acknowledgement_from_json(Json const& json) {
     return record;
 }
 
-// Records of a moment.
+// Records that contain only a time.
 
 template <class T>
 Json moment_to_json(Record const& record) {
@@ -136,7 +136,7 @@ Json progress_to_json(Record const& record) {
 
 Record progress_from_json(Json const& json) { return ProgressReported{time_from(json), json.at("progress")}; }
 
-/// In the order of the variant's alternatives.
+/// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
     {RecordType::run_ended, "run-ended", ended_to_json, ended_from_json},
@@ -152,7 +152,9 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
 }  // namespace
 
 std::string_view to_string(Cause cause) { return cause_names.at(static_cast<std::size_t>(cause)); }
-std::string_view to_string(NextAction next_action) { return next_action_names.at(static_cast<std::size_t>(next_action)); }
+std::string_view to_string(NextAction next_action) {
+    return next_action_names.at(static_cast<std::size_t>(next_action));
+}
 
 EncodedRecord encode_record(Record const& record) {
     auto const& codec = codecs.at(record.index());

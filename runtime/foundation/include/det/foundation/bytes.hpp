@@ -9,7 +9,7 @@
 
 namespace det {
 
-// Our files are little-endian and so is every machine that we build for: a value is its bytes.
+// Our formats are little-endian, as are all supported machines, so values are copied byte by byte.
 template <std::integral T>
 void append_value(std::string& out, T value) {
     char bytes[sizeof value];
@@ -17,7 +17,7 @@ void append_value(std::string& out, T value) {
     out.append(bytes, sizeof value);
 }
 
-/// The value at `offset`; the caller has checked that it lies within `bytes`.
+/// Reads the value at `offset`. The caller must check that it is within `bytes`.
 template <std::integral T>
 T read_value(std::string_view bytes, std::size_t offset) {
     T value;
@@ -25,13 +25,13 @@ T read_value(std::string_view bytes, std::size_t offset) {
     return value;
 }
 
-/// CRC-32C (Castagnoli). To go on from an earlier part, pass what it returned.
+/// CRC-32C (Castagnoli). To continue after an earlier part, pass its result as `so_far`.
 std::uint32_t crc32c(std::span<std::byte const> bytes, std::uint32_t so_far = 0);
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t so_far = 0);
-/// The checksum of two parts in a row, from each part's own.
+/// The CRC-32C of two concatenated parts, from the CRC-32C of each part.
 std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second, std::uint64_t second_size_bytes);
 
-/// Eight lower-case hexadecimal digits.
+/// Formats as eight lower-case hexadecimal digits.
 std::string format_hex32(std::uint32_t value);
 
 }  // namespace det

@@ -7,13 +7,13 @@
 
 namespace det {
 
-/// A moment: microseconds since 1970-01-01T00:00:00Z.
+/// A point in time: microseconds since 1970-01-01T00:00:00Z.
 struct UtcTime {
     std::int64_t microseconds = 0;
     friend auto operator<=>(UtcTime const&, UtcTime const&) = default;
 };
 
-/// "2026-11-21T08:15:30.000042Z", and back. Parsing takes any number of decimals up to six.
+/// The text form is "2026-11-21T08:15:30.000042Z". parse_utc accepts zero to six decimals.
 std::string format_utc(UtcTime time);
 std::optional<UtcTime> parse_utc(std::string_view text);
 

@@ -14,7 +14,7 @@ struct Diagnostic {
     Error error;
 };
 
-/// Everything that is wrong with a file, found in one run.
+/// All errors and warnings of one run, for example of one file.
 class Diagnostics {
 public:
     Diagnostics() = default;
@@ -23,14 +23,14 @@ public:
     void report(Error error) { found_.push_back({Severity::error, std::move(error)}); }
     void warn(Error error) { found_.push_back({Severity::warning, std::move(error)}); }
     void append(Diagnostics other);
-    /// Adds "while <what>" to each.
+    /// Adds the note "while <what>" to each diagnostic.
     Diagnostics&& while_doing(std::string const& what) &&;
 
     bool empty() const { return found_.empty(); }
     bool has_errors() const;
-    /// By file, line and column; those without a place first.
+    /// Sorted by file, line and column. Diagnostics without a position come first.
     std::vector<Diagnostic> sorted() const;
-    /// Of the first error in sorted order; done where there is none.
+    /// The exit code of the first error in sorted order, or ExitCode::done without errors.
     ExitCode exit_code() const;
 
 private:
@@ -41,11 +41,11 @@ enum class Colour { never, always };
 
 struct RenderStyle {
     Colour colour = Colour::never;
-    std::string program = {};  // stands in for the place where an error has none: "det-submit: error: ..."
+    std::string program = {};  // printed before an error without a position: "det-submit: error: ..."
 };
 
-/// As compilers do: place: severity: message [code], the line with a caret, notes, hint. Control bytes in
-/// what comes from outside are escaped, so that a file can't drive the user's terminal.
+/// Prints as compilers do: "file:line:column: severity: message [code]", the line with a caret, notes, hint.
+/// Control bytes in foreign text are escaped, so that a file can't control the user's terminal.
 void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style);
 void print(std::ostream& out, Error const& error, RenderStyle const& style);
 void print(std::ostream& out, Diagnostics const& diagnostics, RenderStyle const& style);

@@ -8,7 +8,8 @@
 
 namespace det {
 
-/// Environment variables as a value: captured once in main, passed down, so that everything else is testable.
+/// Environment variables as a value. main() captures them once and passes them on, so that tests can set
+/// them.
 class Environment {
 public:
     Environment() = default;
@@ -16,13 +17,13 @@ public:
     static Environment of_this_process();
 
     std::optional<std::string> find(std::string_view name) const;
-    /// Like find, but an empty value counts as absent.
+    /// Like find(), but returns nullopt for an empty value.
     std::optional<std::string> find_non_empty(std::string_view name) const;
     void set(std::string name, std::string value);
     void unset(std::string_view name);
     void unset_with_prefix(std::string_view prefix);
 
-    /// "NAME=value" lines for execve.
+    /// The strings "NAME=value" for execve.
     std::vector<std::string> to_list() const;
 
     friend bool operator==(Environment const&, Environment const&) = default;

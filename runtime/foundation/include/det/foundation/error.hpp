@@ -7,7 +7,7 @@
 
 namespace det {
 
-/// A place in a user's file. Line and column count from 1, as editors do; width is in columns.
+/// A position in a user's file. Line and column count from 1; `width` is in columns.
 struct SourceSpan {
     std::string file;
     int line = 1;
@@ -18,24 +18,24 @@ struct SourceSpan {
     friend bool operator==(SourceSpan const&, SourceSpan const&) = default;
 };
 
-/// Why something could not be done, and what the user can do about it.
-/// message: lower case, no full stop, quotes what the user wrote in ''. hint: an instruction, can be pasted.
+/// A failure: what happened, and what the user can do about it. `message` is in lower case without a full
+/// stop and quotes user input in ''. `hint` is an instruction, if possible a command that can be pasted.
 struct Error {
     ErrorCode code;
     std::string message;
     std::string hint = {};
     std::optional<SourceSpan> where = {};
-    std::vector<std::string> notes = {};  // innermost first: what we were doing, what Slurm said
+    std::vector<std::string> notes = {};  // innermost first: "while ..." notes and output of other programs
 
-    /// Adds "while <what>": each caller on the way up may say what it was doing.
+    /// Adds the note "while <what>". Each caller may add one.
     Error&& while_doing(std::string what) &&;
     Error&& noting(std::string note) &&;
 
     friend bool operator==(Error const&, Error const&) = default;
 };
 
-/// An Error from errno: "cannot <what>: No space left on device". ENOENT gives `if_absent`, EACCES and EPERM
-/// codes::permission, everything else codes::file_system.
+/// Makes an Error from errno: "cannot <what>: No space left on device". The code is `if_absent` for ENOENT,
+/// codes::permission for EACCES and EPERM, and codes::file_system for all others.
 Error os_error(std::string_view what, int error_number, ErrorCode if_absent = codes::no_such_file);
 
 }  // namespace det

@@ -5,7 +5,7 @@
 
 namespace det {
 
-/// What kind of trouble it is: a stable name that scripts match on, and the exit code that follows from it.
+/// The kind of an error: a stable name for scripts, and the exit code of the program.
 struct ErrorCode {
     std::string_view name;
     ExitCode exit;
@@ -13,13 +13,13 @@ struct ErrorCode {
     friend constexpr bool operator==(ErrorCode const& a, ErrorCode const& b) { return a.name == b.name; }
 };
 
-/// Every code there is. A name once published keeps its meaning.
+/// All error codes. The meaning of a published name never changes.
 namespace codes {
 
 // The command line.
 inline constexpr ErrorCode usage{"usage", ExitCode::usage};
 
-// What a user's file says.
+// Contents of a user's file.
 inline constexpr ErrorCode syntax{"syntax", ExitCode::bad_file};
 inline constexpr ErrorCode unknown_key{"unknown-key", ExitCode::bad_file};
 inline constexpr ErrorCode duplicate_key{"duplicate-key", ExitCode::bad_file};
@@ -36,7 +36,7 @@ inline constexpr ErrorCode slots_do_not_fit{"slots-do-not-fit", ExitCode::bad_fi
 inline constexpr ErrorCode context_too_large{"context-too-large", ExitCode::bad_file};
 inline constexpr ErrorCode unsafe_link{"unsafe-link", ExitCode::bad_file};
 
-// Something named is not there.
+// A named object does not exist.
 inline constexpr ErrorCode no_such_file{"no-such-file", ExitCode::absent};
 inline constexpr ErrorCode no_such_template{"no-such-template", ExitCode::absent};
 inline constexpr ErrorCode no_such_experiment{"no-such-experiment", ExitCode::absent};
@@ -58,7 +58,7 @@ inline constexpr ErrorCode slurm_output{"slurm-output", ExitCode::could_not};
 inline constexpr ErrorCode not_in_slurm{"not-in-slurm", ExitCode::could_not};
 inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
 
-// Files and formats of ours.
+// Our files and formats.
 inline constexpr ErrorCode file_system{"file-system", ExitCode::could_not};
 inline constexpr ErrorCode permission{"permission", ExitCode::could_not};
 inline constexpr ErrorCode unsafe_owner{"unsafe-owner", ExitCode::could_not};

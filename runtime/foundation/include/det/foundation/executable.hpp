@@ -7,15 +7,15 @@
 
 namespace det {
 
-/// Where this program lies, links resolved.
+/// The path of the running program, with symbolic links resolved.
 std::filesystem::path own_executable();
-/// The file that this code was loaded from: the program, or a library of ours in the program of others.
+/// The file from which this code was loaded: the program itself, or our shared library in another program.
 std::filesystem::path own_object();
-/// A program of ours, beside this one.
+/// The path of another of our programs, in the directory of this one.
 std::filesystem::path sibling_program(std::string_view name);
-/// The libraries that it runs with, but for the C library.
+/// The shared libraries that this program has loaded, except the C library.
 std::vector<std::filesystem::path> own_libraries();
-/// What is shipped with the programs (templates ...): <prefix>/share/det for <prefix>/bin.
+/// The directory of installed data files such as templates: <prefix>/share/det for programs in <prefix>/bin.
 std::filesystem::path shared_data();
 
 }  // namespace det

@@ -2,18 +2,18 @@
 
 namespace det {
 
-/// How every program of ours ends. Scripts rely on these numbers: values are only ever added.
+/// The exit codes of all our programs. Scripts rely on the numbers: values may be added but never changed.
 enum class ExitCode : int {
     done = 0,
     could_not = 1,
     usage = 2,              // the command line is wrong
-    bad_file = 3,           // what a file says: syntax, key, type, unknown pool, slots that can't fit
-    absent = 4,             // a named thing is not there: file, template, experiment
-    refused_by_slurm = 5,   // sbatch or slurmctld said no
+    bad_file = 3,           // an error in a file: syntax, key, type, unknown pool, impossible slots
+    absent = 4,             // a named file, template or experiment does not exist
+    refused_by_slurm = 5,   // sbatch or slurmctld refused
     slurm_unreachable = 6,  // slurmctld does not answer
     timed_out = 7,
     checkpoint_damaged = 8,
-    internal = 70,      // our fault: please report
+    internal = 70,      // a bug in our program
     interrupted = 130,  // Ctrl-C
 };
 

@@ -31,34 +31,35 @@ private:
 
 inline constexpr std::size_t file_size_limit_bytes = std::size_t{64} << 20;
 
-/// The whole file. A directory is codes::not_a_file, a larger file codes::document_too_large.
+/// Reads the whole file. Fails with codes::not_a_file for a directory, codes::document_too_large above the
+/// limit.
 Result<std::string> read_file(std::filesystem::path const& path,
                               std::size_t limit_bytes = file_size_limit_bytes);
 
 enum class Durability {
-    process_crash,  // readers see all or nothing
-    power_loss,     // and it survives a power cut: file and directory are synced
+    process_crash,  // after a crash of the process, readers see the whole file or none
+    power_loss,     // also after a power failure: file and directory are synced
 };
 
-/// Replaces the file in one step: a temporary name beside it, then rename. Readers never see half of it.
+/// Replaces the file atomically: writes a temporary file in the same directory and renames it.
 Status write_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600,
                   Durability durability = Durability::process_crash);
 
-/// Gives the file its name only if that name is free (link(2)): false where it was taken.
+/// Creates the file atomically with link(2). Returns false if the name already exists.
 Result<bool> write_new_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600);
 
-/// All of it, however many calls that takes.
+/// Writes all bytes and repeats write(2) as needed.
 Status write_all(int fd, std::string_view bytes, std::string_view what);
 
-/// False where it was there already. The parent must exist.
+/// Returns false if the directory already exists. The parent must exist.
 Result<bool> make_directory(std::filesystem::path const& path, mode_t mode = 0700);
 Status make_directories(std::filesystem::path const& path, mode_t mode = 0700);
 Status sync_directory(std::filesystem::path const& path);
 
-/// Names in it, sorted; an absent directory has none.
+/// The sorted names in a directory; empty if the directory does not exist.
 Result<std::vector<std::string>> list_directory(std::filesystem::path const& path);
 bool path_exists(std::filesystem::path const& path);
-/// With everything below; absent is fine.
+/// Removes a file or a directory tree. Succeeds if it does not exist.
 Status remove_tree(std::filesystem::path const& path);
 
 }  // namespace det

@@ -7,7 +7,7 @@
 
 namespace det {
 
-/// The numbers among the names in a directory, ascending; an absent directory has none.
+/// The names in a directory that are numbers, ascending; empty if the directory does not exist.
 Result<std::vector<std::uint32_t>> list_numbers(std::filesystem::path const& directory);
 
 }  // namespace det

@@ -11,32 +11,32 @@ namespace det {
 
 struct Command {
     std::vector<std::string> argv;  // argv[0] is looked up in PATH
-    Environment environment;        // all of it; its standard input is empty
+    Environment environment;        // the complete environment; stdin is empty
     std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
-/// How a process ended, and what it wrote.
+/// The exit code and the output of a process.
 struct ProcessOutput {
-    int exit_code = 0;  // 128 + signal where a signal ended it, as shells say
+    int exit_code = 0;  // 128 + signal if a signal ended it, as in shells
     std::string out;
     std::string err;
 };
 
-/// The seam to other programs: Slurm's commands are started through it and nothing else is.
+/// The interface for running other programs, so that tests can replace them.
 class ProcessRunner {
 public:
     virtual ~ProcessRunner() = default;
-    /// Runs to the end. A program that is not there, or that outlives its timeout (it is killed), is an
-    /// error; one that fails is not.
+    /// Runs the program and waits for its end. It is an error if the program does not exist or exceeds its
+    /// timeout (then it is killed). A non-zero exit code is not an error.
     virtual Result<ProcessOutput> run(Command const& command) = 0;
-    /// Each as run() does, in the order given; an implementation may run them side by side.
+    /// Runs all commands like run() and returns the results in order. They may run concurrently.
     virtual std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands);
 };
 
-/// Which signals are blocked in programs that are started.
+/// Which signals are blocked in a started program.
 enum class ChildSignals {
-    none_blocked,     // as a shell starts them
-    blocked_as_ours,  // for programs that must outlive a signal which the whole job gets
+    none_blocked,     // as in programs that a shell starts
+    blocked_as_ours,  // for programs that must survive a signal to the whole job
 };
 
 class SystemProcessRunner final : public ProcessRunner {
@@ -49,7 +49,7 @@ private:
     ChildSignals signals_;
 };
 
-/// Strings as exec(3) wants them: pointers with a null behind the last.
+/// The null-terminated array of pointers that exec(3) takes.
 class CStrings {
 public:
     explicit CStrings(std::vector<std::string> strings);
@@ -60,13 +60,14 @@ private:
     std::vector<char*> pointers_;
 };
 
-/// Becomes the program, looked up in PATH; returns only where that is not possible.
+/// Replaces this process by a program, which is looked up in PATH. Returns only on failure.
 Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
 
-/// Ends this process by the signal, whatever was arranged for it: for those who stand for another process.
+/// Kills this process with the signal, even if it was ignored or handled. For a wrapper whose child was
+/// killed.
 void end_by_signal(int number);
 
-/// The exit code that shells use for what waitpid returned.
+/// The exit code that a shell reports for a status of waitpid(2).
 int exit_code_of_wait_status(int wait_status);
 
 }  // namespace det

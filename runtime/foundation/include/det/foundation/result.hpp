@@ -8,8 +8,8 @@
 
 namespace det {
 
-/// A value, or the reason why there is none. The surface is a subset of std::expected, so that it can become
-/// one.
+/// A value or an error. The interface is a subset of std::expected, which can replace it.
+///
 template <class T, class E = Error>
 class [[nodiscard]] Result {
 public:
@@ -18,7 +18,7 @@ public:
 
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
-    /// A single Error, where E can hold it: Diagnostics with one entry.
+    /// Converts a single Error to E, for example to Diagnostics with one entry.
     template <std::same_as<Error> Single>
     requires(!std::same_as<E, Error> && !std::same_as<T, Error> && std::convertible_to<Single, E>)
         Result(Single error)
@@ -64,7 +64,7 @@ private:
     std::variant<T, E> state_;
 };
 
-/// The value of something that only succeeds or fails.
+/// The value type of a Result that carries no value.
 struct Ok {
     friend constexpr bool operator==(Ok, Ok) { return true; }
 };
@@ -82,8 +82,8 @@ using Status = Result<Ok>;
         }                                     \
     } while (false)
 
-/// Returns the error of `expr`, if it has one. A function that returns Diagnostics may try what returns an
-/// Error.
+/// Returns from the function if `expr` is an error. A function with the error type Diagnostics may use it for
+/// a Result with an Error.
 #define DET_TRY(expr) DET_TRY_(DET_CONCAT(det_status_, __LINE__), expr)
 
 #define DET_TRY_ASSIGN_(result, var, expr)         \
@@ -91,5 +91,5 @@ using Status = Result<Ok>;
     if (!result) return std::move(result).error(); \
     var = *std::move(result)
 
-/// Declares or assigns `var` with the value of `expr`, or returns its error.
+/// Declares or assigns `var` with the value of `expr`, or returns its error from the function.
 #define DET_TRY_ASSIGN(var, expr) DET_TRY_ASSIGN_(DET_CONCAT(det_result_, __LINE__), var, expr)

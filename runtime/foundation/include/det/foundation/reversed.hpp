@@ -2,8 +2,8 @@
 
 namespace det {
 
-/// What std::views::reverse is for a container that lives on; clang 14 can't compile the views of libstdc++ 12.
-template<class Container>
+/// Replaces std::views::reverse for lvalue containers: clang 14 can't compile the views of libstdc++ 12.
+template <class Container>
 class Reversed {
 public:
     explicit Reversed(Container const& container) : container_(container) {}
@@ -14,11 +14,11 @@ private:
     Container const& container_;
 };
 
-template<class Container>
+template <class Container>
 Reversed<Container> reversed(Container const& container) {
     return Reversed<Container>(container);
 }
-template<class Container>
+template <class Container>
 void reversed(Container const&& container) = delete;
 
 }  // namespace det

@@ -14,7 +14,7 @@ public:
     ~Sha256();
 
     void update(std::string_view bytes);
-    /// 64 lower-case hexadecimal digits. Ends the stream.
+    /// Ends the stream. Returns 64 lower-case hexadecimal digits.
     std::string finish();
 
 private:
@@ -22,10 +22,10 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// HMAC-SHA-256 (RFC 2104) as 64 lower-case hexadecimal digits: proves to know `key` without showing it.
+/// HMAC-SHA-256 (RFC 2104) as 64 lower-case hexadecimal digits.
 std::string hmac_sha256(std::string_view key, std::string_view message);
 
-/// Whether they are the same, in a time that does not depend on where they differ.
+/// Compares in a time that does not depend on the position of the first difference.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace det

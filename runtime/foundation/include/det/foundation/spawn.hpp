@@ -10,7 +10,7 @@
 
 namespace det {
 
-/// What is arranged for a program that is started beside us; it inherits the rest.
+/// Settings for a program started with spawn(). It inherits everything else.
 class SpawnSettings {
 public:
     SpawnSettings();
@@ -18,11 +18,12 @@ public:
     SpawnSettings(SpawnSettings const&) = delete;
     SpawnSettings& operator=(SpawnSettings const&) = delete;
 
-    /// These signals are blocked in it, and no others.
+    /// Blocks exactly these signals in the program.
     void block(sigset_t const& signals);
-    /// It does not ignore these because we do.
+    /// Resets these signals to their default actions, even if this process ignores them.
     void handle_by_default(sigset_t const& signals);
-    /// One that it leads: who signals the group reaches what it starts too.
+    /// Makes the program the leader of a new process group, so that a signal to the group reaches its
+    /// children.
     void in_own_group();
     void connect(UniqueFd const& ours, int theirs);
     void without_input();
@@ -37,11 +38,11 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-/// Starts argv[0], looked up in PATH, and does not wait for it: that, and to reap it, is the caller's.
+/// Starts argv[0], which is looked up in PATH, and does not wait. The caller must reap the process.
 Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& environment,
                     SpawnSettings const& settings);
 
-/// Readable once the process has ended; none, with errno, where there is no such process.
+/// Returns a pidfd, which is readable after the process has ended. On failure it is empty and errno is set.
 UniqueFd open_pidfd(pid_t pid);
 
 }  // namespace det

@@ -5,8 +5,8 @@
 
 namespace det {
 
-/// Until what was written to it survives a power cut. Its name does only once its directory is synced as well:
-/// sync_directory.
+/// Syncs the contents of a file, so that they survive a power failure. The name of a new file survives only
+/// after sync_directory() for its directory.
 Status sync_file(std::filesystem::path const& path);
 
 }  // namespace det

@@ -11,9 +11,9 @@
 namespace det {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// Like split, but without the empty last piece of a text that ends in a newline.
+/// Like split at newlines, but without the empty piece after a final newline.
 std::vector<std::string_view> split_lines(std::string_view text);
-/// The pieces are views: of a text that stays.
+/// Deleted for temporaries, because the pieces are views of the text.
 template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 template <std::same_as<std::string> Temporary>
@@ -21,7 +21,7 @@ std::vector<std::string_view> split_lines(Temporary&& text) = delete;
 std::string_view trim(std::string_view text);
 std::string join(std::span<std::string const> parts, std::string_view separator);
 
-/// The whole text as a decimal number that fits T, else nothing.
+/// Parses the whole text as a decimal number. Returns nullopt if it is not a number or does not fit T.
 template <std::integral T>
 std::optional<T> parse_integer(std::string_view text) {
     T value{};
@@ -31,18 +31,18 @@ std::optional<T> parse_integer(std::string_view text) {
     return value;
 }
 
-/// One word of POSIX shell that means exactly `text`, whatever it holds.
+/// Quotes `text` as one word of a POSIX shell.
 std::string quote_for_shell(std::string_view text);
-/// Control bytes and invalid UTF-8 as \n, \x1b ...: safe to print on a terminal, one line.
+/// Escapes control bytes and invalid UTF-8 (as \n, \x1b ...). The result is one line that is safe to print.
 std::string escape_control(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 std::string to_lower(std::string_view text);
 
-/// The candidate within edit distance 2 that is nearest to what was typed, for hints.
+/// The candidate that is nearest to `typed` within edit distance 2. For hints.
 std::optional<std::string_view> nearest_word(std::string_view typed,
                                              std::span<std::string_view const> candidates);
 
-/// "1.5 MiB", for people.
+/// Formats like "1.5 MiB".
 std::string format_size(std::size_t size_bytes);
 
 }  // namespace det

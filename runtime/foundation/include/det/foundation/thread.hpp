@@ -4,9 +4,9 @@
 
 namespace det {
 
-/// How threads of ours begin: with a name of at most 15 characters, which ps and gdb show, and with all
-/// signals blocked, because those are for the threads that the program knows of. Throws std::system_error
-/// where there is no thread to be had.
+/// Starts a thread with a name of at most 15 characters (shown by ps and gdb). All signals are blocked in it,
+/// so that they are delivered to the threads of the host program. Throws std::system_error if the thread
+/// can't be created.
 std::jthread start_thread(char const* name, std::function<void(std::stop_token const&)> body);
 
 }  // namespace det

@@ -7,32 +7,32 @@
 
 namespace det {
 
-/// One job array of an experiment: its task i runs trial first_trial + i, or, where trials share nodes,
-/// begins with those from first_trial + i * lanes on. There are several where Slurm's MaxArraySize is too
-/// small for all trials, and where tasks were submitted once more.
+/// One job array of an experiment. Task i runs trial first_trial + i. If trials share nodes, task i begins
+/// with the trials from first_trial + i * lanes on. An experiment has several arrays if MaxArraySize is too
+/// small for all trials, or if tasks were submitted again.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;
     std::uint32_t trial_count = 1;
     std::uint32_t lanes = 1;
-    std::uint32_t running_max = 0;          // tasks at once; 0: as many as there are
-    std::vector<std::uint32_t> tasks = {};  // those of them that it has; empty: all
+    std::uint32_t running_max = 0;          // maximum of running tasks; 0: no limit
+    std::vector<std::uint32_t> tasks = {};  // the submitted tasks; empty: all
 
     std::uint32_t task_of(std::uint32_t trial) const { return (trial - first_trial) / lanes; }
     bool runs(std::uint32_t trial) const;
 };
 
-/// The body of the events that tell of jobs.
+/// The body of events that record submitted jobs.
 Json jobs_body(std::vector<ArrayJob> const& arrays);
 
-/// All that were submitted, the first ones first: what `created`, `resubmitted` and `continued` say. What
-/// can't be read is passed over.
+/// All submitted arrays in order, from the events `created`, `resubmitted` and `continued`. Invalid entries
+/// are ignored.
 std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events);
 
-/// The last one that was submitted for that trial.
+/// The array that was last submitted for the trial.
 std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial);
 
-/// Of these arrays the tasks that run those trials; one that runs none of them is left out. Pure.
+/// Reduces the arrays to the tasks that run `trials`. Arrays without such a task are left out. Pure.
 std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
                                  std::vector<std::uint32_t> const& trials);
 

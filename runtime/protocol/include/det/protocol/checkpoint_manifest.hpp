@@ -16,16 +16,15 @@ struct CheckpointFile {
     std::string path;
     std::uint64_t size_bytes = 0;
     std::uint32_t crc32c = 0;
-    /// Of shards: each block's own checksum, so that a part can be verified without the rest. The last block
-    /// may be shorter.
-    std::uint64_t block_size_bytes = 0;  // 0: there are none
+    /// For shards: the checksum of each block, so that a part can be verified alone. The last block may be
+    /// shorter.
+    std::uint64_t block_size_bytes = 0;  // 0: no blocks
     std::vector<std::uint32_t> block_crc32c = {};
-    std::string shared_with =
-        {};  // the checkpoint that wrote the bytes first, where they were not written again
+    std::string shared_with = {};  // the checkpoint that first wrote the file, if this one shares it
     friend bool operator==(CheckpointFile const&, CheckpointFile const&) = default;
 };
 
-/// A part of a tensor as one file has it: dense, row by row.
+/// A slice of a tensor in one file: dense, in row-major order.
 struct StoredSlice {
     std::string file;
     std::uint64_t offset_bytes = 0;  // in the file
@@ -34,25 +33,26 @@ struct StoredSlice {
     friend bool operator==(StoredSlice const&, StoredSlice const&) = default;
 };
 
-/// A tensor that ranks have saved together. Its slices cover it once.
+/// A tensor that several ranks have saved. Its slices cover each element once.
 struct StoredTensor {
     std::string name;
-    std::string dtype;  // as safetensors writes it: "F32"
+    std::string dtype;  // name of safetensors: "F32"
     std::vector<std::uint64_t> shape;
     std::vector<StoredSlice> slices;
     friend bool operator==(StoredTensor const&, StoredTensor const&) = default;
 };
 
-/// What makes a directory of shards a checkpoint: it is written last, by rename, and vouches for each file.
+/// The manifest, which makes a directory of shards a checkpoint. It is written last, by rename, and has the
+/// checksum of each file.
 struct CheckpointManifest {
     std::string uuid;
-    std::string run;  // "7.3.2"; empty where the trainer ran outside of any experiment
+    std::string run;  // "7.3.2"; empty outside of an experiment
     std::uint64_t steps_completed = 0;
     UtcTime time;
     int world_size = 1;
     std::vector<CheckpointFile> files;       // sorted by path
-    std::vector<std::string> directories;    // empty ones included; sorted
-    JsonValue metadata;                      // the user's, with steps_completed
+    std::vector<std::string> directories;    // sorted, including empty ones
+    JsonValue metadata;                      // the user's metadata, with steps_completed
     std::vector<StoredTensor> tensors = {};  // sorted by name
     friend bool operator==(CheckpointManifest const&, CheckpointManifest const&) = default;
 };
@@ -60,16 +60,16 @@ struct CheckpointManifest {
 inline constexpr std::string_view manifest_name = "manifest";
 inline constexpr std::string_view metadata_name = "metadata.json";
 
-/// "rank-00003.safetensors": what that rank has saved of the tensors.
+/// The file name of a rank's shard: "rank-00003.safetensors".
 std::string shard_name(std::uint64_t rank);
-/// Nothing where it is another file.
+/// The rank of a shard; nullopt for another file.
 std::optional<std::uint32_t> rank_of_shard(std::string_view name);
 
 std::string render_manifest(CheckpointManifest const& manifest);
 Result<CheckpointManifest> parse_manifest(std::string_view text);
 
-/// Determined's list of resources: relative path to size in bytes, directories with a trailing slash and size
-/// 0.
+/// Determined's list of resources: maps a relative path to its size in bytes. Directories have a trailing
+/// slash and size 0.
 Json resources_of(CheckpointManifest const& manifest);
 
 }  // namespace det

@@ -9,14 +9,14 @@
 
 namespace det {
 
-// What a task may ask about its place on the cluster: four JSON files in DET_RUN_DIR/info with Determined's
-// names and keys, made once per node. Addresses of peers are resolved when asked for, never here.
+// The position of a task on the cluster: four JSON files in DET_RUN_DIR/info with Determined's names and
+// keys. They are made once per node. Addresses of peers are resolved on demand, not here.
 
 /// info/cluster.json
 struct ClusterInfo {
     std::string master_url;
     std::string cluster_id;
-    std::string agent_id;  // this node
+    std::string agent_id;  // name of this node
     std::vector<int> slot_ids;
     std::string task_id;        // "7.3"
     std::string allocation_id;  // "7.3.2"
@@ -39,20 +39,21 @@ struct TrialInfo {
     friend bool operator==(TrialInfo const&, TrialInfo const&) = default;
 };
 
-/// How this node reaches the others. Empty where there are none, or where it could not be found out.
+/// The network of this node. Members are empty if there are no other nodes or if they could not be
+/// determined.
 struct NodeNetwork {
-    std::string chief_address;  // of the first node, IPv4 or IPv6, as this one reaches it
-    std::string address;        // of this node
-    std::string interface;      // "eth0"; several that were configured: "hsn0,hsn1"
+    std::string chief_address;  // address of the first node (IPv4 or IPv6), as seen from this node
+    std::string address;        // address of this node
+    std::string interface;      // "eth0", or a configured list: "hsn0,hsn1"
     friend bool operator==(NodeNetwork const&, NodeNetwork const&) = default;
 };
 
-/// info/rendezvous.json: nodes of the run in rank order. Kept compressed; the file also has Determined's
-/// container_addrs (host names) and container_slot_counts, spelled out.
+/// info/rendezvous.json: the nodes of the run in rank order, compressed. The file also has Determined's
+/// container_addrs (host names) and container_slot_counts as full lists.
 struct RendezvousInfo {
     std::string hosts;        // "n[0-3]"
     std::string slot_counts;  // "4(x2),3"
-    int container_rank = 0;   // which of the nodes this is
+    int container_rank = 0;   // index of this node
     NodeNetwork network = {};
     friend bool operator==(RendezvousInfo const&, RendezvousInfo const&) = default;
 };
@@ -73,7 +74,8 @@ Result<TrialInfo> parse_trial_info(std::string_view text);
 Result<RendezvousInfo> parse_rendezvous_info(std::string_view text);
 Result<ResourcesInfo> parse_resources_info(std::string_view text);
 
-/// The global rank of a local one: the slots of the nodes before are counted, so nodes may differ.
+/// The global rank of a local rank. Adds up the slots of the nodes before, so nodes may have different
+/// numbers.
 Result<Rank> global_rank(RendezvousInfo const& info, int local_rank);
 
 namespace info_files {
@@ -83,7 +85,7 @@ inline constexpr char trial[] = "trial.json";
 inline constexpr char rendezvous[] = "rendezvous.json";
 inline constexpr char resources[] = "resources.json";
 inline constexpr char spec[] =
-    "spec.json";  // a copy of the experiment's, so that ranks need not read shared files
+    "spec.json";  // a copy of the experiment's, so that ranks need not read the shared file system
 }  // namespace info_files
 
 }  // namespace det

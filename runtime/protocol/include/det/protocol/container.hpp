@@ -9,7 +9,7 @@
 
 namespace det {
 
-/// What runs images on the nodes of a pool.
+/// The program that runs container images on the nodes of a pool.
 enum class ContainerRuntime { none, apptainer, singularity, podman, enroot, pyxis };
 std::string_view to_string(ContainerRuntime runtime);
 std::optional<ContainerRuntime> parse_container_runtime(std::string_view text);
@@ -29,20 +29,20 @@ struct ContainerDevice {
     friend bool operator==(ContainerDevice const&, ContainerDevice const&) = default;
 };
 
-/// The container that an experiment's entrypoint runs in.
+/// The container in which the entrypoint of an experiment runs.
 struct ContainerSpec {
     ContainerRuntime runtime = ContainerRuntime::none;
-    std::string image;  // in the runtime's own words
+    std::string image;  // in the syntax of the runtime
     std::vector<ContainerMount> mounts;
     std::vector<ContainerDevice> devices;
-    std::uint64_t shm_size_bytes = 0;  // 0: as the runtime has it
+    std::uint64_t shm_size_bytes = 0;  // 0: the runtime's default
     bool pulls_always = false;
     std::vector<std::string> add_capabilities, drop_capabilities;
     friend bool operator==(ContainerSpec const&, ContainerSpec const&) = default;
 };
 
 Json container_to_json(ContainerSpec const& container);
-/// Nothing for null. Throws Json's exceptions, as decode_json wants it.
+/// Returns nullopt for null. Throws nlohmann::json exceptions, which decode_json converts.
 std::optional<ContainerSpec> container_from_json(Json const& json);
 
 }  // namespace det

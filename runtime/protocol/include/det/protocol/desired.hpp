@@ -6,7 +6,8 @@
 
 namespace det {
 
-/// What the user wants of an experiment or a trial, from mild to strict. A trial's own may only be stricter.
+/// The state that the user has requested for an experiment or a trial, in order of strictness. For a trial
+/// the stricter one of its own state and that of the experiment counts.
 enum class Desired { run, pause, cancel, kill };
 
 std::string_view to_string(Desired desired);

@@ -7,7 +7,7 @@
 
 namespace det {
 
-/// The kinds of small files that we write as JSON, with the newest version that this program reads and
+/// A kind of small JSON file, with the newest version that this program reads and
 /// writes.
 struct DocumentKind {
     std::string_view name;
@@ -21,11 +21,11 @@ inline constexpr DocumentKind desired{"desired", 1};
 inline constexpr DocumentKind manifest{"manifest", 2};
 }  // namespace documents
 
-/// {"det": "spec/1", "crc32c": "89abcdef", "body": ...}: the checksum is over the body as rendered without
+/// Renders {"det": "spec/1", "crc32c": "89abcdef", "body": ...}. The checksum is that of the body without
 /// white space and with sorted keys, so that a person may reindent the file (FORMATS.md).
 std::string render_document(DocumentKind kind, Json const& body);
 
-/// The body, if it is whole and of this kind. A newer version is codes::newer_format.
+/// Returns the body if it is undamaged and of this kind. Fails with codes::newer_format for a newer version.
 Result<Json> parse_document(DocumentKind kind, std::string_view text);
 
 /// The kind and version that a document claims ("spec/1") and its body, for `det-submit dump`.
@@ -35,7 +35,7 @@ struct AnyDocument {
 };
 Result<AnyDocument> parse_any_document(std::string_view text);
 
-/// JSON of ours on one line; bytes that are no UTF-8 are replaced rather than refused.
+/// Renders JSON on one line. Replaces invalid UTF-8 instead of failing.
 std::string to_line(Json const& json);
 
 }  // namespace det

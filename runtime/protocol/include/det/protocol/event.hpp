@@ -8,18 +8,18 @@
 
 namespace det {
 
-/// Something that any det-submit may say of an experiment: one file each, events/<number>-<kind>.json. Two
-/// that were written at the same time may share a number; they are ordered by kind then, and must not depend
-/// on it.
+/// An event of an experiment, which any det-submit process may add: one file events/<number>-<kind>.json per
+/// event. Two concurrent events may have the same number. They are then ordered by kind, and their effect
+/// must not depend on the order.
 struct Event {
-    std::string kind;  // created, archived, renamed ...: lower case and digits
+    std::string kind;  // created, archived, renamed ...: lower-case letters and digits
     UtcTime time;
     std::string by;  // user@host
     JsonValue body;
 };
 
 namespace event_kinds {
-// Bodies: see array_job.hpp.
+// array_job.hpp defines the bodies.
 inline constexpr std::string_view created = "created";
 inline constexpr std::string_view resubmitted = "resubmitted";
 inline constexpr std::string_view continued = "continued";
@@ -28,7 +28,7 @@ inline constexpr std::string_view continued = "continued";
 std::string render_event(Event const& event);
 Result<Event> parse_event(std::string_view text);
 
-/// "12-created.json"
+/// The parts of a file name like "12-created.json".
 struct EventName {
     std::uint32_t number;
     std::string kind;

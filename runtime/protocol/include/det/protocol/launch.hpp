@@ -4,18 +4,18 @@
 
 namespace det {
 
-/// Who starts the ranks of a trial.
+/// How the ranks of a trial are started.
 enum class Launch {
-    node,  // the entrypoint runs once per node and starts them itself (Determined's way)
+    node,  // the entrypoint runs once per node and starts the ranks, as in Determined
     rank,  // srun starts one task per slot
 };
 
-/// What gives MPI programs their peers when srun starts them.
+/// The PMI type (srun --mpi=) for MPI programs that srun starts.
 enum class Mpi { none, pmix, pmi2 };
 
 enum class SlotType { cpu, cuda, rocm };
 
-/// What a line of the log that matches a policy means for the trial's next run.
+/// The action for the next run of a trial when a log line matches a policy.
 enum class LogAction { cancel_retries, exclude_node };
 
 std::string_view to_string(LogAction action);

@@ -6,7 +6,7 @@
 
 namespace det {
 
-/// Where things lie below a root (DESIGN: what lies on disk). Pure: makes names, touches nothing.
+/// The paths of files below a root. Pure: does not access files.
 class RootLayout {
 public:
     explicit RootLayout(std::filesystem::path root) : root_(std::move(root)) {}
@@ -31,22 +31,23 @@ public:
     std::filesystem::path const& path() const { return run_; }
     std::filesystem::path life() const { return run_ / "life"; }
     std::filesystem::path journal() const { return run_ / "journal"; }
-    /// There once the supervisor wants the ranks to save their work and stop: why, in one word.
+    /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path asked() const { return run_ / "asked"; }
-    /// How the first of its ranks failed, by whoever saw it first: Slurm knows only the highest exit code of
-    /// all nodes.
+    /// The first failure of a rank, recorded by the first process that detected it: Slurm reports only the
+    /// highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
-    /// How ranks on several nodes find each other: the run's secret, and the chief's address once it listens.
+    /// The rendezvous file of ranks on several nodes: the secret of the run, and the chief's address once it
+    /// listens.
     std::filesystem::path rendezvous() const { return run_ / "meeting"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
-    /// Touched while tasks of the run live on the node; absent when none does.
+    /// The heartbeat file of a node: touched while tasks of the run exist there, removed at their end.
     std::filesystem::path pulse(int node) const { return pulse_beside(node_log(node)); }
     static std::filesystem::path pulse_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".pulse");
     }
-    /// How ranks of the node failed, beside its log.
+    /// The failures of ranks of the node, next to its log.
     static std::filesystem::path ends_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");
     }
@@ -62,7 +63,7 @@ public:
 
     std::filesystem::path const& path() const { return trial_; }
     std::filesystem::path desired() const { return trial_ / ("desired" + suffix_); }
-    /// The array task that runs it, where trials share nodes: one line, "123_4".
+    /// If trials share nodes: the array task that runs the trial, one line like "123_4".
     std::filesystem::path claimed() const { return trial_ / ("claimed" + suffix_); }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     RunLayout run(std::uint32_t number) const { return RunLayout(runs() / std::to_string(number)); }
@@ -72,15 +73,15 @@ private:
     std::string suffix_;
 };
 
-/// An experiment's files, as they are in one of its revisions: what was wanted of it, who had claimed its
-/// trials and how it was configured before a continuation is history then.
+/// The paths of an experiment in one of its revisions. A continuation starts a new revision with its own
+/// `desired` and `claimed` files and its own configuration.
 class ExperimentLayout {
 public:
     explicit ExperimentLayout(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
     ExperimentLayout(RootLayout const& root, ExperimentId id)
         : experiment_(root.experiments() / to_string(id)) {}
 
-    /// As ExperimentSpec::revision() names it.
+    /// \param revision a value of ExperimentSpec::revision().
     ExperimentLayout at(std::uint32_t revision) const {
         ExperimentLayout other(*this);
         other.revision_ = revision;
@@ -88,17 +89,17 @@ public:
     }
 
     std::filesystem::path const& path() const { return experiment_; }
-    /// Tells which revision is in force: one for all.
+    /// Contains the current revision. There is one file for all revisions.
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
     std::filesystem::path revisions() const { return experiment_ / "revisions"; }
-    /// What a revision has for itself.
+    /// The directory of the files of a revision.
     std::filesystem::path own_path() const {
         return revision_ == 0 ? experiment_ : revisions() / std::to_string(revision_);
     }
     std::filesystem::path submitted() const { return own_path() / "submitted.yaml"; }
     std::filesystem::path config() const { return own_path() / "config.yaml"; }
     std::filesystem::path secrets() const { return own_path() / "secrets.json"; }
-    /// Of the array whose first task runs that trial.
+    /// The batch script of the array whose first task runs this trial.
     std::filesystem::path script(std::uint32_t first_trial = 0) const {
         if (first_trial == 0) return own_path() / "script.sbatch";
         return own_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
@@ -106,7 +107,7 @@ public:
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     std::filesystem::path events() const { return experiment_ / "events"; }
     std::filesystem::path desired() const { return own_path() / "desired"; }
-    /// There once the experiment was deleted; only its number is left.
+    /// Exists after the experiment was deleted, so that its number is not reused.
     std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }
     TrialLayout trial(std::uint32_t index) const {

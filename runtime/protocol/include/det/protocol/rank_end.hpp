@@ -10,30 +10,30 @@
 
 namespace det {
 
-/// How a rank failed, as its wrapper saw it: a line of the run's node-<k>.ends (FORMATS.md). A wrapper that
-/// is killed by KILL itself says nothing.
+/// The failure of a rank, which its wrapper records as a line of the run's node-<k>.ends (FORMATS.md). A
+/// wrapper that is killed with SIGKILL records nothing.
 struct RankEnd {
     UtcTime time;
-    std::optional<std::uint32_t> rank;  // nothing: the node's own command, a launcher
+    std::optional<std::uint32_t> rank;  // nullopt: the node's command, for example a launcher
     std::string host;
-    int exit_code = 0;       // 128 + signal where a signal ended it
-    int signal = 0;          // 0, or what ended it
-    std::string last_output;  // the last lines that it printed, without time and label
+    int exit_code = 0;        // 128 + signal if a signal ended it
+    int signal = 0;           // the signal that ended it, or 0
+    std::string last_output;  // its last output lines without time and label
 
     friend bool operator==(RankEnd const&, RankEnd const&) = default;
 };
 
-/// With its newline.
+/// Renders a line with its newline.
 std::string render_rank_end(RankEnd const& end);
 
-/// Those of one file. Lines that are torn, damaged or of a newer version are left out: what is told of a
-/// failure must not fail itself.
+/// Parses one file. Ignores lines that are torn, damaged or of a newer version, so that reading failures does
+/// not fail itself.
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
-/// Whose end began it all: the earliest rank, or the earliest launcher where no rank said anything.
+/// The earliest failure of a rank; without one, the earliest failure of a launcher.
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends);
 
-/// "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)".
+/// Formats like "rank 3 on n2 failed first: exit code 1" or "... killed by signal 9 (KILL)".
 std::string describe(RankEnd const& end);
 
 }  // namespace det

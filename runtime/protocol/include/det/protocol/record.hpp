@@ -10,42 +10,43 @@
 
 namespace det {
 
-/// Why a run ended, as its supervisor saw it.
+/// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // exit 0, nothing asked it to stop
-    preempted,     // Slurm wanted the nodes
-    paused,        // the user wanted the nodes
-    canceled,      // the user wanted it to end
+    finished,      // exit code 0 without a request to stop
+    preempted,     // Slurm preempted the job
+    paused,        // the user paused the experiment
+    canceled,      // the user cancelled it
     failed,        // a rank failed
-    time_limit,    // Slurm's time limit came
-    node_failed,   // Slurm took the node away
-    superseded,    // another incarnation of the job runs: this one wrote nothing more
+    time_limit,    // the time limit of the job was reached
+    node_failed,   // a node failed
+    superseded,    // a newer incarnation of the job runs; this one writes nothing more
     not_launched,  // the step could not be started
-    interrupted,   // the job was told to end, and nobody could be asked why, or to queue it again
+    interrupted,   // the job was signalled, and slurmctld could not be asked for the reason or for a requeue
 };
 
-/// What the supervisor does about it.
+/// The action of the supervisor after the end of a run.
 enum class NextAction {
     stop,              // the trial has ended
     restart_in_place,  // a new run in the same allocation
-    requeue,           // the supervisor asks Slurm to queue the job again
-    left_to_slurm,     // Slurm has queued it again already, or has ended it
-    requeue_held,      // queued again, and held until the user wants it
+    requeue,           // the supervisor requeues the job
+    left_to_slurm,     // Slurm has already requeued or ended the job
+    requeue_held,      // requeued and held until the user activates it
 };
 
 std::string_view to_string(Cause cause);
 std::string_view to_string(NextAction next_action);
 
-// What journals hold. `life` of a run, written by its supervisor:
+// The record types. In the journal `life` of a run, written by its supervisor:
 
 struct RunStarted {
     UtcTime time;
-    std::string job;                  // "123_4", as Slurm calls names it
-    std::uint32_t restart_count = 0;  // SLURM_RESTART_COUNT: with job and run the incarnation
+    std::string job;  // job id in Slurm's form: "123_4"
+    std::uint32_t restart_count =
+        0;  // SLURM_RESTART_COUNT; job, run and this number identify the incarnation
     std::string batch_host;
     std::string hosts;              // compressed
-    std::uint32_t restarts = 0;     // how often the trial failed before
-    std::string latest_checkpoint;  // empty: from the beginning
+    std::uint32_t restarts = 0;     // number of failures before this run
+    std::string latest_checkpoint;  // empty: starts from the beginning
     std::uint64_t steps_completed = 0;
 };
 
@@ -53,16 +54,16 @@ struct RunEnded {
     UtcTime time;
     Cause cause = Cause::failed;
     NextAction next_action = NextAction::stop;
-    int exit_code = 0;           // of the step; 128 + signal
+    int exit_code = 0;           // of the step; 128 + signal if a signal ended it
     std::string message;         // one readable line
-    std::string bad_hosts = {};  // nodes that the next run must not have: compressed, "" where all are well
+    std::string bad_hosts = {};  // host list of nodes that the next run must not use; empty: none
 };
 
-// `journal` of a run, written by its chief:
+// In the `journal` of a run, written by its chief rank:
 
 struct MetricsReported {
     UtcTime time;
-    std::string group;  // training, validation, or the user's own
+    std::string group;  // training, validation or a name of the user
     std::uint64_t steps_completed = 0;
     JsonValue metrics;
 };
@@ -75,8 +76,8 @@ struct CheckpointCommitted {
     JsonValue metadata;
 };
 
-/// Before its manifest gets its name: whether it came to that the store knows, even where nobody was left to
-/// say so.
+/// Written before the manifest gets its name. If the chief dies after that, the store shows whether the
+/// checkpoint was committed.
 struct CheckpointBegun {
     UtcTime time;
     std::string uuid;
@@ -85,7 +86,7 @@ struct CheckpointBegun {
 
 struct PreemptionAcknowledged {
     UtcTime time;
-    std::optional<UtcTime> noticed = {};  // when the chief's node was told
+    std::optional<UtcTime> noticed = {};  // when the notice reached the chief's node
 };
 
 struct ProgressReported {
@@ -93,12 +94,12 @@ struct ProgressReported {
     double progress = 0;  // 0 to 1
 };
 
-/// The training loop has begun: its first step is done, or about to be.
+/// The training loop runs: its first step has begun.
 struct FirstStep {
     UtcTime time;
 };
 
-// In `life` once more: Slurm has taken the job back into its queue.
+// In `life`: Slurm has requeued the job.
 
 struct QueuedAgain {
     UtcTime time;
@@ -108,7 +109,7 @@ using Record =
     std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
                  ProgressReported, CheckpointBegun, FirstStep, QueuedAgain>;
 
-/// The number that stands for the type in a journal's frames. Never reused.
+/// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
     run_started = 1,
     run_ended = 2,
@@ -128,10 +129,10 @@ struct EncodedRecord {
 
 EncodedRecord encode_record(Record const& record);
 
-/// Nothing where the type is one that this program does not know: it is skipped, a newer program wrote it.
+/// Decodes a record. Returns nullopt for an unknown type, which a newer program has written; readers skip it.
 Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view payload);
 
-/// With the type's name, for `det-submit dump`.
+/// Converts a record to JSON with the name of its type, for `det-submit dump`.
 Json to_json(Record const& record);
 
 }  // namespace det

@@ -8,14 +8,14 @@ namespace det {
 
 inline constexpr DocumentKind rendezvous_document{"meeting", 1};
 
-/// Where the chief listens.
+/// The address on which the chief listens.
 struct Endpoint {
     std::string address;  // IPv4 or IPv6 as text
     std::uint16_t port = 0;
     friend bool operator==(Endpoint const&, Endpoint const&) = default;
 };
 
-/// What ranks must know to find each other: a secret of the run, and once the chief listens, where.
+/// The contents of the rendezvous file: the secret of the run, and the address of the chief once it listens.
 struct Rendezvous {
     std::string secret;
     std::optional<Endpoint> chief = {};

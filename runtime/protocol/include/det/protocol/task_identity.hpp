@@ -11,80 +11,81 @@
 
 namespace det {
 
-/// How an environment variable is looked up: from the process, or from slurmstepd through SPANK.
+/// Looks up an environment variable: in the process, or in the job through SPANK.
 using VariableLookup = std::function<std::optional<std::string>(std::string_view)>;
 
-/// Who a task of a Slurm step is and who its peers are: the same for the plugin and for the wrapper.
+/// The position of a task in its Slurm step, and its peers. The plugin and the wrapper compute the same.
 struct TaskIdentity {
-    std::string job_id;  // the job's own number, as SLURM_JOB_ID has it
+    std::string job_id;  // SLURM_JOB_ID
     std::string step_id;
     int rank = 0;
     int size = 1;
     int local_rank = 0;
     int local_size = 1;
-    int cross_rank = 0;  // which node of the step
+    int cross_rank = 0;  // index of the node in the step
     int cross_size = 1;
-    std::string hosts;           // of the step, compressed; node order
+    std::string hosts;           // of the step, compressed, in node order
     std::string tasks_per_node;  // Slurm's "4(x2),3"
     std::string chief_host;
     friend bool operator==(TaskIdentity const&, TaskIdentity const&) = default;
 };
 
-/// From SLURM_* as a task sees them; an Error where they are absent or contradict each other.
+/// Reads the SLURM_* variables of a task. Fails if they are missing or contradictory.
 Result<TaskIdentity> identify_task(VariableLookup const& lookup);
 
-/// "123.0.5": names this task among all; what DET_WRAPPED is compared with.
+/// The unique key of a task, like "123.0.5". DET_WRAPPED contains it.
 std::string task_key(TaskIdentity const& task);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// How long a node of a run may be silent, by that variable; at least 4 s.
+/// The value of DET_SILENCE_S, at least 4 s.
 std::chrono::seconds silence_limit(VariableLookup const& lookup);
 
-/// RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and MASTER_ADDR, for `launch: rank`.
+/// The variables RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and MASTER_ADDR for `launch: rank`.
 Variables rank_variables(TaskIdentity const& task);
 
-/// Names of the variables by which the stations of the road talk to each other.
+/// Names of the environment variables that batch script, supervisor, plugin, wrapper and ranks exchange.
 namespace variables {
 inline constexpr char root[] = "DET_ROOT";
-/// "auto": plugin and wrapper act on the steps of this job; anything else: they do not.
+/// "auto": plugin and wrapper handle the steps of this job. Otherwise they do not.
 inline constexpr char spank[] = "DET_SPANK";
-/// Launch: node | rank.
+/// The Launch mode: node | rank.
 inline constexpr char launch[] = "DET_LAUNCH";
-/// task_key of the task that has its place on the node.
+/// task_key of the task whose node has been set up.
 inline constexpr char placed[] = "DET_PLACED";
 /// task_key of the task whose output is labelled.
 inline constexpr char wrapped[] = "DET_WRAPPED";
-/// argv[0] that the plugin put the wrapper in front of.
+/// The argv[0] that the plugin has replaced by the wrapper.
 inline constexpr char wrapped_command[] = "DET_SPANK_COMMAND";
-/// The run's directory on this node.
+/// The node-local directory of the run.
 inline constexpr char run_dir[] = "DET_RUN_DIR";
-/// Names the run, the same in every step of it. Where it is set, a task belongs to a run of ours.
+/// The key of the run, the same in all of its steps. If it is set, the task belongs to a run.
 inline constexpr char run_key[] = "DET_RUN_KEY";
-/// SLURM_JOB_ID of the job that the run is in: in another job its variables were inherited, and mean nothing.
+/// SLURM_JOB_ID of the job of the run. In another job the variables of the run are inherited and are ignored.
 inline constexpr char run_job[] = "DET_RUN_JOB";
-/// Where directories of a node go; else TMPDIR, else /tmp.
+/// Parent of node-local directories; default TMPDIR, else /tmp.
 inline constexpr char local_dir[] = "DET_LOCAL_DIR";
 /// The nodes of the run, compressed, in rank order.
 inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
-/// .../experiments/7/trials/3/runs/2 on the shared file system.
+/// The directory of the run on the shared file system: .../experiments/7/trials/3/runs/2.
 inline constexpr char run_path[] = "DET_RUN_PATH";
-/// Where libraries of ours lie that a program opens while it runs.
+/// Directory of our libraries that a program loads at run time.
 inline constexpr char modules[] = "DET_MODULES";
-/// .../experiments/7
+/// The directory of the experiment: .../experiments/7.
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
-/// Seconds until a node that is not heard of counts as lost; absent: 120. All of a run have the same.
+/// Seconds without a heartbeat after which a node counts as lost; default 120. The same on all nodes of a
+/// run.
 inline constexpr char silence[] = "DET_SILENCE_S";
-/// The directory of the checkpoint that the run goes on from, where all nodes see it: wrappers read it ahead.
+/// The shared directory of the checkpoint from which the run resumes; the wrappers read it ahead.
 inline constexpr char read_ahead[] = "DET_READ_AHEAD";
-/// Signals that ranks get as well, "TERM,USR1"; others stop at the wrapper.
+/// Signals that the wrapper forwards to the ranks, like "TERM,USR1".
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
-/// Slots of each node of the run, "4(x2),3"; absent: as many as this one has.
+/// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 
-// Determined's own:
+// Names that Determined defines:
 inline constexpr char experiment_id[] = "DET_EXPERIMENT_ID";
 inline constexpr char trial_id[] = "DET_TRIAL_ID";
 inline constexpr char trial_run_id[] = "DET_TRIAL_RUN_ID";
