@@ -15,7 +15,7 @@ enum class RunAction {
     wait,
     query_job,    // ask Slurm about the job and pass the answer to on_job()
     ask_to_stop,  // ask its ranks to save their work and exit
-    kill,         // its step
+    kill,         // end its step
     abandon,      // give up its step, which did not end when it was killed
     finish_run,   // record the end of the run now, although its step has not ended: Slurm will end it
 };
