@@ -5,7 +5,7 @@
 namespace det::collectives::device {
 
 Status DeviceWait::until(std::function<Result<bool>()> const& is_over) {
-    transport::Backoff backoff(transport::Cores::own);
+    liveness::Backoff backoff(liveness::Cores::own);
     for (int polls = 0;; ++polls) {
         DET_TRY_ASSIGN(bool const is_done, is_over());
         if (is_done) return Ok{};

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/collectives/rank_group.hpp>
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 #include <det/transport/wait_policy.hpp>
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "host_copies.hpp"
 
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ public:
 
     Status wait() override {
         auto const event = std::exchange(event_, nullptr);
-        transport::Backoff backoff(transport::Cores::own);
+        liveness::Backoff backoff(liveness::Cores::own);
         auto const end = std::chrono::steady_clock::now() + limit;
         for (;;) {
             DET_TRY_ASSIGN(bool const is_over, event->has_passed());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "liveness.hpp"
+#include "watch.hpp"
 
 namespace det::collectives::node {
 namespace {

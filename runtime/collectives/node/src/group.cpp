@@ -41,8 +41,7 @@ NodeGroup::NodeGroup(RankSlot slot, Options options)
     : RankGroup({slot.rank}, slot.ranks),
       options_(std::move(options)),
       slot_(std::move(slot)),
-      watch_(slot_.segment, slot_.rank, error_scope(), options_,
-             options_.members == Members::processes ? watch_processes(slot_.segment) : watch_nothing()),
+      watch_(slot_.segment, slot_.rank, error_scope(), options_),
       cores_(cores_of(slot_.segment)),
       small_below_bytes_(small_below_bytes(slot_.segment)) {
     slot_.plan = &plan_;

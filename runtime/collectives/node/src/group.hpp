@@ -1,7 +1,8 @@
 #pragma once
+#include <det/liveness/heartbeat.hpp>
+
 #include <deque>
 
-#include "heartbeat.hpp"
 #include "node_flags.hpp"
 #include "operation.hpp"
 #include "wait.hpp"
@@ -64,7 +65,7 @@ private:
     Cores cores_;
     std::size_t small_below_bytes_;
     NodeFlags flags_{*this, slot_, watch_, cores_};
-    std::optional<Heartbeat> heartbeat_;
+    std::optional<liveness::Heartbeat> heartbeat_;
     std::deque<std::shared_ptr<Started>> started_;
     bool has_left_ = false;
 };

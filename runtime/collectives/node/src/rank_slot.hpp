@@ -1,11 +1,11 @@
 #pragma once
 #include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
+#include <det/liveness/cpu_relax.hpp>
 
 #include <cstring>
 
 #include "arena.hpp"
-#include "relax.hpp"
 #include "segment.hpp"
 
 namespace det::collectives::node {
@@ -67,7 +67,7 @@ inline bool RankSlot::poll_all(std::uint64_t signature, bool has_two_lines) cons
     constexpr int polls_max = 300;
     // A poll before a simultaneous writer has written would steal the line from it, which costs two more
     // transfers of the line.
-    relax();
+    liveness::cpu_relax();
     int next = 0;
     for (int polls = 0; polls < polls_max; ++polls) {
         // Requests both lines at once.

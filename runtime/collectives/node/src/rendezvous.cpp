@@ -1,9 +1,8 @@
 #include <det/collectives/node/node_group.hpp>
+#include <det/foundation/unix_socket.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include "local_socket.hpp"
 
 namespace det::collectives::node {
 namespace {
@@ -44,9 +43,10 @@ std::optional<std::string> find_refusal(JoinRequest const& request, Rendezvous c
 }
 
 Status admit_rank(int socket, Rendezvous const& rendezvous, SharedMemory const& memory,
-                  std::vector<bool>& has_joined, Deadline deadline) {
+                  std::vector<bool>& has_joined, unix_socket::Deadline deadline) {
     JoinRequest request;
-    DET_TRY(receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0, deadline));
+    DET_TRY(
+        unix_socket::receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0, deadline));
     JoinReply reply{};
     std::vector<int> files{memory.control.get()};
     if (memory.arena) files.push_back(memory.arena.get());
@@ -55,7 +55,7 @@ Status admit_rank(int socket, Rendezvous const& rendezvous, SharedMemory const& 
         refusal->copy(reply.refusal, sizeof reply.refusal - 1);
         files.clear();
     }
-    DET_TRY(send_message(socket, std::as_bytes(std::span(&reply, 1)), files));
+    DET_TRY(unix_socket::send_message(socket, std::as_bytes(std::span(&reply, 1)), files));
     if (!refusal) return Ok{};
     return Error{codes::misuse, fmt::format("rank {} cannot join: {}", request.rank, *refusal)};
 }
@@ -68,10 +68,10 @@ Error timed_out_waiting(Rendezvous const& rendezvous, std::string const& who, Op
 }
 
 Status admit_all(int listener, Rendezvous const& rendezvous, SharedMemory const& memory,
-                 Options const& options, Deadline deadline) {
+                 Options const& options, unix_socket::Deadline deadline) {
     std::vector<bool> has_joined(static_cast<std::size_t>(rendezvous.size));
     for (int joined = 1; joined < rendezvous.size; ++joined) {
-        DET_TRY_ASSIGN(auto const socket, accept_one(listener, deadline));
+        DET_TRY_ASSIGN(auto const socket, unix_socket::accept_one(listener, deadline));
         if (!socket)
             return timed_out_waiting(rendezvous, fmt::format("{} of the others", rendezvous.size - joined),
                                      options);
@@ -80,25 +80,27 @@ Status admit_all(int listener, Rendezvous const& rendezvous, SharedMemory const&
     return Ok{};
 }
 
-Joined host_ranks(Rendezvous const& rendezvous, Options options, Deadline deadline) {
+Joined host_ranks(Rendezvous const& rendezvous, Options options, unix_socket::Deadline deadline) {
     DET_TRY_ASSIGN(auto const memory, create_shared_memory(rendezvous.size, geometry_for(rendezvous.size)));
-    DET_TRY_ASSIGN(auto const listener, listen_at(rendezvous.directory, rendezvous.name));
+    DET_TRY_ASSIGN(auto const listener, unix_socket::listen_at(rendezvous.directory, rendezvous.name));
     auto const received = admit_all(listener.get(), rendezvous, memory, options, deadline);
     ::unlink((rendezvous.directory / rendezvous.name).c_str());
     DET_TRY(received);
     return join(memory, rendezvous.rank, std::move(options));
 }
 
-Joined join_host(Rendezvous const& rendezvous, Options options, Deadline deadline) {
-    DET_TRY_ASSIGN(auto const socket, connect_to(rendezvous.directory, rendezvous.name, deadline));
+Joined join_host(Rendezvous const& rendezvous, Options options, unix_socket::Deadline deadline) {
+    DET_TRY_ASSIGN(auto const socket,
+                   unix_socket::connect_to(rendezvous.directory, rendezvous.name, deadline));
     if (!socket) return timed_out_waiting(rendezvous, "rank 0", options);
     JoinRequest request{.magic = {}, .rank = rendezvous.rank.value, .size = rendezvous.size};
     std::copy(std::begin(join_magic), std::end(join_magic), request.magic);
-    DET_TRY(send_message(socket->get(), std::as_bytes(std::span(&request, 1)), {}));
+    DET_TRY(unix_socket::send_message(socket->get(), std::as_bytes(std::span(&request, 1)), {}));
     JoinReply reply{};
     constexpr std::size_t files_limit = 2;
-    DET_TRY_ASSIGN(auto files, receive_message(socket->get(), std::as_writable_bytes(std::span(&reply, 1)),
-                                               files_limit, deadline));
+    DET_TRY_ASSIGN(auto files,
+                   unix_socket::receive_message(socket->get(), std::as_writable_bytes(std::span(&reply, 1)),
+                                                files_limit, deadline));
     reply.refusal[sizeof reply.refusal - 1] = '\0';
     if (reply.refusal[0] != '\0' || files.empty()) {
         return Error{codes::misuse,

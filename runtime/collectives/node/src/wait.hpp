@@ -1,30 +1,29 @@
 #pragma once
-#include <sched.h>
+#include <det/liveness/backoff.hpp>
 
 #include "rank_slot.hpp"
-#include "relax.hpp"
 #include "watch.hpp"
 
 namespace det::collectives::node {
 
-enum class Cores { own, shared };
+using liveness::Cores;
 /// Whether each rank has a core to itself: by what the ranks may run on together.
 Cores cores_of(Segment const& segment);
 
-/// One wait for others. With a core of its own a rank spins; where ranks share cores each one that spins
-/// keeps another from running, so they yield. Who has waited long sleeps.
+/// One wait for other ranks: a Backoff that sleeps on the futex of the group, and asks Watch whether the
+/// awaited ranks live.
 class Wait {
 public:
-    Wait(RankSlot const& slot, Watch& watch, Cores cores) : slot_(slot), watch_(watch), cores_(cores) {}
+    Wait(RankSlot const& slot, Watch& watch, Cores cores)
+        : slot_(slot), watch_(watch), backoff_(cores, {.polls = 20'000, .polls_per_yield = 1}) {}
 
-    /// Something has come, and the next is awaited.
-    void begin_again() { polls_ = yields_ = 0; }
+    /// Something has come, and the wait for the next begins.
+    void begin_again() { backoff_.restart(); }
     /// After each poll that found nothing.
     template <class FindAwaited>
     Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
-        if (cores_ == Cores::own && polls_ < spins) {
-            ++polls_;
-            relax();
+        if (backoff_.spin()) {
+            liveness::cpu_relax();
             return Ok{};
         }
         if (!pause_longer()) return Ok{};
@@ -32,17 +31,12 @@ public:
     }
 
 private:
-    static constexpr int spins = 2'000;
-
-    /// Whether it is time to see what the others do.
+    /// Yields or sleeps. \return whether it is time to check that the others live.
     bool pause_longer();
 
     RankSlot const& slot_;
     Watch& watch_;
-    Cores cores_;
-    int polls_ = 0;
-    int yields_ = 0;
-    std::chrono::steady_clock::time_point sleeping_since_;
+    liveness::Backoff backoff_;
 };
 
 }  // namespace det::collectives::node

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <thread>
+#include <unistd.h>
 
 namespace det::collectives::node {
 namespace {
@@ -15,7 +16,22 @@ std::string who(Member const& member, Rank rank) {
     return fmt::format("rank {} on node {} (process {})", rank.value, member.node, member.pid);
 }
 
+void put(std::string_view text, std::span<char> into) {
+    auto const size = std::min(text.size(), into.size() - 1);
+    std::copy_n(text.data(), size, into.data());
+    into[size] = '\0';
+}
+
 }  // namespace
+
+void introduce(Member& member, Options const& options) {
+    char host[sizeof member.node] = "this node";
+    static_cast<void>(::gethostname(host, sizeof host - 1));
+    member.pid = ::getpid();
+    member.pid_namespace = liveness::own_pid_namespace();
+    if (::sched_getaffinity(0, sizeof member.cores, &member.cores) != 0) CPU_ZERO(&member.cores);
+    put(options.node_name.empty() ? host : options.node_name, member.node);
+}
 
 void Watch::begin() {
     begun_ = looked_ = Clock::now();
@@ -74,7 +90,8 @@ Status Watch::look_closer(std::vector<int> const& awaited, WaitingCall const& ca
 std::optional<std::string> Watch::reason_of_end(int rank) const {
     if (segment_.member(rank).presence.load(std::memory_order_acquire) == Presence::left)
         return "it has left";
-    if (liveness_->has_ended(rank)) return "its process has ended";
+    if (!processes_.empty() && processes_[static_cast<std::size_t>(rank)].has_ended())
+        return "its process has ended";
     return std::nullopt;
 }
 

@@ -1,12 +1,19 @@
 #pragma once
 #include <det/collectives/control_channel.hpp>
+#include <det/liveness/peer_process.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
-#include "liveness.hpp"
+#include "segment.hpp"
 
 namespace det::collectives::node {
+
+inline constexpr char loss_hint[] = "end this rank, or make a new group of those that are left";
+
+/// Fills in which process the member is, on which node and cores; does not mark it as present.
+void introduce(Member& member, Options const& options);
 
 /// The call in which this rank waits, for messages: a collective operation or another function.
 struct WaitingCall {
@@ -21,13 +28,13 @@ struct WaitingCall {
 /// wait for the lost one as well.
 class Watch {
 public:
-    Watch(Segment& segment, int rank, collectives::ErrorScope const& error_scope, Options const& options,
-          std::unique_ptr<Liveness> liveness)
-        : segment_(segment),
-          rank_(rank),
-          error_scope_(error_scope),
-          options_(options),
-          liveness_(std::move(liveness)) {}
+    Watch(Segment& segment, int rank, collectives::ErrorScope const& error_scope, Options const& options)
+        : segment_(segment), rank_(rank), error_scope_(error_scope), options_(options) {
+        // Ranks that are threads end by leaving.
+        if (options.members == Members::threads) return;
+        for (int each = 0; each < segment.ranks(); ++each)
+            processes_.emplace_back(segment.member(each).pid, segment.member(each).pid_namespace);
+    }
 
     /// One wait begins.
     void begin();
@@ -58,7 +65,7 @@ private:
     int rank_;
     collectives::ErrorScope const& error_scope_;
     Options const& options_;
-    std::unique_ptr<Liveness> liveness_;
+    std::vector<liveness::PeerProcess> processes_;  // by rank; empty if ranks are threads
 
     Clock::time_point begun_, looked_;
     bool has_warned_ = false;

@@ -1,12 +1,10 @@
 #include <det/foundation/text.hpp>
+#include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/messages.hpp>
 
 #include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 namespace det::launch::launchers {
 namespace {
@@ -14,23 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view worker_word = "worker ", remote_word = "remote ", exit_word = "exit ";
-
-/// A socket address has at most 107 characters and TMPDIR may be longer: the directory is named by a
-/// descriptor.
-struct ShortAddress {
-    UniqueFd folder;
-    sockaddr_un address{};
-
-    explicit ShortAddress(fs::path const& path)
-        : folder(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-        address.sun_family = AF_UNIX;
-        auto const text = fmt::format("/proc/self/fd/{}/{}", folder.get(), path.filename().string());
-        std::memcpy(address.sun_path, text.data(), std::min(text.size(), sizeof address.sun_path - 1));
-    }
-    sockaddr const* generic() const { return reinterpret_cast<sockaddr const*>(&address); }
-};
-
-UniqueFd packet_socket() { return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)); }
 
 }  // namespace
 
@@ -56,21 +37,20 @@ std::optional<Message> parse_message(std::string_view text) {
 }
 
 Result<UniqueFd> listen_at(fs::path const& path) {
-    ShortAddress const at(path);
-    auto socket = packet_socket();
-    bool const listens = at.folder && socket && ::bind(socket.get(), at.generic(), sizeof at.address) == 0 &&
-                         ::listen(socket.get(), SOMAXCONN) == 0;
-    if (!listens) return os_error(fmt::format("listen at '{}'", path.string()), errno);
-    return socket;
+    DET_TRY_ASSIGN(auto const address,
+                   unix_socket::Address::make(path.parent_path(), path.filename().string()));
+    DET_TRY_ASSIGN(auto socket, unix_socket::open_socket());
+    if (::bind(socket.get(), address.get(), address.size()) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+        return os_error(fmt::format("listen at '{}'", path.string()), errno);
+    return Result<UniqueFd>(std::move(socket));
 }
 
 std::optional<UniqueFd> connect_to(fs::path const& path) {
-    ShortAddress const at(path);
-    auto socket = packet_socket();
-    if (!at.folder || !socket || ::connect(socket.get(), at.generic(), sizeof at.address) != 0) {
+    auto const address = unix_socket::Address::make(path.parent_path(), path.filename().string());
+    auto socket = unix_socket::open_socket();
+    if (!address || !socket || ::connect(socket->get(), address->get(), address->size()) != 0)
         return std::nullopt;
-    }
-    return socket;
+    return *std::move(socket);
 }
 
 void send_message(UniqueFd const& socket, Message const& message) {

@@ -8,7 +8,7 @@ namespace {
 
 /// Waits for `operation` and advances all other operations meanwhile.
 Status wait_for(SharedState& state, Operation& operation, MatchKey own) {
-    Backoff backoff(state.cores);
+    liveness::Backoff backoff(state.cores);
     for (;;) {
         DET_TRY_ASSIGN(bool const is_complete, operation.test());
         if (is_complete) return Ok{};
@@ -22,7 +22,7 @@ void cancel(SharedState& state, MPI_Request& request) {
     if (request == MPI_REQUEST_NULL || !state.communicator.is_open()) return;
     MPI_Cancel(&request);
     int is_done = 0;
-    Backoff backoff(state.cores);
+    liveness::Backoff backoff(state.cores);
     while (MPI_Test(&request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) backoff.pause();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 
 #include <map>
 #include <vector>
@@ -26,7 +26,7 @@ struct SharedState {
     Status advance_receives_except(MatchKey match_key);
 
     Communicator communicator;
-    Cores cores;
+    liveness::Cores cores;
     std::size_t piece_limit_bytes;
     /// Posted receives, in the order in which they were posted.
     std::map<MatchKey, std::vector<ReceiveMessage*>> receives = {};

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Transport>> make_transport(Options options) {
     DET_TRY_ASSIGN(int const size, communicator.size());
     DET_TRY_ASSIGN(int const local_size, communicator.local_size());
     auto state = std::make_shared<SharedState>(
-        SharedState{std::move(communicator), cores_for(local_size), options.piece_limit_bytes});
+        SharedState{std::move(communicator), liveness::cores_for(local_size), options.piece_limit_bytes});
     return Result<std::unique_ptr<Transport>>(
         std::make_unique<MpiTransport>(std::move(state), Rank{rank}, size));
 }

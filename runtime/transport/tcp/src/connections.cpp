@@ -3,7 +3,6 @@
 #include <det/foundation/uuid.hpp>
 
 #include <algorithm>
-#include <sched.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -14,9 +13,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t unauthenticated_max = 64;
 constexpr std::chrono::seconds answer_timeout{30};  // a rank may compute for a while before it talks again
-constexpr int spins_before_sleep = 2'000;
-constexpr int yields_before_sleep =
-    1000;  // a rank that shares our core may have what we wait for in microseconds
+constexpr int yields_before_sleep = 1000;
 constexpr int turns_per_full_check = 16;
 constexpr std::size_t answer_max_bytes = 4096;  // what shares a connection with what comes the other way
 constexpr int max_sleep_ms = 50;                // ranks may be lost that no socket tells of
@@ -62,7 +59,7 @@ Connections::Connections(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener
       endpoints_(std::move(endpoints)),
       monitor_(std::move(options.monitor)),
       waits_(std::move(options.waits)),
-      cores_(cores_for(options.local_ranks)),
+      cores_(liveness::cores_for(options.local_ranks)),
       mailbox_(rank_, endpoints_.size(), options.unexpected_limit_bytes),
       peers_(endpoints_.size()) {}
 
@@ -238,21 +235,19 @@ bool Connections::advance_outgoing(Scope scope, Rank peer) {
 
 Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
     PeerWait wait(waits_, monitor_.get(), rank_, peer);
-    int spins_left = cores_ == Cores::own ? spins_before_sleep : 0;
-    int yields_left = yields_before_sleep;
+    // Few yields: a rank that shares our core may send what we wait for within microseconds.
+    liveness::Backoff backoff(cores_, {.polls = yields_before_sleep, .polls_per_yield = 1});
     for (int turn = 0; !is_over(); ++turn) {
         bool const checks_all = turn % turns_per_full_check == 0;
         if (advance_connections(checks_all ? Scope::all : Scope::peer_only, peer)) continue;
         if (checks_all && accept_connections()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(wait.check());
-        if (--spins_left >= 0) continue;
-        if (--yields_left >= 0) {
-            ::sched_yield();
-        } else if (!progress()) {  // what is held up may go on, and of that no socket tells
-            sleep_until_event();
-            turn = -1;  // it may be anything
-        }
+        if (backoff.spin() || !backoff.yield_or_sleep()) continue;
+        // progress(): a blocked message may go on, which no socket reports.
+        if (progress()) continue;
+        sleep_until_event();
+        turn = -1;  // any connection may have an event
     }
     return Ok{};
 }

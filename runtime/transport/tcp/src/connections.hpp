@@ -1,5 +1,5 @@
 #pragma once
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 #include <det/transport/tcp/tcp_transport.hpp>
 
 #include <map>
@@ -81,7 +81,7 @@ private:
     std::vector<Endpoint> endpoints_;  // by rank
     std::unique_ptr<RankMonitor> monitor_;
     WaitPolicy waits_;
-    Cores cores_;
+    liveness::Cores cores_;
     std::map<int, OutgoingConnection> outgoing_;  // by rank
     std::vector<IncomingConnection> incoming_;
     Mailbox mailbox_;

@@ -19,7 +19,7 @@ ucp_request_param_t no_params() { return {}; }
 
 /// Until `operation` is over, while everything else that is under way goes on.
 Status poll(Worker& worker, Operation& operation, Rank peer) {
-    Backoff backoff(worker.cores());
+    liveness::Backoff backoff(worker.cores());
     auto wait = worker.begin_wait(peer);
     for (;;) {
         DET_TRY_ASSIGN(bool const is_over, operation.test());

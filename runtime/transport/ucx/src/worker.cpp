@@ -108,7 +108,7 @@ void Worker::close_with_peers() {
             (void)bootstrap_->fence();
             is_over = true;
         });
-        Backoff backoff(cores_);
+        liveness::Backoff backoff(cores_);
         while (!is_over) {
             if (!progress()) backoff.pause();
         }
@@ -190,7 +190,7 @@ Status Worker::flush() {
     auto const peers = std::exchange(unflushed, {});
     DET_TRY_ASSIGN(auto flushes, begin_flushes(peers));
     auto const until = steady_clock::now() + flush_time;
-    Backoff backoff(cores_);
+    liveness::Backoff backoff(cores_);
     while (!are_over(flushes) && steady_clock::now() < until) {
         if (!progress()) backoff.pause();
     }
@@ -210,7 +210,7 @@ Status Worker::flush_in_background(std::vector<Flush> flushes) {
 bool Worker::wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout) {
     if (!UCS_PTR_IS_PTR(request)) return !UCS_PTR_IS_ERR(request);
     auto const deadline = steady_clock::now() + timeout;
-    Backoff backoff(cores_);
+    liveness::Backoff backoff(cores_);
     bool is_over = false;
     while (!(is_over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
            steady_clock::now() < deadline) {

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 #include <det/transport/ucx/ucx_transport.hpp>
 
 #include <deque>
@@ -32,7 +32,7 @@ public:
 
     Rank rank() const { return rank_; }
     int size() const { return static_cast<int>(peers_.size()); }
-    Cores cores() const { return cores_; }
+    liveness::Cores cores() const { return cores_; }
     /// For the thread that calls: the settler has ended.
     ucp_worker_h handle() {
         flush_thread_.reset();
@@ -78,7 +78,7 @@ private:
     Worker(std::unique_ptr<Bootstrap> bootstrap, Options options)
         : rank_(bootstrap->rank()),
           bootstrap_(std::move(bootstrap)),
-          cores_(cores_for(options.local_ranks)),
+          cores_(liveness::cores_for(options.local_ranks)),
           monitor_(std::move(options.monitor)),
           waits_(std::move(options.waits)),
           peers_(static_cast<std::size_t>(bootstrap_->size())) {}
@@ -96,7 +96,7 @@ private:
 
     Rank rank_;
     std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
-    Cores cores_;
+    liveness::Cores cores_;
     std::unique_ptr<RankMonitor> monitor_;  // none: ranks are lost where UCX says so
     WaitPolicy waits_;
     std::vector<Peer> peers_;  // by rank; where it lies is known to UCX

@@ -1,4 +1,4 @@
-#include "local_socket.hpp"
+#include <det/foundation/unix_socket.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace det::collectives::node {
+namespace det::unix_socket {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,38 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t files_max = 4;
 
-/// Paths of sockets are short, those of directories may be long: so the directory is named by a file
-/// descriptor.
-class Place {
-public:
-    static Result<Place> open(std::filesystem::path const& directory, std::string const& name) {
-        UniqueFd fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!fd) return os_error(fmt::format("open '{}'", directory.string()), errno);
-        auto const path = fmt::format("/proc/self/fd/{}/{}", fd.get(), name);
-        Place place(std::move(fd));
-        place.address_.sun_family = AF_UNIX;
-        if (path.size() >= sizeof place.address_.sun_path) {
-            return Error{codes::misuse, fmt::format("'{}' is too long for the name of a socket", name)};
-        }
-        std::copy(path.begin(), path.end(), place.address_.sun_path);
-        return place;
-    }
-    sockaddr const* address() const { return reinterpret_cast<sockaddr const*>(&address_); }
-    char const* path() const { return address_.sun_path; }
-
-private:
-    explicit Place(UniqueFd directory) : directory_(std::move(directory)) {}
-    UniqueFd directory_;
-    sockaddr_un address_{};
-};
-
-Result<UniqueFd> open_socket() {
-    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (!fd) return os_error("make a socket", errno);
-    return Result<UniqueFd>(std::move(fd));
-}
-
-/// False where the deadline has come.
+/// \return false at the deadline
 bool wait_for_input(int fd, Deadline deadline) {
     for (;;) {
         auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
@@ -63,7 +32,7 @@ bool wait_for_input(int fd, Deadline deadline) {
     }
 }
 
-bool is_of_our_user(int socket) {
+bool is_of_this_user(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
     return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
@@ -71,12 +40,30 @@ bool is_of_our_user(int socket) {
 
 }  // namespace
 
+Result<Address> Address::make(std::filesystem::path const& directory, std::string const& name) {
+    UniqueFd fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return os_error(fmt::format("open '{}'", directory.string()), errno);
+    auto const path = fmt::format("/proc/self/fd/{}/{}", fd.get(), name);
+    Address made(std::move(fd));
+    made.address_.sun_family = AF_UNIX;
+    if (path.size() >= sizeof made.address_.sun_path)
+        return Error{codes::misuse, fmt::format("'{}' is too long for the name of a socket", name)};
+    std::ranges::copy(path, made.address_.sun_path);
+    return Result<Address>(std::move(made));
+}
+
+Result<UniqueFd> open_socket() {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!fd) return os_error("make a socket", errno);
+    return Result<UniqueFd>(std::move(fd));
+}
+
 Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string const& name) {
-    DET_TRY_ASSIGN(auto const place, Place::open(directory, name));
+    DET_TRY_ASSIGN(auto const address, Address::make(directory, name));
     DET_TRY_ASSIGN(auto fd, open_socket());
-    ::unlink(place.path());  // left by ranks that were killed
+    ::unlink(address.path());  // left by processes that were killed
     constexpr int backlog = 1024;
-    if (::bind(fd.get(), place.address(), sizeof(sockaddr_un)) != 0 || ::listen(fd.get(), backlog) != 0) {
+    if (::bind(fd.get(), address.get(), address.size()) != 0 || ::listen(fd.get(), backlog) != 0) {
         return os_error(fmt::format("listen at '{}'", (directory / name).string()), errno);
     }
     return Result<UniqueFd>(std::move(fd));
@@ -85,19 +72,21 @@ Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string c
 Result<std::optional<UniqueFd>> accept_one(int listener, Deadline deadline) {
     while (wait_for_input(listener, deadline)) {
         UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-        if (fd && is_of_our_user(fd.get())) return std::optional(std::move(fd));
-        if (!fd && errno != EINTR && errno != ECONNABORTED) return os_error("accept a rank", errno);
+        if (fd && is_of_this_user(fd.get())) return std::optional(std::move(fd));
+        if (!fd && errno != EINTR && errno != ECONNABORTED) return os_error("accept a connection", errno);
     }
     return std::optional<UniqueFd>();
 }
 
 Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& directory, std::string const& name,
                                            Deadline deadline) {
-    DET_TRY_ASSIGN(auto const place, Place::open(directory, name));
+    DET_TRY_ASSIGN(auto const address, Address::make(directory, name));
     DET_TRY_ASSIGN(auto fd, open_socket());
-    for (auto nap = 100us; ::connect(fd.get(), place.address(), sizeof(sockaddr_un)) != 0;) {
-        bool const is_early = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
-        if (!is_early) return os_error(fmt::format("connect to '{}'", (directory / name).string()), errno);
+    for (auto nap = 100us; ::connect(fd.get(), address.get(), address.size()) != 0;) {
+        bool const is_not_listening_yet =
+            errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+        if (!is_not_listening_yet)
+            return os_error(fmt::format("connect to '{}'", (directory / name).string()), errno);
         if (Clock::now() > deadline) return std::optional<UniqueFd>();
         std::this_thread::sleep_for(nap);
         nap = std::min<std::chrono::microseconds>(2 * nap, 10ms);
@@ -120,7 +109,7 @@ Status send_message(int socket, std::span<std::byte const> bytes, std::span<int 
         header->cmsg_len = CMSG_LEN(files.size_bytes());
         std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
     }
-    if (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) return os_error("send to a rank", errno);
+    if (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) return os_error("send a message", errno);
     return Ok{};
 }
 
@@ -135,7 +124,7 @@ Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> b
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     auto const size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (size < 0) return os_error("receive from a rank", errno);
+    if (size < 0) return os_error("receive a message", errno);
     std::vector<UniqueFd> files;
     for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -145,12 +134,12 @@ Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> b
             files.emplace_back(fd);
         }
     }
-    bool const is_whole =
+    bool const is_complete =
         static_cast<std::size_t>(size) == bytes.size() && (message.msg_flags & MSG_TRUNC) == 0;
-    if (is_whole && files.size() <= files_limit) return Result<std::vector<UniqueFd>>(std::move(files));
+    if (is_complete && files.size() <= files_limit) return Result<std::vector<UniqueFd>>(std::move(files));
     return Error{codes::transport,
                  fmt::format("a message of {} bytes came where one of {} is due", size, bytes.size()),
-                 "start all ranks from the same version of the program"};
+                 "start all processes from the same version of the program"};
 }
 
-}  // namespace det::collectives::node
+}  // namespace det::unix_socket

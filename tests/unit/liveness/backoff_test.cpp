@@ -1,13 +1,13 @@
-#include <det/transport/backoff.hpp>
+#include <det/liveness/backoff.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <ctime>
 
-using namespace det::transport;
+using namespace det::liveness;
 
 BOOST_AUTO_TEST_SUITE(backoff_test)
 
-BOOST_AUTO_TEST_CASE(one_rank_has_a_core_of_its_own_and_a_million_have_not) {
+BOOST_AUTO_TEST_CASE(one_rank_has_a_core_of_its_own_and_a_million_ranks_have_not) {
     BOOST_TEST((cores_for(1) == Cores::own));
     BOOST_TEST((cores_for(1'000'000) == Cores::shared));
 }

@@ -1,8 +1,7 @@
-#include "heartbeat.hpp"
-
 #include <det/foundation/thread.hpp>
+#include <det/liveness/heartbeat.hpp>
 
-namespace det::collectives::node {
+namespace det::liveness {
 
 Heartbeat::Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval) {
     thread_ = start_thread("det-heartbeat", [this, &count, interval](auto const&) { beat(count, interval); });
@@ -24,4 +23,4 @@ void Heartbeat::beat(std::atomic<std::uint64_t>& count, std::chrono::millisecond
     }
 }
 
-}  // namespace det::collectives::node
+}  // namespace det::liveness

@@ -2,15 +2,18 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 
-namespace det::collectives::node {
+namespace det::liveness {
 
-/// The thread `det-heartbeat`: counts on while this process runs, so that others see when it is stopped. A
-/// rank may compute for hours between two operations; its heart beats.
+/// A thread, det-heartbeat, that increments a counter in shared memory while this process runs. Other ranks
+/// see from it when the process is stopped; a rank that computes for hours between two operations still
+/// counts up.
 class Heartbeat {
 public:
+    /// \param count must outlive this object
     Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval);
     ~Heartbeat();
     Heartbeat(Heartbeat const&) = delete;
@@ -25,4 +28,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace det::collectives::node
+}  // namespace det::liveness

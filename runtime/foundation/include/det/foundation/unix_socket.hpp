@@ -1,0 +1,54 @@
+#pragma once
+#include <det/foundation/files.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <vector>
+
+namespace det::unix_socket {
+
+// Local sockets that keep message boundaries (SOCK_SEQPACKET) and lie in a directory. Every wait ends at its
+// deadline.
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// The address of a socket. It names the directory by a file descriptor, because a socket address has at most
+/// 107 characters and the path of the directory may be longer. Valid as long as the object lives.
+class Address {
+public:
+    /// codes::misuse if `name` is too long; os_error if the directory can't be opened.
+    static Result<Address> make(std::filesystem::path const& directory, std::string const& name);
+
+    sockaddr const* get() const { return reinterpret_cast<sockaddr const*>(&address_); }
+    socklen_t size() const { return sizeof address_; }
+    char const* path() const { return address_.sun_path; }
+
+private:
+    explicit Address(UniqueFd directory) : directory_(std::move(directory)) {}
+    UniqueFd directory_;
+    sockaddr_un address_{};
+};
+
+/// A socket that is neither bound nor connected.
+Result<UniqueFd> open_socket();
+
+/// Listens at `name` in `directory`. Removes a socket of this name that killed processes left.
+Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string const& name);
+/// The next connection of a process of this user; others are refused. Nothing at the deadline.
+Result<std::optional<UniqueFd>> accept_one(int listener, Deadline deadline);
+/// Connects, and retries until a process listens there. Nothing at the deadline.
+Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& directory, std::string const& name,
+                                           Deadline deadline);
+
+/// Sends one message with at most 4 file descriptors.
+Status send_message(int socket, std::span<std::byte const> bytes, std::span<int const> files);
+/// Receives one message of exactly bytes.size() bytes and at most `files_limit` file descriptors, which the
+/// caller then owns. codes::timed_out at the deadline; codes::transport for a message of another size.
+Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> bytes, std::size_t files_limit,
+                                              Deadline deadline);
+
+}  // namespace det::unix_socket
