@@ -3,7 +3,7 @@
 
 namespace det::checkpoint {
 
-/// Keeps checkpoints as directories of a file system that all nodes mount: <root>/<uuid>/.
+/// Keeps checkpoints as directories of a file system that all nodes mount: ROOT/UUID/.
 class SharedFsStore final : public Store {
 public:
     explicit SharedFsStore(std::filesystem::path root) : root_(std::move(root)) {}
