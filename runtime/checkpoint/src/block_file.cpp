@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host_memory.hpp"
+
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t page_bytes = 4096;
 
 std::size_t whole_pages(std::size_t size) { return (size + page_bytes - 1) / page_bytes * page_bytes; }
 

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t read_size_bytes = std::size_t{4} << 20;
 
-Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(why)}; }
-
 }  // namespace
 
 Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative,

@@ -7,6 +7,8 @@
 
 namespace det::checkpoint {
 
+inline constexpr std::size_t page_bytes = 4096;
+
 /// Anonymous memory, aligned to pages. All pages are present, so that a copy into it takes no page faults.
 /// Large memory is in huge pages: then direct I/O of a block is a few segments for the disk and not a
 /// thousand, which is three times as fast.

@@ -22,6 +22,8 @@ std::chrono::microseconds since(SteadyClock::time_point begin) {
     return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
 }
 
+}  // namespace
+
 /// A save that has begun and not ended, on one rank.
 struct SaveInFlight {
     std::string uuid;
@@ -55,6 +57,8 @@ struct SaveInFlight {
                 plan->tensors};
     }
 };
+
+namespace {
 
 /// The files of all ranks, or the error of the lowest rank that has one.
 Result<std::vector<CheckpointFile>> concatenate(std::vector<Result<std::vector<CheckpointFile>>> results) {

@@ -8,11 +8,8 @@
 #include "thread_pool.hpp"
 
 namespace det::checkpoint {
-namespace {
 
 Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(why)}; }
-
-}  // namespace
 
 Result<ShardReader> ShardReader::open(std::filesystem::path const& root, CheckpointFile const& expected,
                                       ReadFrom from) {

@@ -34,6 +34,9 @@ private:
     CheckpointFile const* expected_;
 };
 
+/// codes::checkpoint_damaged, without the name of the checkpoint.
+Error differs(std::string why);
+
 /// Verifies all blocks, with several threads.
 Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from);
 

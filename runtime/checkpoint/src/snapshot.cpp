@@ -17,7 +17,6 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::size_t line_bytes = 64;
-constexpr std::size_t page_bytes = 4096;
 // Two pages are copied in turn: more DRAM rows are open at once.
 constexpr std::size_t stride_bytes = 2 * page_bytes;
 

@@ -12,7 +12,6 @@ namespace det::checkpoint {
 namespace {
 
 constexpr char thread_name[] = "det-checkpoint";
-constexpr std::size_t page_bytes = 4096;
 
 }  // namespace
 
