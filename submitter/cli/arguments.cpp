@@ -1,10 +1,8 @@
-// The only file that sees CLI11.
 #include "arguments.hpp"
 
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "pages.hpp"
@@ -79,52 +77,26 @@ bool begins_two_words(std::string_view group, std::string_view word) {
     });
 }
 
-/// How each kind of target is declared to CLI11.
-struct Declare {
-    CLI::App& app;
-    Option const& option;
-
-    CLI::Option* operator()(bool* target) const { return app.add_flag(option.names, *target, option.help); }
-    /// Behind dashes it takes one word each time: what follows that is an argument by its position.
-    CLI::Option* operator()(std::vector<std::string>* target) const {
-        return app.add_option(option.names, *target, option.help)
-            ->allow_extra_args(!option.names.starts_with('-'));
-    }
-    template <class T>
-    CLI::Option* operator()(T* target) const {
-        return app.add_option(option.names, *target, option.help);
-    }
-};
-
-Error wrong_usage(CLI::ParseError const& problem, CommandEntry const& entry) {
-    std::string message = problem.what();
+Error wrong_usage(Error error, CommandEntry const& entry) {
+    auto& message = error.message;
     if (!message.empty())
         message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-    return Error{codes::usage, message, fmt::format("see 'det-submit {} --help'", full_name(entry))};
+    error.hint = fmt::format("see 'det-submit {} --help'", full_name(entry));
+    return error;
 }
 
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
+    // Help is given also if something else on the command line is wrong.
+    bool const asks_for_help =
+        std::ranges::any_of(arguments, [](auto const& word) { return word == "--help" || word == "-h"; });
+    if (asks_for_help) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
     Invocation invocation;
     invocation.command = entry.make();
-    CLI::App app;
-    app.set_help_flag("");
-    bool help = false, json = false;
+    bool json = false;
     auto options = invocation.command->options();
     options.push_back({"--json", &json, "print JSON"});
-    for (auto const& option : options) {
-        auto* const declared = std::visit(Declare{app, option}, option.target);
-        if (option.need == Need::required) declared->required();
-    }
-    // Before anything is missing.
-    help = std::any_of(arguments.begin(), arguments.end(),
-                       [](auto const& a) { return a == "--help" || a == "-h"; });
-    if (help) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
-    try {
-        std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-        app.parse(std::move(arguments));
-    } catch (CLI::ParseError const& problem) {
-        return wrong_usage(problem, entry);
-    }
+    auto parsed = command_line::parse(options, std::move(arguments));
+    if (!parsed) return wrong_usage(std::move(parsed).error(), entry);
     invocation.format = json ? Format::json : Format::text;
     return invocation;
 }

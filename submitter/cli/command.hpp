@@ -1,15 +1,14 @@
 #pragma once
+#include <det/command_line/options.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/exit_code.hpp>
 #include <det/foundation/result.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "session.hpp"
@@ -18,20 +17,10 @@ namespace det::cli {
 
 using Outcome = Result<ExitCode, Diagnostics>;
 
-enum class Need { optional, required };
+using command_line::Need;
+using command_line::Option;
 
-/// A row of a command's option table: how it is written, and the member that takes it. A name without dashes
-/// is an argument by its position.
-struct Option {
-    using Target = std::variant<bool*, std::string*, std::optional<std::string>*,
-                                std::optional<std::uint32_t>*, double*, std::vector<std::string>*>;
-    std::string names;  // "-f,--follow", "config"
-    Target target;
-    std::string help;
-    Need need = Need::optional;
-};
-
-/// One thing that det-submit does. Its options() point at its members, which are set when run() is called.
+/// A command of det-submit. Its options() point at its members, which are set before run() is called.
 class Command {
 public:
     virtual ~Command() = default;
@@ -48,6 +37,11 @@ struct CommandEntry {
 
     std::string page_name() const;
 };
+
+/// The error of a command that would remove something and was not given --yes.
+inline Error needs_confirmation(std::string what) {
+    return {codes::usage, std::move(what), "add --yes to do it: it can't be undone"};
+}
 
 std::span<CommandEntry const> command_table();
 

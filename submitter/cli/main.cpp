@@ -1,4 +1,5 @@
 // det-submit: wires the world to the commands, and is the only place that prints errors and exits.
+#include <det/experiment/cluster_facts.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/slurm/make_client.hpp>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include "arguments.hpp"
-#include "cluster_facts.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ int run(std::vector<std::string> const& arguments) {
     auto const destination =
         ::isatty(STDOUT_FILENO) == 1 ? cli::Destination::terminal : cli::Destination::pipe_or_file;
     cli::Session session{environment, std::cout, std::cerr,          style,
-                         clock,       **client,  invocation->format, cli::find_cache(environment),
+                         clock,       **client,  invocation->format, experiment::find_cache(environment),
                          destination};
     auto const outcome = invocation->command->run(session);
     std::cout.flush();

@@ -41,7 +41,7 @@ std::vector<OnlyThere> const rules{
     {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
-    {"knows the parser of command lines", R"(#include [<"]CLI/)", {"submitter/cli/arguments.cpp"}},
+    {"knows the parser of command lines", R"(#include [<"]CLI/)", {"runtime/command_line/src/options.cpp"}},
     {"writes to the terminal", R"(std::(cout|cerr|printf|puts)\b|[^nd]printf\()",
      mains + Folders{"templates/examples/"}},
     {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",

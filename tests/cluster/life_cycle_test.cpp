@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(create_test_trains_one_short_trial_and_archives_it) {
                                              "cd; det e create digits.yaml code --template mpi --test "
                                              "--config hyperparameters.epochs=1"});
     BOOST_TEST(output.exit_code == 0, output.err);
-    BOOST_TEST(output.err.find("the test went well") != std::string::npos, output.err);
+    BOOST_TEST(output.err.find("the test completed") != std::string::npos, output.err);
     BOOST_TEST(output.out.find("[rank=0]") != std::string::npos, output.out);
     BOOST_TEST(ask("e ls").empty());
     BOOST_TEST(ask("e ls --all").size() == 1u);

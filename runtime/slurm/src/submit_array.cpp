@@ -7,12 +7,6 @@
 namespace det::slurm {
 namespace {
 
-/// "3,5%2"
-std::string render_indices(ArrayJob const& array) {
-    auto const tasks = fmt::format("{}", fmt::join(array.tasks, ","));
-    return array.running_max == 0 ? tasks : fmt::format("{}%{}", tasks, array.running_max);
-}
-
 Result<std::vector<std::string>> sbatch_options(ExperimentSpec const& spec, ArrayTasks const& tasks) {
     if (spec.sbatch_options.empty()) {
         return Error{
@@ -23,7 +17,7 @@ Result<std::vector<std::string>> sbatch_options(ExperimentSpec const& spec, Arra
     std::vector<std::string> options{"--hold"};
     options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
     // sbatch uses the last of repeated options, and prefers the command line to the script.
-    if (!tasks.array.tasks.empty()) options.push_back("--array=" + render_indices(tasks.array));
+    if (auto const option = array_option(tasks.array); !option.empty()) options.push_back(option);
     if (!tasks.excluded_nodes.empty()) options.push_back("--exclude=" + tasks.excluded_nodes);
     return options;
 }
@@ -35,6 +29,12 @@ Environment without_slurm_variables(Environment environment) {
 }
 
 }  // namespace
+
+std::string array_option(ArrayJob const& array) {
+    if (array.tasks.empty()) return "";
+    auto const tasks = fmt::format("--array={}", fmt::join(array.tasks, ","));
+    return array.running_max == 0 ? tasks : fmt::format("{}%{}", tasks, array.running_max);
+}
 
 Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
                                 ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm) {

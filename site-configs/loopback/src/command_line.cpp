@@ -1,11 +1,10 @@
 #include "command_line.hpp"
 
+#include <det/command_line/options.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <functional>
 
 #include "cluster_record.hpp"
 #include "commands.hpp"
@@ -35,16 +34,21 @@ struct Arguments {
     std::string action;
     std::string target;
     std::string software;
+    std::vector<std::string> remaining;                    // of a command that takes any words
     std::optional<std::vector<std::string>> after_dashes;  // the arguments after "--"
 };
 
-using Run = std::function<Result<int>(Arguments const&, CLI::App const&, Environment const&)>;
+using command_line::Need;
+using command_line::Option;
+using command_line::Words;
+using Options = std::vector<Option>;
 
 struct Subcommand {
     char const* name;
-    char const* help;
-    std::function<void(CLI::App&, Arguments&)> add_options;
-    Run run;
+    char const* help;  // empty: hidden from --help
+    Options (*options)(Arguments&);
+    Result<int> (*run)(Arguments const&, Environment const&);
+    Words words = Words::all;
 };
 
 Result<ClusterPaths> paths_of(Arguments const& arguments) {
@@ -66,93 +70,110 @@ Result<ClusterOptions> options_of(Arguments const& arguments) {
     return options;
 }
 
-void add_cluster_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--name", arguments.name, "name of the cluster")->capture_default_str();
-    app.add_option("--dir", arguments.base, "directory of the clusters' files")->capture_default_str();
+Options operator+(Options a, Options const& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
 }
 
-void add_size_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--nodes", arguments.options.nodes, "number of nodes")
-        ->check(CLI::Range(1, nodes_max))
-        ->capture_default_str();
-    app.add_option("--slots", arguments.options.slots, "fake GPUs per node")
-        ->check(CLI::Range(0, slots_max))
-        ->capture_default_str();
+Options cluster_options(Arguments& arguments) {
+    return {{"--name", &arguments.name, "name of the cluster"},
+            {"--dir", &arguments.base, "directory of the clusters' files"}};
 }
 
-void add_up_options(CLI::App& app, Arguments& arguments) {
-    add_size_options(app, arguments);
-    app.add_option("--cpus", arguments.options.cpus, "CPUs per node [two per slot, at least 8]")
-        ->check(CLI::Range(1, 1024));
-    app.add_option("--grace", arguments.options.grace_s, "GraceTime of partition compute, in seconds")
-        ->check(CLI::Range(0, 86400))
-        ->capture_default_str();
-    app.add_option("--proctrack", arguments.proctrack, "cgroup, linuxproc, or auto: cgroup if available")
-        ->check(CLI::IsMember({"auto", "cgroup", "linuxproc"}))
-        ->capture_default_str();
-    app.add_flag("--no-plugin", arguments.no_plugin, "do not load our SPANK plugin");
-    app.add_option("--slurm-option", arguments.slurm_options,
-                   "KEY=VALUE for slurm.conf; replaces our line for KEY")
-        ->allow_extra_args(false);
+Options size_options(Arguments& arguments) {
+    auto& options = arguments.options;
+    return {{"--nodes", &options.nodes, "number of nodes", Need::optional, {}, {{1, nodes_max}}},
+            {"--slots", &options.slots, "fake GPUs per node", Need::optional, {}, {{0, slots_max}}}};
 }
 
-void add_init_options(CLI::App& app, Arguments& arguments) {
-    add_size_options(app, arguments);
-    app.add_option("--proctrack", arguments.proctrack)->required();
-    app.add_option("--software", arguments.software)->required();
+Options up_options(Arguments& arguments) {
+    auto& options = arguments.options;
+    return size_options(arguments) +
+           Options{{"--cpus",
+                    &options.cpus,
+                    "CPUs per node [two per slot, at least 8]",
+                    Need::optional,
+                    {},
+                    {{1, 1024}}},
+                   {"--grace",
+                    &options.grace_s,
+                    "GraceTime of partition compute, in seconds",
+                    Need::optional,
+                    {},
+                    {{0, 86400}}},
+                   {"--proctrack",
+                    &arguments.proctrack,
+                    "cgroup, linuxproc, or auto: cgroup if available",
+                    Need::optional,
+                    {"auto", "cgroup", "linuxproc"}},
+                   {"--no-plugin", &arguments.no_plugin, "do not load our SPANK plugin"},
+                   {"--slurm-option", &arguments.slurm_options,
+                    "KEY=VALUE for slurm.conf; replaces our line for KEY"}};
 }
 
-void add_down_options(CLI::App& app, Arguments& arguments) {
-    app.add_flag("--all", arguments.all, "every cluster in the directory");
-    app.add_flag("--keep-files", arguments.keep_files, "keep logs and shared files until the next 'up'");
+Options init_options(Arguments& arguments) {
+    return size_options(arguments) + Options{{"--proctrack", &arguments.proctrack, "", Need::required},
+                                             {"--software", &arguments.software, "", Need::required}};
 }
 
-void add_login_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--user", arguments.user, "name of the user")->capture_default_str();
-    app.add_option("--node", arguments.node, "run on this node instead of the login host");
-    app.prefix_command();  // all further words belong to the command, options too
+Options down_options(Arguments& arguments) {
+    return {{"--all", &arguments.all, "every cluster in the directory"},
+            {"--keep-files", &arguments.keep_files, "keep logs and shared files until the next 'up'"}};
 }
 
-void add_env_options(CLI::App& app, Arguments& arguments) {
-    app.add_option("--user", arguments.user, "name of the user")->capture_default_str();
+Options login_options(Arguments& arguments) {
+    return {{"--user", &arguments.user, "name of the user"},
+            {"--node", &arguments.node, "run on this node instead of the login host"}};
 }
 
-void add_status_options(CLI::App& app, Arguments& arguments) {
-    app.add_flag("--json", arguments.json, "print JSON");
+Options env_options(Arguments& arguments) { return {{"--user", &arguments.user, "name of the user"}}; }
+
+Options status_options(Arguments& arguments) { return {{"--json", &arguments.json, "print JSON"}}; }
+
+Options no_options(Arguments&) { return {}; }
+
+Options node_options(Arguments& arguments) {
+    return {{"ACTION",
+             &arguments.action,
+             "cut, heal: network down, up; off, on: power off, on",
+             Need::required,
+             {"cut", "heal", "off", "on"}},
+            {"NODE", &arguments.target, "name of the node", Need::required}};
 }
 
-std::function<void(CLI::App&, Arguments&)> add_action(std::vector<std::string> const& actions,
-                                                      char const* target, char const* help) {
-    return [=](CLI::App& app, Arguments& arguments) {
-        app.add_option("ACTION", arguments.action, help)->required()->check(CLI::IsMember(actions));
-        app.add_option(target, arguments.target)->required();
-    };
+Options daemon_options(Arguments& arguments) {
+    return {{"ACTION",
+             &arguments.action,
+             "kill: with SIGKILL; it stays down until 'start'",
+             Need::required,
+             {"kill", "start"}},
+            {"DAEMON", &arguments.target, "munged, slurmctld, slurmd.n0 ...", Need::required}};
 }
 
 Keep keep_of(Arguments const& arguments) {
     return arguments.keep_files ? Keep::logs_and_shared : Keep::nothing;
 }
 
-Result<int> do_up(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_up(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     DET_TRY_ASSIGN(auto const options, options_of(arguments));
     return run_up(paths, options);
 }
 
-Result<int> do_down(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_down(Arguments const& arguments, Environment const&) {
     if (arguments.all) return run_down_all(arguments.base, keep_of(arguments));
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     return run_down(paths, keep_of(arguments));
 }
 
-Result<int> do_status(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_status(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     return run_status(paths, arguments.json ? Format::json : Format::people);
 }
 
-Result<int> do_login(Arguments const& arguments, CLI::App const& app, Environment const& environment) {
+Result<int> do_login(Arguments const& arguments, Environment const& environment) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
-    Login login{arguments.user, {}, app.remaining()};
+    Login login{arguments.user, {}, arguments.remaining};
     if (!arguments.node.empty()) login.node = arguments.node;
     if (arguments.after_dashes) {
         // In 'login git log -- file' the "--" belongs to git.
@@ -162,16 +183,14 @@ Result<int> do_login(Arguments const& arguments, CLI::App const& app, Environmen
     return run_login(paths, login, environment);
 }
 
-Result<int> do_env(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_env(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     return run_env(paths, arguments.user);
 }
 
-Result<int> do_list(Arguments const& arguments, CLI::App const&, Environment const&) {
-    return run_list(arguments.base);
-}
+Result<int> do_list(Arguments const& arguments, Environment const&) { return run_list(arguments.base); }
 
-Result<int> do_action(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_action(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     DET_TRY(require_root());
     DET_TRY(require_running(paths));
@@ -179,7 +198,7 @@ Result<int> do_action(Arguments const& arguments, CLI::App const&, Environment c
     return 0;
 }
 
-Result<int> do_init(Arguments const& arguments, CLI::App const&, Environment const&) {
+Result<int> do_init(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     auto const proctrack = parse_proctrack(arguments.proctrack).value_or(Proctrack::linuxproc);
     DET_TRY(run_init_process(
@@ -190,40 +209,51 @@ Result<int> do_init(Arguments const& arguments, CLI::App const&, Environment con
 
 std::vector<Subcommand> const& subcommands() {
     static std::vector<Subcommand> const all{
-        {"up", "start a cluster", add_up_options, do_up},
-        {"down", "end a cluster and remove its files", add_down_options, do_down},
-        {"status", "show daemons and nodes; exit code 1 if one is down", add_status_options, do_status},
-        {"login", "run a command, or a shell, on the login host", add_login_options, do_login},
-        {"env", "print the variables of a login as 'export' lines", add_env_options, do_env},
-        {"list", "list all clusters", [](CLI::App&, Arguments&) {}, do_list},
-        {"node", "cut, heal, off or on: simulate the failure of a node",
-         add_action({"cut", "heal", "off", "on"}, "NODE",
-                    "cut, heal: network down, up; off, on: power off, on"),
-         do_action},
-        {"daemon", "kill or start munged, slurmctld, slurmd.n0 ...",
-         add_action({"kill", "start"}, "DAEMON", "kill: with SIGKILL; it stays down until 'start'"),
-         do_action},
-        {"init", "", add_init_options, do_init},
+        {"up", "start a cluster", up_options, do_up},
+        {"down", "end a cluster and remove its files", down_options, do_down},
+        {"status", "show daemons and nodes; exit code 1 if one is down", status_options, do_status},
+        {"login", "run a command, or a shell, on the login host", login_options, do_login, Words::leading},
+        {"env", "print the variables of a login as 'export' lines", env_options, do_env},
+        {"list", "list all clusters", no_options, do_list},
+        {"node", "cut, heal, off or on: simulate the failure of a node", node_options, do_action},
+        {"daemon", "kill or start munged, slurmctld, slurmd.n0 ...", daemon_options, do_action},
+        {"init", "", init_options, do_init},
     };
     return all;
 }
 
-Error usage_error(CLI::ParseError const& error) {
-    return {codes::usage, error.what(), "run 'cluster --help' or 'cluster COMMAND --help'"};
+Error with_usage_hint(Error error) {
+    error.hint = "run 'cluster --help' or 'cluster COMMAND --help'";
+    return error;
 }
 
-/// A better message than CLI11's, which only says that a subcommand is required.
-Status require_known_command(std::vector<std::string> const& words) {
-    if (words.empty() || words.front().starts_with("-")) return Ok{};
+std::string help(Arguments& arguments) {
+    std::string text =
+        "A real Slurm cluster on one machine, in namespaces of its own.\n\n"
+        "usage: cluster [OPTIONS] COMMAND [OPTIONS] ...\n\n";
+    for (auto const& subcommand : subcommands()) {
+        if (*subcommand.help != '\0') text += fmt::format("  {:<8}{}\n", subcommand.name, subcommand.help);
+    }
+    return text + "\n" + render_options(cluster_options(arguments));
+}
+
+std::string help(Subcommand const& subcommand, Arguments& arguments) {
+    return fmt::format("cluster {}: {}\n\n{}", subcommand.name, subcommand.help,
+                       render_options(subcommand.options(arguments) + cluster_options(arguments)));
+}
+
+Result<Subcommand> find_subcommand(std::string const& word) {
     std::vector<std::string_view> names;
-    for (auto const& subcommand : subcommands()) names.emplace_back(subcommand.name);
-    if (std::find(names.begin(), names.end(), words.front()) != names.end()) return Ok{};
-    auto const nearest = nearest_word(words.front(), names);
-    return Error{codes::usage, fmt::format("no command '{}'", words.front()),
+    for (auto const& subcommand : subcommands()) {
+        if (subcommand.name == word) return subcommand;
+        names.emplace_back(subcommand.name);
+    }
+    auto const nearest = nearest_word(word, names);
+    return Error{codes::usage, fmt::format("no command '{}'", word),
                  nearest ? fmt::format("use 'cluster {}'", *nearest) : "run 'cluster --help'"};
 }
 
-/// Removes "--" and the arguments after it, which CLI11 would treat as our positional arguments.
+/// Removes "--" and the arguments after it, which belong to the command that 'login' runs.
 std::vector<std::string> split_off_dashes(int argc, char const* const* argv, Arguments& arguments) {
     std::vector<std::string> before(argv + 1, argv + argc);
     auto const dashes = std::find(before.begin(), before.end(), "--");
@@ -237,31 +267,25 @@ std::vector<std::string> split_off_dashes(int argc, char const* const* argv, Arg
 
 Result<int> run_command_line(int argc, char const* const* argv, Environment const& environment) {
     Arguments arguments;
-    CLI::App app("A real Slurm cluster on one machine, in namespaces of its own.", "cluster");
-    app.require_subcommand(1);
-    add_cluster_options(app, arguments);
-    std::vector<std::pair<CLI::App*, Run>> runs;
-    for (auto const& subcommand : subcommands()) {
-        auto* added = app.add_subcommand(subcommand.name, subcommand.help);
-        if (*subcommand.help == '\0') added->group("");  // hidden from --help
-        add_cluster_options(*added, arguments);
-        subcommand.add_options(*added, arguments);
-        runs.emplace_back(added, subcommand.run);
-    }
     auto words = split_off_dashes(argc, argv, arguments);
-    DET_TRY(require_known_command(words));
-    try {
-        std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
-        app.parse(words);
-    } catch (CLI::Success const& help) {
-        return app.exit(help);
-    } catch (CLI::ParseError const& error) {
-        return usage_error(error);
+    auto before = parse(cluster_options(arguments), std::move(words), Words::leading);
+    if (!before) return with_usage_hint(std::move(before).error());
+    if (before->asks_for_help) {
+        fmt::print("{}", help(arguments));
+        return 0;
     }
-    for (auto const& [subcommand, run] : runs) {
-        if (subcommand->parsed()) return run(arguments, *subcommand, environment);
+    if (before->remaining.empty())
+        return Error{codes::usage, "a command is required", "run 'cluster --help'"};
+    DET_TRY_ASSIGN(auto const subcommand, find_subcommand(before->remaining.front()));
+    auto parsed = parse(subcommand.options(arguments) + cluster_options(arguments),
+                        {before->remaining.begin() + 1, before->remaining.end()}, subcommand.words);
+    if (!parsed) return with_usage_hint(std::move(parsed).error());
+    if (parsed->asks_for_help) {
+        fmt::print("{}", help(subcommand, arguments));
+        return 0;
     }
-    return Error{codes::internal, "no command was run"};
+    arguments.remaining = std::move(parsed->remaining);
+    return subcommand.run(arguments, environment);
 }
 
 }  // namespace det::loopback

@@ -1,8 +1,8 @@
+#include <det/experiment/find_checkpoint.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
-#include "checkpoint/removable_checkpoints.hpp"
 #include "command.hpp"
 
 namespace det::cli {
@@ -22,8 +22,9 @@ public:
 
 private:
     Status remove(Session& session) const {
-        DET_TRY_ASSIGN(auto found, find_removable(uuids_, session));
-        if (!is_sure_) return unconfirmed(fmt::format("{} checkpoints would be removed", found.size()));
+        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
+        if (!is_sure_)
+            return needs_confirmation(fmt::format("{} checkpoints would be removed", found.size()));
         for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
         if (session.wants_json()) {
             session.answer(Json{{"removed", uuids_}});

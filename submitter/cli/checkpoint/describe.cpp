@@ -1,3 +1,5 @@
+#include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -5,10 +7,8 @@
 #include <fmt/ranges.h>
 #include <ostream>
 
-#include "checkpoint/checkpoint_files.hpp"
 #include "command.hpp"
 #include "output/table.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -35,8 +35,8 @@ public:
 
 private:
     Status describe(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_, session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
         if (session.wants_json()) {
             session.answer(as_json(checkpoint));
         } else {
@@ -45,7 +45,7 @@ private:
         return Ok{};
     }
 
-    static Json as_json(FoundCheckpoint const& checkpoint) {
+    static Json as_json(experiment::FoundCheckpoint const& checkpoint) {
         auto const& manifest = checkpoint.manifest;
         return {{"uuid", manifest.uuid},
                 {"run", manifest.run},
@@ -53,19 +53,19 @@ private:
                 {"time", format_utc(manifest.time)},
                 {"world_size", manifest.world_size},
                 {"path", checkpoint.address()},
-                {"size_bytes", total_size(manifest)},
+                {"size_bytes", experiment::total_size(manifest)},
                 {"resources", resources_of(manifest)},
                 {"metadata", manifest.metadata},
                 {"tensors", tensors_json(manifest)}};
     }
 
-    static std::string as_text(FoundCheckpoint const& checkpoint) {
+    static std::string as_text(experiment::FoundCheckpoint const& checkpoint) {
         auto const& manifest = checkpoint.manifest;
         auto text = fmt::format(
             "Checkpoint {}\nRun: {}\nSteps: {}\nTime: {}\nRanks: {}\nSize: {}\nPath: {}\nMetadata: {}\n\n",
             manifest.uuid, manifest.run.empty() ? "none" : escape_control(manifest.run),
             manifest.steps_completed, short_time(manifest.time), manifest.world_size,
-            format_size(total_size(manifest)), escape_control(checkpoint.address()),
+            format_size(experiment::total_size(manifest)), escape_control(checkpoint.address()),
             escape_control(to_line(manifest.metadata)));
         Table files({"File", "Size", "CRC-32C"});
         for (auto const& file : manifest.files)

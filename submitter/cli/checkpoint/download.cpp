@@ -1,8 +1,10 @@
+#include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/root.hpp>
+
 #include <fmt/format.h>
 
-#include "checkpoint/checkpoint_files.hpp"
+#include "checkpoint/download_checkpoint.hpp"
 #include "command.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -21,9 +23,9 @@ public:
 
 private:
     Status download(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid_, session.environment));
-        return download_and_answer(*checkpoint.store, uuid_, output_.value_or("checkpoints/" + uuid_),
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
+        return download_checkpoint(*checkpoint.store, uuid_, output_.value_or("checkpoints/" + uuid_),
                                    session);
     }
 

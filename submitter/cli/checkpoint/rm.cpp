@@ -1,10 +1,10 @@
+#include <det/experiment/find_checkpoint.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fnmatch.h>
 
-#include "checkpoint/removable_checkpoints.hpp"
 #include "command.hpp"
 
 namespace det::cli {
@@ -29,7 +29,7 @@ private:
             globs_, [&](auto const& glob) { return ::fnmatch(glob.c_str(), path.c_str(), FNM_PERIOD) == 0; });
     }
 
-    std::vector<std::string> matching(FoundCheckpoint const& checkpoint) const {
+    std::vector<std::string> matching(experiment::FoundCheckpoint const& checkpoint) const {
         std::vector<std::string> paths;
         for (auto const& file : checkpoint.manifest.files) {
             if (matches(file.path) && file.path != metadata_name) paths.push_back(file.path);
@@ -42,7 +42,7 @@ private:
             return Error{codes::usage, "which files are to be removed is not said",
                          "name them by --glob, or remove all by 'checkpoint delete'"};
         }
-        DET_TRY_ASSIGN(auto found, find_removable(uuids_, session));
+        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
         auto answer = Json::array();
         std::size_t count = 0;
         for (auto& checkpoint : found) {
@@ -51,7 +51,7 @@ private:
             answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
             count += paths.size();
         }
-        if (!is_sure_) return unconfirmed(fmt::format("{} files would be removed", count));
+        if (!is_sure_) return needs_confirmation(fmt::format("{} files would be removed", count));
         if (session.wants_json()) {
             session.answer(answer);
         } else {

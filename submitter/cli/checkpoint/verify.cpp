@@ -1,12 +1,12 @@
+#include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
 
-#include "checkpoint/checkpoint_files.hpp"
 #include "command.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -16,14 +16,14 @@ public:
     std::vector<Option> options() override { return {{"uuids", &uuids_, "the checkpoints", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         Diagnostics problems;
         auto answer = Json::array();
         for (auto const& uuid : uuids_) {
             auto checked = verify(root, uuid, session.environment);
             Json row{{"uuid", uuid}, {"is_whole", checked.has_value()}};
             if (checked) {
-                row["size_bytes"] = total_size(*checked);
+                row["size_bytes"] = experiment::total_size(*checked);
                 if (!session.wants_json()) session.out << whole_text(*checked);
             } else {
                 row["error"] = checked.error().message;
@@ -39,13 +39,13 @@ public:
 private:
     static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid,
                                              Environment const& environment) {
-        DET_TRY_ASSIGN(auto const checkpoint, find_checkpoint(root, uuid, environment));
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid, environment));
         return checkpoint.store->verify(uuid);
     }
 
     static std::string whole_text(CheckpointManifest const& manifest) {
         return fmt::format("{}: whole, {} files, {}\n", manifest.uuid, manifest.files.size(),
-                           format_size(total_size(manifest)));
+                           format_size(experiment::total_size(manifest)));
     }
 
     std::vector<std::string> uuids_;

@@ -1,3 +1,6 @@
+#include <det/experiment/load_config.hpp>
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/root.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 
@@ -5,8 +8,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "load_config.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -20,13 +21,14 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const site, load_site_file(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         Diagnostics found;
         auto answer = Json::array();
         for (auto const& file : files_) {
             auto const problems =
-                check({file, template_, {}, &site, default_partition_of(session)}, root, session.clock.now());
+                check({file, template_, {}, &site, experiment::find_default_partition_of(session)}, root,
+                      session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);
         }
@@ -43,19 +45,19 @@ public:
     }
 
 private:
-    /// What creation would refuse, as far as it can be known without asking Slurm.
-    Diagnostics check(ConfigSources const& sources, RootLayout const& root, UtcTime now) const {
+    /// Reports what creation would refuse and can be known without Slurm.
+    Diagnostics check(experiment::ConfigSources const& sources, RootLayout const& root, UtcTime now) const {
         if (sanity_) {
-            auto merged = merge_config(sources, root);
+            auto merged = experiment::merge_config(sources, root);
             return merged ? std::move(merged->warnings) : std::move(merged).error();
         }
-        DET_TRY_ASSIGN(auto loaded, load_config(sources, root, now));
+        DET_TRY_ASSIGN(auto loaded, experiment::load_config(sources, root, now));
         auto found = std::move(loaded.warnings);
         found.append(plan::check_supported(loaded.config));
         return found;
     }
 
-    /// Of several files with one template, what is wrong with the template is told once.
+    /// Adds problems that are not in `found` yet: several files may share a template.
     static void append_news(Diagnostics& found, Diagnostics const& more) {
         auto const known = found.sorted();
         for (auto const& [severity, error] : more.sorted()) {

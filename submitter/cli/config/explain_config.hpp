@@ -6,8 +6,8 @@
 
 namespace det::cli {
 
-/// The document as YAML, behind each value where it came from: "exp.yaml:3", "template mpi:2", "--config
-/// max_restarts", "default". Pure.
+/// Renders the document as YAML with a comment on each value that says where it comes from: "exp.yaml:3",
+/// "template mpi:2", "--config max_restarts", "default". Pure.
 std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
                            std::optional<std::string> const& template_file);
 

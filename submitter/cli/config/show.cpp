@@ -1,3 +1,6 @@
+#include <det/experiment/load_config.hpp>
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
@@ -5,8 +8,6 @@
 
 #include "command.hpp"
 #include "config/explain_config.hpp"
-#include "load_config.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -25,14 +26,15 @@ public:
     Outcome run(Session& session) override {
         if (sanity_ && complete_)
             return Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"};
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const site, load_site_file(session.environment));
-        ConfigSources const sources{file_, template_, overrides_, &site, default_partition_of(session)};
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
+        experiment::ConfigSources const sources{file_, template_, overrides_, &site,
+                                                experiment::find_default_partition_of(session)};
         if (sanity_) {
-            DET_TRY_ASSIGN(auto merged, merge_config(sources, root));
+            DET_TRY_ASSIGN(auto merged, experiment::merge_config(sources, root));
             return show(merged.document, merged.template_file, merged.warnings, session);
         }
-        DET_TRY_ASSIGN(auto loaded, load_config(sources, root, session.clock.now()));
+        DET_TRY_ASSIGN(auto loaded, experiment::load_config(sources, root, session.clock.now()));
         return show(loaded.config.effective, loaded.template_file, loaded.warnings, session);
     }
 

@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <fmt/format.h>
 
 #include "experiment/change_attributes.hpp"

@@ -1,10 +1,9 @@
 #include "experiment/change_attributes.hpp"
 
+#include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
-
-#include "open_experiment.hpp"
 
 namespace det::cli {
 
@@ -21,13 +20,13 @@ Outcome ChangeAttribute::run(Session& session) {
 }
 
 Status ChangeAttribute::apply(Session& session) const {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+    DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
     auto const now = tracker::history::attributes_of(experiment.view.record);
     auto possible = change_.check ? change_.check(now, experiment.view.state, value_) : Status(Ok{});
     if (!possible)
         return std::move(possible).error().while_doing("changing experiment " + to_string(experiment.id()));
     auto [kind, body] = change_.make(value_);
-    DET_TRY(record_event(experiment, kind, std::move(body), session));
+    DET_TRY(experiment::record_event(experiment, kind, std::move(body), session));
     if (session.wants_json()) {
         session.answer(Json{{"id", experiment.id().value}});
     } else {

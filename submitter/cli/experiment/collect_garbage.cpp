@@ -39,8 +39,8 @@ Json uncommitted_json(ExperimentId id, std::vector<retention::UncommittedCheckpo
 
 }  // namespace
 
-Result<GcReport> collect_garbage(OpenExperiment const& experiment, GcPolicy const& policy, GcMode mode,
-                                 Session& session) {
+Result<GcReport> collect_garbage(experiment::OpenExperiment const& experiment, GcPolicy const& policy,
+                                 GcMode mode, Session& session) {
     auto const& view = experiment.view;
     if (!view.record.spec) {
         return Error{codes::wrong_state,

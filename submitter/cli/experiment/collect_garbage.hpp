@@ -1,16 +1,17 @@
 #pragma once
+#include <det/experiment/open_experiment.hpp>
 #include <det/retention/collect_garbage.hpp>
 
 #include <string>
 #include <vector>
 
-#include "open_experiment.hpp"
+#include "session.hpp"
 
 namespace det::cli {
 
 /// Removes the checkpoints that `policy` does not keep, or only lists them. Trials that have not ended keep
 /// what they may resume from.
-Result<retention::GcReport> collect_garbage(OpenExperiment const& experiment,
+Result<retention::GcReport> collect_garbage(experiment::OpenExperiment const& experiment,
                                             retention::GcPolicy const& policy, retention::GcMode mode,
                                             Session& session);
 

@@ -1,3 +1,5 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -6,7 +8,6 @@
 
 #include "command.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -25,8 +26,8 @@ public:
 
 private:
     Status show(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         auto const layout = ExperimentLayout(root, id).at(record.revision());
         if (as_written_) {

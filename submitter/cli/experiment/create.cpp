@@ -1,3 +1,5 @@
+#include <det/experiment/prepare_submission.hpp>
+
 #include "command.hpp"
 #include "experiment/submit_experiment.hpp"
 
@@ -24,15 +26,13 @@ public:
             return Error{codes::usage, "what is paused prints nothing to follow",
                          "leave out --paused, or -f and --test"};
         }
-        ExperimentRequest request;
-        request.sources = {config_, template_, overrides_};
-        if (context_) request.code.directory = *context_;
-        request.code.includes.assign(includes_.begin(), includes_.end());
-        request.desired = paused_ ? Desired::pause : Desired::run;
-        request.is_dry_run = dry_run_;
-        request.is_test = test_;
-        request.follow = follow_;
-        return submit_experiment(request, session);
+        experiment::SubmissionOptions submission;
+        submission.sources = {config_, template_, overrides_};
+        if (context_) submission.code.directory = *context_;
+        submission.code.includes.assign(includes_.begin(), includes_.end());
+        submission.desired = paused_ ? Desired::pause : Desired::run;
+        submission.is_test = test_;
+        return submit_experiment(submission, {dry_run_, follow_}, session);
     }
 
 private:

@@ -1,3 +1,5 @@
+#include <det/experiment/config_changes.hpp>
+#include <det/experiment/open_experiment.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
@@ -6,8 +8,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "config_changes.hpp"
-#include "open_experiment.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 #include "output/views.hpp"
@@ -15,7 +15,8 @@
 namespace det::cli {
 namespace {
 
-/// A pause takes as long as the ranks need to save: until then it runs.
+/// The state. While running trials still save their work for a pause, the state is RUNNING and the text says
+/// so.
 std::string describe_state(tracker::history::ExperimentView const& view) {
     bool const is_to_pause = view.record.desired == Desired::pause &&
                              view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
@@ -45,13 +46,13 @@ std::string describe_spec(ExperimentSpec const& spec) {
 
 using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // of each trial
 
-/// Who continued it, when, and what was changed.
+/// One line for each continuation: its author, its time, and its changes.
 std::string describe_continuations(std::vector<Event> const& events) {
     std::string text;
     for (auto const& event : events) {
         if (event.kind != event_kinds::continued) continue;
         text += fmt::format("Continued:     {} by {}\n", short_time(event.time), escape_control(event.by));
-        for (auto const& change : changes_in(event))
+        for (auto const& change : experiment::changes_in(event))
             text += fmt::format("               {}\n", describe(change));
     }
     return text;
@@ -62,13 +63,13 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         DET_TRY(tell(experiment, session));
         return ExitCode::done;
     }
 
 private:
-    static Status tell(OpenExperiment const& experiment, Session& session) {
+    static Status tell(experiment::OpenExperiment const& experiment, Session& session) {
         auto const& view = experiment.view;
         Interruptions interruptions;
         for (auto const& trial : view.trials) {

@@ -1,3 +1,5 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
@@ -10,7 +12,6 @@
 
 #include "command.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -31,8 +32,8 @@ public:
 
 private:
     Status download(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         if (!record.spec || !record.spec->context) {
             return Error{codes::no_such_file,

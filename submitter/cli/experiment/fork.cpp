@@ -1,3 +1,6 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/prepare_submission.hpp>
+#include <det/experiment/root.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -5,7 +8,6 @@
 #include "command.hpp"
 #include "experiment/submit_experiment.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -20,14 +22,14 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto request, request_for(session));
-        return submit_experiment(request, session);
+        DET_TRY_ASSIGN(auto submission, request_for(session));
+        return submit_experiment(submission, {dry_run_, false}, session);
     }
 
 private:
-    Result<ExperimentRequest> request_for(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+    Result<experiment::SubmissionOptions> request_for(Session& session) const {
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const parent, tracker::history::JournalHistory(root).load_experiment(id));
         if (!parent.spec) {
             return Error{
@@ -35,14 +37,13 @@ private:
                 fmt::format("experiment {} has no configuration: its creation was cut off", id.value)};
         }
         auto const layout = ExperimentLayout(root, id).at(parent.revision());
-        ExperimentRequest request;
-        request.sources = {layout.config(), {}, overrides_};
-        request.sources.secrets = layout.secrets();
-        request.packed_code = parent.spec->context;
-        request.parent = id;
-        request.desired = paused_ ? Desired::pause : Desired::run;
-        request.is_dry_run = dry_run_;
-        return request;
+        experiment::SubmissionOptions submission;
+        submission.sources = {layout.config(), {}, overrides_};
+        submission.sources.secrets = layout.secrets();
+        submission.packed_code = parent.spec->context;
+        submission.parent = id;
+        submission.desired = paused_ ? Desired::pause : Desired::run;
+        return submission;
     }
 
     std::string id_;

@@ -1,3 +1,4 @@
+#include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ public:
 
 private:
     Status collect_and_tell(Session& session) const {
-        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         auto const& record = experiment.view.record;
         auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
         auto const mode = only_says_ ? GcMode::dry_run : GcMode::remove;

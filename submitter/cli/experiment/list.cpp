@@ -1,3 +1,5 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -9,7 +11,6 @@
 #include "command.hpp"
 #include "output/table.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -21,7 +22,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         tracker::history::JournalHistory history(root);
         DET_TRY_ASSIGN(auto views, load_views(history, session));
         if (!all_) {
@@ -41,7 +42,7 @@ public:
     }
 
 private:
-    /// One question to Slurm for all. An experiment that can't be read is told and passed over.
+    /// Asks Slurm once for all experiments. Warns of an experiment that can't be read and leaves it out.
     static Result<std::vector<tracker::history::ExperimentView>> load_views(
         tracker::history::History& history, Session& session) {
         DET_TRY_ASSIGN(auto const ids, history.list_experiments());
@@ -54,7 +55,7 @@ private:
                 session.warn(std::move(record).error().while_doing("listing experiment " + to_string(id)));
             }
         }
-        auto const queue = look_at_queue(records, session);
+        auto const queue = experiment::query_queue(records, session);
         std::vector<tracker::history::ExperimentView> views;
         for (auto& record : records) views.push_back(view_experiment(std::move(record), queue));
         return views;

@@ -1,4 +1,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/committed.hpp>
@@ -12,7 +14,6 @@
 #include "command.hpp"
 #include "output/table.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -20,13 +21,13 @@ namespace {
 using retention::CommittedCheckpoint;
 using retention::Presence;
 
-/// As Determined calls them.
+/// Determined's names of the states.
 std::string_view state_of(CommittedCheckpoint const& checkpoint) {
     constexpr std::string_view states[] = {"COMPLETED", "PARTIALLY_DELETED", "DELETED", "UNKNOWN"};
     return states[static_cast<std::size_t>(checkpoint.presence)];
 }
 
-/// Those that are there and were validated, the best first.
+/// Keeps the `number` checkpoints with the best validation, the best first.
 void keep_best(std::vector<CommittedCheckpoint>& checkpoints, std::uint32_t number, bool smaller_is_better) {
     std::erase_if(checkpoints, [](auto const& c) { return !c.metric || c.presence == Presence::none; });
     std::ranges::stable_sort(checkpoints, [&](auto const& a, auto const& b) {
@@ -62,8 +63,8 @@ public:
 
 private:
     Result<Listing> load(Session const& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         if (!record.spec) return Listing{id, {}};
         DET_TRY_ASSIGN(auto checkpoints, list(ExperimentLayout(root, id), *record.spec, session));
@@ -71,7 +72,7 @@ private:
         return Listing{id, std::move(checkpoints)};
     }
 
-    /// Where the storage does not answer the journals speak alone.
+    /// If the storage does not answer, warns and uses only the journals.
     static Result<std::vector<CommittedCheckpoint>> list(ExperimentLayout const& experiment,
                                                          ExperimentSpec const& spec, Session const& session) {
         auto const store = checkpoint::storage::open_store(spec, session.environment);

@@ -1,9 +1,9 @@
+#include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <ostream>
 
 #include "command.hpp"
-#include "open_experiment.hpp"
 #include "output/hyperparameters.hpp"
 #include "output/table.hpp"
 #include "output/views.hpp"
@@ -19,7 +19,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         if (session.wants_json()) {
             session.answer(as_json(experiment.view));
         } else {

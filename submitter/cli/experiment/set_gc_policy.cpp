@@ -1,3 +1,4 @@
+#include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ public:
 
 private:
     Status set(Session& session) const {
-        DET_TRY_ASSIGN(auto const experiment, open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         auto const& record = experiment.view.record;
         auto policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
         if (experiment_best_) policy.save_experiment_best = *experiment_best_;
@@ -38,10 +39,10 @@ private:
         DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, GcMode::dry_run, session));
         if (!report.removed.empty() && !is_sure_) {
             session.err << render_checkpoints(record.id, report.removed);
-            return Error{codes::usage, fmt::format("{} checkpoints would be removed", report.removed.size()),
-                         "add --yes to do it: it can't be undone"};
+            return needs_confirmation(fmt::format("{} checkpoints would be removed", report.removed.size()));
         }
-        DET_TRY(record_event(experiment, retention::gc_policy_event, retention::to_json(policy), session));
+        DET_TRY(experiment::record_event(experiment, retention::gc_policy_event, retention::to_json(policy),
+                                         session));
         DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, GcMode::remove, session));
         if (session.wants_json()) {
             session.answer(to_json(record.id, policy, report, GcMode::remove));

@@ -1,5 +1,7 @@
+#include <det/experiment/open_experiment.hpp>
+
 #include "command.hpp"
-#include "job/update_jobs.hpp"
+#include "job/move_jobs.hpp"
 #include "output/views.hpp"
 
 namespace det::cli {
@@ -15,13 +17,13 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
-        return update_jobs({{"exp-" + to_string(id), "priority", priority_}}, update_, session);
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
+        return move_jobs({{"exp-" + to_string(id), "priority", priority_}}, update_, session);
     }
 
 private:
     std::string id_, priority_;
-    UpdateOptions update_;
+    MoveOptions update_;
 };
 
 }  // namespace

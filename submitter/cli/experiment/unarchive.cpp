@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include "experiment/change_attributes.hpp"
 
 namespace det::cli {

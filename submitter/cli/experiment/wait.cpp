@@ -1,11 +1,12 @@
+#include <det/experiment/experiment_poller.hpp>
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "experiment/experiment_watch.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -30,26 +31,26 @@ public:
 
 private:
     Result<tracker::history::ExperimentView> wait(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         if (!(timeout_seconds_ >= 0)) {
             return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};
         }
-        ExperimentWatch watch(root, id, session);
+        experiment::ExperimentPoller poller(root, id, session);
         auto const begin = session.clock.steady_now();
         std::optional<State> told;
         for (;;) {
             auto const now = session.clock.steady_now();
-            DET_TRY_ASSIGN(auto view, watch.look());
+            DET_TRY_ASSIGN(auto view, poller.poll());
             if (view.state != told)
                 session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
             told = view.state;
-            if (is_settled(view.state)) return view;
+            if (experiment::is_settled(view.state)) return view;
             if (timeout_seconds_ > 0 && now - begin >= std::chrono::duration<double>(timeout_seconds_)) {
                 return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
                                                            to_string(view.state), timeout_seconds_)};
             }
-            watch.pause();
+            poller.wait();
         }
     }
 

@@ -5,7 +5,7 @@
 
 namespace det::cli {
 
-/// `det-submit trial logs` of this program in the same terminal, following where it can, until it ends or
+/// Runs `det-submit trial logs` in the same terminal, with --follow if the trial still runs, until it ends or
 /// Ctrl-C ends it.
 Status follow_logs(std::uint32_t experiment);
 

@@ -1,3 +1,4 @@
+#include <det/experiment/query_jobs.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/reason.hpp>
 
@@ -6,7 +7,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "look_at_jobs.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
@@ -31,8 +31,9 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
-        auto const rows = select(sight);
+        DET_TRY_ASSIGN(auto snapshot,
+                       experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
+        auto const rows = select(snapshot);
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
@@ -42,13 +43,13 @@ public:
     }
 
 private:
-    std::vector<Row> select(JobsSight const& sight) const {
+    std::vector<Row> select(experiment::JobsSnapshot const& snapshot) const {
         std::vector<Row> rows;
-        for (std::size_t i = 0; i < sight.queue.jobs.size(); ++i) {
-            auto const& job = sight.queue.jobs[i];
+        for (std::size_t i = 0; i < snapshot.queue.jobs.size(); ++i) {
+            auto const& job = snapshot.queue.jobs[i];
             if (pool_ && job.partition != *pool_) continue;
             if (user_ && job.user != *user_) continue;
-            rows.push_back({rows.size(), &job, slots_of(job, sight.site)});
+            rows.push_back({rows.size(), &job, experiment::slots_of(job, snapshot.site)});
         }
         if (reverse_) std::reverse(rows.begin(), rows.end());
         if (limit_ && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
@@ -65,7 +66,7 @@ private:
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             answer.push_back({{"id", slurm::to_string(job.ref)},
-                              {"type", type_of(job)},
+                              {"type", experiment::type_of(job)},
                               {"name", job.name},
                               {"priority", job.priority},
                               {"nice", job.nice},
@@ -74,7 +75,7 @@ private:
                               {"start_estimate", has_nodes ? Json(nullptr) : time_or_null(job.start_time)},
                               {"slots_acquired", has_nodes ? slots : 0},
                               {"slots_needed", slots},
-                              {"state", status_of(job)},
+                              {"state", experiment::status_of(job)},
                               {"slurm_state", job.state_text},
                               {"reason", job.reason},
                               {"reason_in_words", has_nodes ? "" : queue::explain_reason(job.reason)},
@@ -92,9 +93,10 @@ private:
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
-                       std::string(type_of(job)), job.name, std::to_string(job.priority),
+                       std::string(experiment::type_of(job)), job.name, std::to_string(job.priority),
                        short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
-                       std::string(status_of(job)), job.user, has_nodes ? "" : short_time(job.start_time),
+                       std::string(experiment::status_of(job)), job.user,
+                       has_nodes ? "" : short_time(job.start_time),
                        has_nodes ? "" : queue::explain_reason(job.reason)});
         }
         return table.render();

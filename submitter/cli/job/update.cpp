@@ -1,7 +1,8 @@
+
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "job/update_jobs.hpp"
+#include "job/move_jobs.hpp"
 
 namespace det::cli {
 namespace {
@@ -20,7 +21,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        std::vector<JobUpdateItem> items;
+        std::vector<MoveRequest> items;
         auto const add = [&](std::string operation, std::optional<std::string> const& value) {
             if (value) items.push_back({id_, std::move(operation), *value});
         };
@@ -36,13 +37,13 @@ public:
                 "job "
                 "update-batch'"};
         }
-        return update_jobs(items, update_, session);
+        return move_jobs(items, update_, session);
     }
 
 private:
     std::string id_;
     std::optional<std::string> priority_, weight_, pool_, ahead_of_, behind_of_;
-    UpdateOptions update_;
+    MoveOptions update_;
 };
 
 }  // namespace

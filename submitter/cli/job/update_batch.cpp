@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "job/update_jobs.hpp"
+#include "job/move_jobs.hpp"
 
 namespace det::cli {
 namespace {
 
 /// "ID.OPERATION=VALUE". Ids have no dots.
-Result<JobUpdateItem> parse_item(std::string const& text) {
+Result<MoveRequest> parse_item(std::string const& text) {
     auto const dot = text.find('.');
     auto const equals = text.find('=', dot == std::string::npos ? 0 : dot);
     bool const is_whole = dot != std::string::npos && equals != std::string::npos && dot > 0 &&
@@ -16,8 +16,7 @@ Result<JobUpdateItem> parse_item(std::string const& text) {
         return Error{codes::usage, fmt::format("'{}' is not of the form ID.OPERATION=VALUE", text),
                      "for example 12.priority=1 or 12.ahead-of=11"};
     }
-    return JobUpdateItem{text.substr(0, dot), text.substr(dot + 1, equals - dot - 1),
-                         text.substr(equals + 1)};
+    return MoveRequest{text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
 }
 
 class JobUpdateBatch final : public Command {
@@ -30,7 +29,7 @@ public:
 
     Outcome run(Session& session) override {
         Diagnostics wrong;
-        std::vector<JobUpdateItem> items;
+        std::vector<MoveRequest> items;
         for (auto const& text : texts_) {
             auto item = parse_item(text);
             if (item) {
@@ -40,12 +39,12 @@ public:
             }
         }
         if (wrong.has_errors()) return wrong;
-        return update_jobs(items, update_, session);
+        return move_jobs(items, update_, session);
     }
 
 private:
     std::vector<std::string> texts_;
-    UpdateOptions update_;
+    MoveOptions update_;
 };
 
 }  // namespace

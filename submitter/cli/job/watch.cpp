@@ -1,3 +1,5 @@
+#include <det/experiment/query_jobs.hpp>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,10 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock::time_point;
 
-// slurmctld is shared by all: nobody needs to see it more often.
+// All users share slurmctld: a shorter interval would load it.
 constexpr double shortest_interval_s = 2, longest_interval_s = 3600;
 
-/// The loop, and what it has in hand.
+/// The event loop.
 class Watch {
 public:
     Watch(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow)
@@ -45,12 +47,12 @@ private:
     }
 
     void read_queue() {
-        auto sight = look_at_jobs(session_, PartitionsNeed::where_they_matter);
-        if (sight) {
-            view_.sight = *std::move(sight);
+        auto snapshot = experiment::query_jobs(session_, experiment::PartitionsNeed::where_they_matter);
+        if (snapshot) {
+            view_.snapshot = *std::move(snapshot);
             view_.read_at = session_.clock.now();
         } else {
-            view_.message = sight.error().message + "; what is shown is old";
+            view_.message = snapshot.error().message + "; what is shown is old";
         }
         next_reading_ = session_.clock.steady_now() +
                         std::chrono::milliseconds(static_cast<std::int64_t>(view_.interval_s * 1000));
@@ -93,7 +95,7 @@ public:
                                                    interval_s_, shortest_interval_s, longest_interval_s)};
         }
         WatchView view;
-        view.naming = naming_of(session);
+        view.naming = experiment::naming_of(session);
         view.pool = pool_;
         view.user = user_;
         view.interval_s = interval_s_;

@@ -39,7 +39,7 @@ std::optional<std::string> next_of(std::vector<std::string> const& values,
 
 std::vector<std::string> distinct(WatchView const& view, std::string slurm::JobStatus::*member) {
     std::vector<std::string> values;
-    for (auto const& job : view.sight.queue.jobs) values.push_back(job.*member);
+    for (auto const& job : view.snapshot.queue.jobs) values.push_back(job.*member);
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
     return values;
@@ -63,7 +63,7 @@ void select_by(WatchView& view, std::ptrdiff_t step) {
 }
 
 Action follow_selected(WatchView& view) {
-    for (auto const& job : view.sight.queue.jobs) {
+    for (auto const& job : view.snapshot.queue.jobs) {
         if (view.selected != job.ref) continue;
         if (auto const experiment = queue::experiment_of(job, view.naming)) return FollowLogs{*experiment};
         view.message = "there are logs of your own experiments only";

@@ -22,7 +22,7 @@ enum class Key {
     other,
 };
 
-/// Takes whole keys from the front of what was typed; the beginning of one stays for more to come.
+/// Removes whole keys from the front of the input and returns them. An incomplete key stays.
 std::vector<Key> take_keys(std::string& typed);
 
 // What a key asks for that the view can't do by itself.

@@ -37,7 +37,7 @@ struct Column {
 };
 
 std::string slots_text(JobStatus const& job, WatchView const& view) {
-    auto const slots = slots_of(job, view.sight.site);
+    auto const slots = experiment::slots_of(job, view.snapshot.site);
     return fmt::format("{}/{}", queue::has_nodes(job) ? slots : 0, slots);
 }
 
@@ -85,7 +85,7 @@ std::string title_line(WatchView const& view, std::vector<JobStatus> const& jobs
 
 std::vector<JobStatus> shown_jobs(WatchView const& view) {
     std::vector<JobStatus> jobs;
-    for (auto const& job : view.sight.queue.jobs) {
+    for (auto const& job : view.snapshot.queue.jobs) {
         if (view.pool && job.partition != *view.pool) continue;
         if (view.user && job.user != *view.user) continue;
         jobs.push_back(job);

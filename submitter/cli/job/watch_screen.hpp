@@ -1,11 +1,10 @@
 #pragma once
+#include <det/experiment/query_jobs.hpp>
 #include <det/foundation/clock.hpp>
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "look_at_jobs.hpp"
 
 namespace det::cli {
 
@@ -13,9 +12,9 @@ struct ScreenSize {
     std::size_t rows = 24, columns = 80;
 };
 
-/// What `job watch` shows and has in mind.
+/// The state of `job watch`.
 struct WatchView {
-    JobsSight sight;  // in scheduling order
+    experiment::JobsSnapshot snapshot;  // in scheduling order
     queue::JobIdScope naming;
     std::optional<std::string> pool, user;  // filters
     std::optional<slurm::JobRef> selected;
@@ -26,11 +25,11 @@ struct WatchView {
     double interval_s = 2;
 };
 
-/// Those that pass the filters.
+/// The jobs that pass the filters.
 std::vector<slurm::JobStatus> shown_jobs(WatchView const& view);
-/// How many rows of jobs have room.
+/// The number of rows for jobs.
 std::size_t rows_for_jobs(ScreenSize size);
-/// Selects a job that is there, and puts it on the screen.
+/// Makes sure that the selected job exists and is on the screen.
 void settle(WatchView& view, ScreenSize size);
 
 /// A screen full of lines, each `size.columns` wide and without control bytes but for the colours of the

@@ -9,7 +9,7 @@
 namespace det::cli {
 namespace {
 
-// A screen of its own, without a cursor; then back to what was there.
+// Switches to the alternate screen and hides the cursor; the second one restores both.
 constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l", leave_screen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view home = "\x1b[H", next_line = "\r\n";
 

@@ -13,7 +13,7 @@ namespace det::cli {
 /// "2026-11-21", "2026-11-21T12:00", "...:30.5Z" (always UTC), or how long ago: "90s", "15m", "2h", "3d".
 std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now);
 
-/// Which lines of node logs are asked for; without anything set, all.
+/// Selects lines of node logs; without a condition, all.
 class LogFilter {
 public:
     void only_rank(std::uint32_t rank);
@@ -23,7 +23,7 @@ public:
     /// A POSIX extended regular expression, to be found in the text behind time and rank.
     Status grep(std::string const& pattern);
 
-    /// False only where matches() would be false; costs a comparison of a few bytes.
+    /// Returns false only if matches() would; costs a comparison of a few bytes.
     bool may_match(char const* line, char const* line_end) const {
         if (label_.empty()) return true;
         return static_cast<std::size_t>(line_end - line) >= label_at + label_.size() &&

@@ -1,5 +1,7 @@
 #include "logs/log_follower.hpp"
 
+#include <det/experiment/experiment_poller.hpp>
+#include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
@@ -8,7 +10,6 @@
 
 #include <algorithm>
 
-#include "experiment/experiment_watch.hpp"
 #include "output/views.hpp"
 
 namespace det::cli {
@@ -19,7 +20,7 @@ Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
     return runs;
 }
 
-/// The node that was asked for, as this run counts its nodes; -1 where it has none of that name.
+/// The number that the requested node has in this run; -1 if the run has no node of that name.
 Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
     if (choice_.node.empty()) return std::optional<int>();
     if (auto const number = parse_integer<int>(choice_.node)) return number;
@@ -62,7 +63,7 @@ Status LogFollower::skip_to_tail(std::size_t count) {
             runs_[run].nodes.at(log.node).offset = tail.offset;
             lines += tail.count;
         }
-        // Each log gives so many; what is too much of them together, the merge's taker leaves out.
+        // Each log keeps `count` lines; the sink drops those that are too many in all.
         count -= std::min(count, lines);
     }
     return Ok{};
@@ -90,16 +91,16 @@ Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
 Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
                                       LogSink const& sink, std::function<void()> const& flush,
                                       Session& session) {
-    ExperimentWatch watch(root, id.experiment, session);
+    experiment::ExperimentPoller poller(root, id.experiment, session);
     for (;;) {
-        DET_TRY_ASSIGN(auto const view, watch.look());
-        DET_TRY_ASSIGN(auto const trial, require_trial(view, id));
-        bool const is_over = is_settled(trial.state);
-        // After the look: what it printed last is there.
+        DET_TRY_ASSIGN(auto const view, poller.poll());
+        DET_TRY_ASSIGN(auto const trial, experiment::require_trial(view, id));
+        bool const is_over = experiment::is_settled(trial.state);
+        // The state was read before the logs: the last lines are in them.
         DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
         flush();
         if (is_over || go == Go::stop) return trial.state;
-        watch.pause();
+        poller.wait();
     }
 }
 

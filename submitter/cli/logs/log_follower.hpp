@@ -1,4 +1,5 @@
 #pragma once
+#include <det/lifecycle/state.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <map>
@@ -10,20 +11,20 @@
 
 namespace det::cli {
 
-/// Which of a trial's logs are asked for.
+/// Selects lines of a trial's logs.
 struct LogChoice {
     std::optional<std::uint32_t> run;
     std::string node;  // its number in the run, or its name; empty: all
     LogFilter filter;
 };
 
-/// Gives what the node logs of a trial hold that it has not given yet: run after run, the lines of one glance
-/// at a run in the order of their times. Runs and logs that are new are found.
+/// Reads the node logs of a trial and passes on what it has not passed on before: run after run, the lines of
+/// one reading in the order of their times. Finds new runs and logs.
 class LogFollower {
 public:
     LogFollower(TrialLayout trial, LogChoice choice) : trial_(std::move(trial)), choice_(std::move(choice)) {}
 
-    /// Leaves out all but the last `count` lines that are there.
+    /// Skips all but the last `count` lines.
     Status skip_to_tail(std::size_t count);
     Result<Go> read_news(TornLine torn, LogSink const& sink);
 
@@ -42,8 +43,8 @@ private:
     std::map<std::uint32_t, RunLogs> runs_;
 };
 
-/// What a trial prints, until it has ended or the sink has enough; `flush` is called after each glance.
-/// Returns its last state.
+/// Passes on what a trial prints until it has ended or the sink stops; calls `flush` after each reading.
+/// Returns the trial's last state.
 Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
                                       LogSink const& sink, std::function<void()> const& flush,
                                       Session& session);

@@ -5,7 +5,7 @@
 
 namespace det::cli {
 
-/// How grave a line is, as Python's logging has it.
+/// The levels of Python's logging.
 enum class LogLevel { trace, debug, info, warning, error, critical };
 
 std::string_view to_string(LogLevel level);
@@ -22,11 +22,11 @@ struct LogLine {
     std::uint32_t run = 0;
 };
 
-/// A line taken apart; one that has no time is all text. Pure.
+/// Splits a line. A line without a time is all text. Pure.
 LogLine parse_log_line(std::string_view line);
 
-/// What a line's text begins with: "ERROR: [12] trainer: ...", "WARNING:root:..."; nothing where it names
-/// none.
+/// The level at the beginning of the text: "ERROR: [12] trainer: ...", "WARNING:root:..."; nothing if it
+/// names none.
 std::optional<LogLevel> level_of(LogLine const& line);
 
 /// 3 of "node-3.log"; nothing for other names.

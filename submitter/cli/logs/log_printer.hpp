@@ -6,12 +6,10 @@
 
 namespace det::cli {
 
-/// As terminals may see it: control bytes other than tabs are written out, so that what a rank prints can't
-/// drive the terminal of who looks.
+/// Escapes control bytes other than tabs, so that the output of a rank can't control the terminal.
 std::string harmless(std::string_view text);
 
-/// Writes lines of logs as the session wants them: as they are, harmless, or as JSON. Collects before it
-/// writes.
+/// Prints lines of logs: unchanged, escaped for a terminal, or as JSON. Buffers before it writes.
 class LogPrinter {
 public:
     explicit LogPrinter(Session& session) : session_(session) {}

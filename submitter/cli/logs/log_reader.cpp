@@ -18,7 +18,7 @@ Error cannot_read(std::filesystem::path const& path) {
     return os_error(fmt::format("read '{}'", path.string()), errno);
 }
 
-/// Nothing where there is no file (any more).
+/// Returns nothing if the file does not exist (any more).
 Result<std::optional<UniqueFd>> open_log(std::filesystem::path const& path) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::optional<UniqueFd>();
@@ -57,7 +57,7 @@ Result<bool> LogReader::next() {
     }
 }
 
-/// The line up to `end` is done with. True where it passes.
+/// Consumes the line up to `end`. Returns true if it matches.
 bool LogReader::take(char const* end, std::size_t skipped) {
     auto const* const begin = at_;
     line_offset_ = offset();
@@ -95,12 +95,11 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
     struct stat info {};
     if (::fstat(file->get(), &info) != 0) return cannot_read(path);
     auto const size = std::max(static_cast<std::size_t>(info.st_size), from);
-    // What lies before a window is looked at only where too little in it passes.
+    // Reads an earlier window only if the later ones have too few matching lines.
     for (std::size_t window = buffer_size;; window *= 8) {
         bool const is_all = size - from <= window;
         LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show);
-        // The window may begin within a line, which is therefore the first that is looked at, if it passes at
-        // all.
+        // A window may begin within a line. Its first line is therefore read again with the window before.
         std::deque<std::size_t> begins;
         for (;;) {
             DET_TRY_ASSIGN(bool const found, reader.next());

@@ -9,26 +9,25 @@
 
 namespace det::cli {
 
-/// A last line that has no newline yet.
+/// What to do with a last line that has no newline yet.
 enum class TornLine { leave, show };
 
-/// Reads the lines of one log that a filter lets pass, from a place in it to where it ends now. Holds one
-/// buffer and no open file: each piece is read from a file opened anew, which is also how NFS shows what is
-/// new.
+/// Reads those lines of a log that pass a filter, from an offset to the present end. Holds one buffer and no
+/// open file: it opens the file for each piece, because NFS revalidates on open.
 class LogReader {
 public:
     LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size, LogFilter const& filter,
               TornLine torn);
 
-    /// The next line that passes is in line(), until the next call. False at the end.
+    /// Moves to the next matching line, which line() returns until the next call. Returns false at the end.
     Result<bool> next();
     LogLine const& line() const { return line_; }
-    /// Behind the last line that was looked at; where line() begins.
+    /// offset(): behind the last line that was read. line_offset(): the beginning of line().
     std::size_t offset() const { return buffer_at_ + static_cast<std::size_t>(at_ - buffer_.get()); }
     std::size_t line_offset() const { return line_offset_; }
 
 private:
-    /// False where there is nothing more in the file.
+    /// Returns false at the end of the file.
     Result<bool> fill();
     bool take(char const* end, std::size_t skipped);
 
@@ -45,7 +44,7 @@ private:
     LogLine line_;
 };
 
-/// Where the last `count` lines that pass begin, not before `from`; and how many there are, where it is
+/// Finds where the last `count` matching lines begin, not before `from`, and how many there are if there are
 /// fewer.
 struct LogTail {
     std::size_t offset = 0;

@@ -7,7 +7,7 @@
 
 namespace det::cli {
 
-/// The first or the last so many lines of all that come.
+/// Keeps the first or the last lines of a stream.
 class LogWindow {
 public:
     /// Not both.
@@ -28,7 +28,7 @@ public:
         return Go::on;
     }
 
-    /// All that was there is read: the last lines of it. What comes later passes.
+    /// Call when all existing lines were read: prints the last ones. Later lines are printed at once.
     template <class Print>
     void finish(Print&& print) {
         for (auto const& kept : kept_) print(kept.line());

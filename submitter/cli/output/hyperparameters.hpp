@@ -5,7 +5,7 @@
 
 namespace det::cli {
 
-/// What the searcher gave a trial; an empty object where that can't be told.
+/// The hyperparameters that the searcher gave a trial; an empty object if they are unknown.
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);
 
 /// "lr=0.1 layers.count=3": nested ones with their path.

@@ -5,11 +5,11 @@
 
 namespace det::cli {
 
-/// How many columns a terminal needs for it: two for wide characters, none for marks that combine. Control
+/// The number of columns that a terminal needs: two for wide characters, none for combining marks. Control
 /// bytes must be escaped before.
 std::size_t columns_of(std::string_view text);
 
-/// Exactly so many columns: cut off, never within a character, and filled up with blanks.
+/// Cuts the text or fills it with blanks to exactly `columns` columns. Never cuts within a character.
 std::string fit_columns(std::string_view text, std::size_t columns);
 
 }  // namespace det::cli

@@ -11,18 +11,18 @@ namespace det::cli {
 /// "Trial 7.3: RUNNING, job 4711_3: RUNNING", a line.
 std::string trial_headline(tracker::history::TrialView const& trial);
 
-/// A row for each run: where it ran and how it ended; empty where there was none.
+/// A table with a row for each run: where it ran and how it ended. Empty without runs.
 std::string runs_table(tracker::history::TrialView const& trial);
 
-/// A row for each time that it had to make room, in seconds since it was told; empty where it never had to.
+/// A table with a row for each interruption, in seconds since the notice. Empty without interruptions.
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions);
 
-/// How often its runs ended by which cause: {"failed": 2, "preempted": 1}.
+/// The number of runs by the cause of their end: {"failed": 2, "preempted": 1}.
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial);
 /// "Ends: 2 failed, 1 preempted", a line; empty where none has ended.
 std::string ends_text(tracker::history::TrialView const& trial);
 
-/// Which rank of a run failed first, what it printed last, and where there is more of it.
+/// Text about the rank of a run that failed first: what it printed last, and where its log is.
 std::string failure_text(RunId run, RankEnd const& failure);
 
 }  // namespace det::cli

@@ -79,19 +79,6 @@ Result<std::vector<tracker::history::Interruption>> load_interruptions(
     return tracker::history::interruptions_of(runs, reports);
 }
 
-tracker::history::QueueSnapshot look_at_queue(std::vector<tracker::history::ExperimentRecord> const& records,
-                                           Session& session) {
-    slurm::QueueFilter filter{{}, {}, true};
-    for (auto const& record : records) {
-        for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
-    }
-    if (filter.jobs.empty()) return {};
-    auto jobs = session.slurm.queue(filter);
-    if (jobs) return {true, *std::move(jobs)};
-    session.warn(std::move(jobs).error().noting("states are those that the journals tell"));
-    return {false, {}};
-}
-
 Json to_json(tracker::history::ExperimentView const& view) {
     auto const& record = view.record;
     Json json{
@@ -121,27 +108,6 @@ Json to_json(tracker::history::ExperimentView const& view) {
     json["trials"] = Json::array();
     for (auto const& trial : view.trials) json["trials"].push_back(to_json(trial));
     return json;
-}
-
-Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id) {
-    if (id.index < view.trials.size()) return view.trials[id.index];
-    return Error{codes::no_such_trial,
-                 fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
-                 fmt::format("see 'det-submit experiment list-trials {}'", id.experiment.value)};
-}
-
-Result<ExperimentId> require_experiment_id(std::string const& text) {
-    if (auto const id = parse_experiment_id(text)) return *id;
-    return Error{codes::usage, fmt::format("'{}' is not the id of an experiment", text),
-                 "ids are numbers: see 'det-submit experiment list'"};
-}
-
-Result<TrialId> require_trial_id(std::string const& text) {
-    if (auto const id = parse_trial_id(text)) return *id;
-    // An experiment of one trial is its trial.
-    if (auto const experiment = parse_experiment_id(text)) return TrialId{*experiment, 0};
-    return Error{codes::usage, fmt::format("'{}' is not the id of a trial", text),
-                 "write it as EXPERIMENT.TRIAL, for example 7.0"};
 }
 
 }  // namespace det::cli

@@ -28,9 +28,9 @@ Json kinds_as_json(site::Pool const& pool) {
 }  // namespace
 
 Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session) {
-    DET_TRY_ASSIGN(auto const file, load_site_file(session.environment));
+    DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
     print(session.err, file.warnings, session.style);
-    DET_TRY_ASSIGN(auto site, load_site(file, session));
+    DET_TRY_ASSIGN(auto site, experiment::load_site(file, session));
     DET_TRY_ASSIGN(auto const nodes, session.slurm.nodes());
     DET_TRY_ASSIGN(auto const jobs, session.slurm.queue({}));
     std::vector<PoolView> views;

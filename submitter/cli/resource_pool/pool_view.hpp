@@ -1,13 +1,13 @@
 #pragma once
+#include <det/experiment/load_site.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/site/pool_use.hpp>
 
-#include "load_site.hpp"
 #include "session.hpp"
 
 namespace det::cli {
 
-/// A pool and what of it is in use now.
+/// A pool and its present use.
 struct PoolView {
     site::Pool pool;
     site::PoolUse use;

@@ -1,3 +1,5 @@
+#include <det/experiment/load_config.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/search.hpp>
 #include <det/protocol/json.hpp>
@@ -6,9 +8,7 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "load_config.hpp"
 #include "output/table.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -58,7 +58,7 @@ std::string describe_count(search::Search const& search) {
                             : fmt::format("{} trials, {} at a time", count, at_once);
 }
 
-/// Nobody wrote a seed: the next look has another one.
+/// Whether the configuration has no seed: then the next preview has another one.
 bool is_seed_of_the_day(config::ExperimentConfig const& config) {
     auto const written = config.where("reproducibility.experiment_seed");
     return !written || written->file == "defaults";
@@ -74,9 +74,9 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const loaded,
-                       load_config({config_, template_, overrides_}, root, session.clock.now()));
+                       experiment::load_config({config_, template_, overrides_}, root, session.clock.now()));
         print(session.err, loaded.warnings, session.style);
         DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
         auto const input = plan::search_input(loaded.config);

@@ -1,3 +1,5 @@
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/plugin_facts.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -6,8 +8,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "load_site.hpp"
-#include "plugin_facts.hpp"
 
 namespace det::cli {
 namespace {
@@ -23,11 +23,11 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const file, load_site_file(session.environment));
+        DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
         print(session.err, file.warnings, session.style);
         DET_TRY_ASSIGN(auto const partitions, session.slurm.partitions());
         DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
-        auto const findings = site::check_site(file, partitions, config, find_plugin(config));
+        auto const findings = site::check_site(file, partitions, config, experiment::find_plugin(config));
         auto const changes = std::count_if(findings.begin(), findings.end(), [](auto const& each) {
             return each.severity == Finding::Severity::change;
         });

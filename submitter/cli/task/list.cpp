@@ -1,3 +1,4 @@
+#include <det/experiment/query_jobs.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/order.hpp>
 
@@ -6,13 +7,12 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "look_at_jobs.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
 namespace {
 
-/// A job that has nodes; the experiment where it is one of this user's.
+/// A job that has nodes, and its experiment if it is one of this user's.
 struct Row {
     slurm::JobStatus const& job;
     std::optional<std::uint32_t> experiment;
@@ -26,8 +26,9 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto sight, look_at_jobs(session, PartitionsNeed::where_they_matter));
-        auto const rows = select(sight, naming_of(session));
+        DET_TRY_ASSIGN(auto snapshot,
+                       experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
+        auto const rows = select(snapshot, experiment::naming_of(session));
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
@@ -37,11 +38,12 @@ public:
     }
 
 private:
-    std::vector<Row> select(JobsSight const& sight, queue::JobIdScope const& naming) const {
+    std::vector<Row> select(experiment::JobsSnapshot const& snapshot, queue::JobIdScope const& naming) const {
         std::vector<Row> rows;
-        for (auto const& job : sight.queue.jobs) {
+        for (auto const& job : snapshot.queue.jobs) {
             if (!queue::has_nodes(job) || (pool_ && job.partition != *pool_)) continue;
-            rows.push_back({job, queue::experiment_of(job, naming), slots_of(job, sight.site)});
+            rows.push_back(
+                {job, queue::experiment_of(job, naming), experiment::slots_of(job, snapshot.site)});
         }
         return rows;
     }

@@ -1,12 +1,12 @@
+#include <det/experiment/root.hpp>
+#include <det/experiment/template_store.hpp>
+#include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 #include <ostream>
 
 #include "command.hpp"
-#include "root.hpp"
-#include "template_store.hpp"
-#include "template_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -16,17 +16,18 @@ public:
     std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto found, TemplateStore(root).load(name_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto found, experiment::TemplateStore(root).load(name_));
         auto const& file = found.file;
-        DET_TRY_ASSIGN(auto const contents, check_template(std::move(found.text), file.path.string()));
+        DET_TRY_ASSIGN(auto const contents,
+                       experiment::check_template(std::move(found.text), file.path.string()));
         if (session.wants_json()) {
             session.answer(Json{{"name", file.name},
                                 {"path", file.path.string()},
                                 {"shipped", file.is_shipped},
                                 {"config", yaml::to_json(config::mask_secrets(contents.document))}});
         } else {
-            session.out << shown_text(contents);
+            session.out << experiment::shown_text(contents);
         }
         print(session.err, contents.warnings, session.style);
         return ExitCode::done;

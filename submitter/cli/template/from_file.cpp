@@ -1,11 +1,10 @@
 #include "template/from_file.hpp"
 
+#include <det/experiment/root.hpp>
+#include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <ostream>
-
-#include "root.hpp"
-#include "template_text.hpp"
 
 namespace det::cli {
 
@@ -15,10 +14,10 @@ std::vector<Option> TemplateFromFile::options() {
 }
 
 Outcome TemplateFromFile::run(Session& session) {
-    DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-    DET_TRY_ASSIGN(auto const read, read_template(file_));
+    DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+    DET_TRY_ASSIGN(auto const read, experiment::read_template(file_));
     print(session.err, read.warnings, session.style);
-    DET_TRY_ASSIGN(auto const stored, (TemplateStore(root).*store_)(name_, read.text));
+    DET_TRY_ASSIGN(auto const stored, (experiment::TemplateStore(root).*store_)(name_, read.text));
     if (session.wants_json()) {
         session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
     } else {

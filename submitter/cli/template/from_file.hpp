@@ -1,16 +1,17 @@
 #pragma once
+#include <det/experiment/template_store.hpp>
+
 #include <string>
 
 #include "command.hpp"
-#include "template_store.hpp"
 
 namespace det::cli {
 
 /// `template create` and `template set`: they differ when the user has a template of that name already.
 class TemplateFromFile final : public Command {
 public:
-    using Store = Result<TemplateFile> (TemplateStore::*)(std::string const& name,
-                                                          std::string_view text) const;
+    using Store = Result<experiment::TemplateFile> (experiment::TemplateStore::*)(
+        std::string const& name, std::string_view text) const;
 
     TemplateFromFile(Store store, std::string_view done) : store_(store), done_(done) {}
     std::vector<Option> options() override;

@@ -1,3 +1,6 @@
+#include <det/experiment/root.hpp>
+#include <det/experiment/template_store.hpp>
+#include <det/experiment/template_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
@@ -6,9 +9,6 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
-#include "root.hpp"
-#include "template_store.hpp"
-#include "template_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -18,8 +18,8 @@ public:
     std::vector<Option> options() override { return {{"-d,--details", &details_, "what they say, too"}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        experiment::TemplateStore const store(root);
         DET_TRY_ASSIGN(auto const files, store.list());
         std::vector<Row> rows;
         for (auto const& file : files)
@@ -34,16 +34,18 @@ public:
 
 private:
     struct Row {
-        TemplateFile file;
-        std::optional<SaneTemplate> contents;
+        experiment::TemplateFile file;
+        std::optional<experiment::CheckedTemplate> contents;
     };
 
-    /// One that is broken is told and passed over.
-    static std::optional<SaneTemplate> contents_of(TemplateFile const& file, TemplateStore const& store,
-                                                   Session& session) {
+    /// Warns of a template that can't be read and leaves it out.
+    static std::optional<experiment::CheckedTemplate> contents_of(experiment::TemplateFile const& file,
+                                                                  experiment::TemplateStore const& store,
+                                                                  Session& session) {
         auto loaded = store.load(file.name);
-        auto contents = loaded ? check_template(std::move(loaded->text), file.path.string())
-                               : Result<SaneTemplate, Diagnostics>(Diagnostics(std::move(loaded).error()));
+        auto contents =
+            loaded ? experiment::check_template(std::move(loaded->text), file.path.string())
+                   : Result<experiment::CheckedTemplate, Diagnostics>(Diagnostics(std::move(loaded).error()));
         if (contents) return *std::move(contents);
         for (auto const& [severity, error] : contents.error().sorted()) session.warn(error);
         return std::nullopt;
@@ -68,7 +70,7 @@ private:
                 table.add(std::move(first));
                 continue;
             }
-            auto const text = contents ? shown_text(*contents) : "";
+            auto const text = contents ? experiment::shown_text(*contents) : "";
             for (auto const line : text.empty() ? std::vector<std::string_view>{""} : split_lines(text)) {
                 first.emplace_back(line);
                 table.add(std::move(first));

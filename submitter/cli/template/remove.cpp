@@ -1,10 +1,10 @@
+#include <det/experiment/root.hpp>
+#include <det/experiment/template_store.hpp>
 #include <det/protocol/json.hpp>
 
 #include <ostream>
 
 #include "command.hpp"
-#include "root.hpp"
-#include "template_store.hpp"
 
 namespace det::cli {
 namespace {
@@ -14,8 +14,8 @@ public:
     std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const removed, TemplateStore(root).remove(name_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const removed, experiment::TemplateStore(root).remove(name_));
         if (session.wants_json()) {
             session.answer(Json{{"name", removed.name}, {"path", removed.path.string()}});
         } else {

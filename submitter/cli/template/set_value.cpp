@@ -1,11 +1,11 @@
+#include <det/experiment/root.hpp>
+#include <det/experiment/template_store.hpp>
+#include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <ostream>
 
 #include "command.hpp"
-#include "root.hpp"
-#include "template_store.hpp"
-#include "template_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -22,11 +22,12 @@ public:
         if (key_.find('=') != std::string::npos)
             return Error{codes::usage, "'" + key_ + "' is no path of a value",
                          "give KEY and VALUE as two words: resources.slots_per_trial 8"};
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        experiment::TemplateStore const store(root);
         DET_TRY_ASSIGN(auto found, store.load(name_));
-        DET_TRY_ASSIGN(auto const old, check_template(std::move(found.text), found.file.path.string()));
-        DET_TRY_ASSIGN(auto const text, with_value(old, key_ + "=" + value_));
+        DET_TRY_ASSIGN(auto const old,
+                       experiment::check_template(std::move(found.text), found.file.path.string()));
+        DET_TRY_ASSIGN(auto const text, experiment::with_value(old, key_ + "=" + value_));
         DET_TRY_ASSIGN(auto const stored, store.write(name_, text));
         if (found.file.is_shipped)
             session.say("'" + name_ + "' is shipped: the value is set in a copy of yours, " +

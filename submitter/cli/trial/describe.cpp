@@ -1,3 +1,4 @@
+#include <det/experiment/open_experiment.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/rank_ends.hpp>
 #include <det/protocol/json.hpp>
@@ -6,7 +7,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "open_experiment.hpp"
 #include "output/hyperparameters.hpp"
 #include "output/trial_text.hpp"
 #include "output/views.hpp"
@@ -25,9 +25,9 @@ public:
 
 private:
     Status describe(Session& session) const {
-        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
-        DET_TRY_ASSIGN(auto const experiment, open_experiment(to_string(id.experiment), session));
-        DET_TRY_ASSIGN(auto const trial, require_trial(experiment.view, id));
+        DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
+        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(to_string(id.experiment), session));
+        DET_TRY_ASSIGN(auto const trial, experiment::require_trial(experiment.view, id));
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(experiment.root, trial));

@@ -1,4 +1,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/retention/committed.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
@@ -6,10 +9,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "checkpoint/checkpoint_files.hpp"
+#include "checkpoint/download_checkpoint.hpp"
 #include "command.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -35,19 +37,19 @@ private:
     Status download(Session& session) const {
         if (int(wants_best_) + int(wants_latest_) + int(uuid_.has_value()) > 1)
             return Error{codes::usage, "--best, --latest and --uuid exclude each other"};
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
         DET_TRY_ASSIGN(auto const record,
                        tracker::history::JournalHistory(root).load_experiment(id.experiment));
-        DET_TRY_ASSIGN(auto const trial,
-                       require_trial(view_experiment(record, tracker::history::QueueSnapshot{}), id));
+        DET_TRY_ASSIGN(auto const trial, experiment::require_trial(
+                                             view_experiment(record, tracker::history::QueueSnapshot{}), id));
         auto const& spec = *record.spec;  // there: it has the trial
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
-        return download_and_answer(*store, uuid, output_.value_or("checkpoints/" + uuid), session);
+        return download_checkpoint(*store, uuid, output_.value_or("checkpoints/" + uuid), session);
     }
 
     Result<std::string> choose(std::vector<KnownCheckpoint> const& known,

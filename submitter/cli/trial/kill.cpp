@@ -1,10 +1,10 @@
-#include <det/foundation/files.hpp>
+
+#include <det/experiment/life_cycle.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
-#include "experiment/end_experiment.hpp"
-#include "output/views.hpp"
+#include "command.hpp"
 
 namespace det::cli {
 namespace {
@@ -14,32 +14,16 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY(end(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status end(Session& session) const {
-        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
-        DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(to_string(id.experiment), session));
-        auto const& view = experiment.view;
-        DET_TRY_ASSIGN(auto const trial, require_trial(view, id));
-        if (lifecycle::is_terminal(trial.state)) {
-            return Error{codes::wrong_state,
-                         fmt::format("trial {} has ended: it is {}", to_string(id), to_string(trial.state))};
-        }
-        auto const layout = experiment.layout.trial(id.index);
-        DET_TRY(make_directories(layout.path()));
-        DET_TRY(record_desired_end(layout.desired(), Desired::kill));
-        DET_TRY(tell_jobs(plan_kill(view.record, trial), session.slurm));
+        DET_TRY_ASSIGN(auto const id, experiment::kill_trial(id_, session));
         if (session.wants_json()) {
             session.answer(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}});
         } else {
             session.say(fmt::format("Killed trial {}", to_string(id)));
         }
-        return Ok{};
+        return ExitCode::done;
     }
 
+private:
     std::string id_;
 };
 

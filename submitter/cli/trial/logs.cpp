@@ -1,3 +1,5 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -9,7 +11,6 @@
 #include "logs/log_printer.hpp"
 #include "logs/log_window.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -37,8 +38,8 @@ public:
 
 private:
     Status print_logs(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
         DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));
         DET_TRY(require_run(root, id));
@@ -61,7 +62,7 @@ private:
                          LogPrinter& printer, Session& session) {
         auto const print = [&](LogLine const& line) { printer.print(line); };
         auto const sink = [&](LogLine const& line) { return window.take(line, print); };
-        // What is there: a tail is known only once all of it is read. Then what comes.
+        // Prints the existing lines: a tail is known only after all were read. Then follows the new ones.
         DET_TRY_ASSIGN(auto const go, follower.read_news(TornLine::leave, sink));
         window.finish(print);
         printer.flush();
@@ -108,7 +109,7 @@ private:
         if (!path_exists(trial.path())) {
             DET_TRY_ASSIGN(auto const record,
                            tracker::history::JournalHistory(root).load_experiment(id.experiment));
-            DET_TRY(require_trial(view_experiment(record, {}), id));
+            DET_TRY(experiment::require_trial(view_experiment(record, {}), id));
         }
         if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
         return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};

@@ -1,3 +1,5 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -7,7 +9,6 @@
 #include "command.hpp"
 #include "output/table.hpp"
 #include "output/views.hpp"
-#include "root.hpp"
 
 namespace det::cli {
 namespace {
@@ -31,8 +32,8 @@ public:
 
 private:
     Result<std::vector<tracker::history::RunReports>> load(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, require_trial_id(id_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         tracker::history::JournalHistory history(root);
         return history.load_reports(id);
     }

@@ -11,6 +11,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,4 +1,6 @@
 // config show, check, schema and defaults, as people type them.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
@@ -6,6 +8,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,5 +1,7 @@
 // `experiment continue` killed at each of its system calls: the experiment is as it was or is continued, and
 // told again it is continued once.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "continue_support.hpp"
@@ -7,6 +9,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 

@@ -8,6 +8,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 BOOST_FIXTURE_TEST_SUITE(continue_test, ContinueFixture)
 
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(of_a_grid_only_what_failed_runs_again_with_the_value_mended
     auto const& options = slurm.submissions.back().options;
     BOOST_TEST(options.back() == "--array=1%2");
     BOOST_TEST(slurm.submissions.back().script == current().script());
-    BOOST_TEST(contains(err, "trial 1.1 has no checkpoint: it begins anew"), err);
+    BOOST_TEST(contains(err, "trial 1.1 has no checkpoint: it starts from the beginning"), err);
     show_task(4712, 1, slurm::JobState::pending, "PENDING");
     BOOST_TEST(state() == "QUEUED");
     auto const trials = ask("experiment list-trials 1");

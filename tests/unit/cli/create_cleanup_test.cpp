@@ -1,10 +1,13 @@
 // What fails before Slurm has the job leaves nothing behind; what fails after it stays, and is told.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "create_support.hpp"
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,6 +1,5 @@
 // The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
-#include "create_experiment.hpp"
-
+#include <det/experiment/create_experiment.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
 
@@ -13,6 +12,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 BOOST_FIXTURE_TEST_SUITE(create_experiment_test, CreateFixture)
 

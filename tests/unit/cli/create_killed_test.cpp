@@ -1,5 +1,7 @@
 // `experiment create` killed at each of its system calls: what is left is a whole experiment, or one that
 // says that its creation was cut off, and the next creation does not mind.
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 
@@ -8,6 +10,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,3 +1,4 @@
+#include <det/experiment/root.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -5,10 +6,10 @@
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
-#include "root.hpp"
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 using slurm::JobState;
 using slurm::JobStatus;
 
@@ -125,11 +126,11 @@ BOOST_AUTO_TEST_CASE(an_experiment_that_was_moved_to_another_pool_is_submitted_t
     BOOST_TEST(spec().pool == "large");
     BOOST_TEST(spec().sbatch_options == std::vector<std::string>{"--partition=large"},
                boost::test_tools::per_element());
-    // Where that can not be noted the move was made all the same.
+    // A move is made even if it can't be recorded.
     must(remove_tree(layout.path()));
     slurm.other_jobs[0].partition = "compute";
     BOOST_TEST(update("update 7 --resource-pool large") == 0, err);
-    BOOST_TEST(contains(err, "noting where the experiment's jobs are now"), err);
+    BOOST_TEST(contains(err, "recording where the experiment's jobs are now"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_stranger_is_passed_as_far_as_the_nice_reaches) {

@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <fstream>
@@ -13,6 +15,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 using slurm::JobState;
 
 namespace {
@@ -35,11 +38,11 @@ slurm::JobStatus job(std::uint32_t number, JobState state, std::string user, std
 WatchView small_view() {
     WatchView view;
     view.naming = {"me", "abc"};
-    view.sight.queue.jobs = {job(1, JobState::running, "me", "compute"),
-                             job(2, JobState::pending, "you", "cpu"),
-                             job(3, JobState::pending, "me", "compute")};
-    view.sight.queue.jobs[0].comment = "det:abc/7";
-    view.sight.queue.jobs[1].name = "evil\x1b[2J\n\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 end";
+    view.snapshot.queue.jobs = {job(1, JobState::running, "me", "compute"),
+                                job(2, JobState::pending, "you", "cpu"),
+                                job(3, JobState::pending, "me", "compute")};
+    view.snapshot.queue.jobs[0].comment = "det:abc/7";
+    view.snapshot.queue.jobs[1].name = "evil\x1b[2J\n\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 end";
     view.read_at = UtcTime{1'795'262'400'000'000};
     view.selected = slurm::JobRef{3, {}};
     return view;
@@ -145,7 +148,7 @@ BOOST_AUTO_TEST_CASE(half_a_key_waits_for_its_other_half) {
 BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     WatchView view;
     for (std::uint32_t i = 1; i <= 50; ++i)
-        view.sight.queue.jobs.push_back(job(i, JobState::pending, "me", "compute"));
+        view.snapshot.queue.jobs.push_back(job(i, JobState::pending, "me", "compute"));
     settle(view, usual);
     BOOST_TEST((view.selected == slurm::JobRef{1, {}}));
     std::string keys = "G";
@@ -153,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     BOOST_TEST(view.top == 45u);
     settle(view, {53, 100});
     BOOST_TEST(view.top == 0u);
-    view.sight.queue.jobs.clear();
+    view.snapshot.queue.jobs.clear();
     settle(view, usual);
     BOOST_TEST(!view.selected);
     BOOST_TEST(render_screen(view, usual).size() == usual.rows);
@@ -221,7 +224,7 @@ public:
 private:
     int play() const {
         CliFixture fixture;
-        fixture.slurm.other_jobs = small_view().sight.queue.jobs;
+        fixture.slurm.other_jobs = small_view().snapshot.queue.jobs;
         SystemClock clock;
         std::ostringstream out, err;
         Session session{fixture.environment, out, err, {Colour::never, "det-submit"}, clock, fixture.slurm};

@@ -1,4 +1,5 @@
 // What people do with an experiment that is there: end it, put it away, call it something else.
+#include <det/experiment/root.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
@@ -8,10 +9,10 @@
 #include "create_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
-#include "root.hpp"
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 
@@ -204,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
     };
     BOOST_TEST(create(" --test") == 0, err);
     BOOST_TEST(contains(out, "[rank=0] trained \\x1b[1m\n"), out);
-    BOOST_TEST(contains(err, "the test went well"), err);
+    BOOST_TEST(contains(err, "the test completed"), err);
     auto const spec = must(parse_spec(must(read_file(experiment(11).spec()))));
     BOOST_TEST(spec.trial_count == 1u);
     BOOST_TEST(spec.max_restarts == 0u);

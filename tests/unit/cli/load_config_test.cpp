@@ -1,6 +1,5 @@
 // The layers of a configuration from their files; how they merge is tested in config.
-#include "load_config.hpp"
-
+#include <det/experiment/load_config.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +8,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

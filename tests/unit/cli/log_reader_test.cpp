@@ -7,6 +7,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,3 +1,5 @@
+#include <det/protocol/json.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
@@ -5,6 +7,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "root.hpp"
+#include <det/experiment/root.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "temporary_directory.hpp"
 
 using namespace det;
-using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 

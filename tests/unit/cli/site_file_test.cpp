@@ -1,4 +1,6 @@
 // The site file where commands use it: whose it may be, what it adds to configurations, what is checked.
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -6,11 +8,10 @@
 #include <unistd.h>
 
 #include "create_support.hpp"
-#include "load_site.hpp"
-#include "root.hpp"
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_sites_defaults_stand_below_templates_and_its_invariants
     BOOST_TEST(config["slurm"]["sbatch_args"] == Json({"--nice=1", "--nice=2", "--nice=3", "--nice=4"}));
     BOOST_TEST(config["environment"]["environment_variables"]["cuda"] ==
                Json({"DET_INTER_NODE_NETWORK_INTERFACE=hsn0"}));
-    BOOST_TEST(contains(err, "warning: debug: the site says otherwise"), err);
+    BOOST_TEST(contains(err, "warning: debug: an invariant of the site replaces this value"), err);
     BOOST_TEST(contains(err, "hint: see " + file.string() + ":5:"), err);
     BOOST_TEST(!contains(err, "max_restarts"), err);
     auto const explained = show(std::string(options) + " --explain");

@@ -1,6 +1,7 @@
 // What people see of experiments: experiment list and describe, as tables and as JSON.
 #include "output/views.hpp"
 
+#include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -11,6 +12,7 @@
 
 using namespace det;
 using namespace det::cli;
+using namespace det::experiment;
 
 namespace {
 
@@ -84,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(without_slurm_the_journals_speak_and_a_warning_says_so, 
     BOOST_TEST(states[0]["state"] == "COMPLETED");
     BOOST_TEST(states[1]["state"] == "RUNNING");
     BOOST_TEST(contains(err, "warning: no answer"), err);
-    BOOST_TEST(contains(err, "states are those that the journals tell"), err);
+    BOOST_TEST(contains(err, "the states come from the journals only"), err);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_job_that_slurm_forgot_while_it_ran_is_interrupted, Fixture) {

@@ -23,6 +23,10 @@ struct SubmitContext {
     Clock& clock;
 };
 
+/// "--array=1,3%2" if only some tasks of the array are to run; empty for a whole array, whose script has the
+/// option.
+std::string array_option(ArrayJob const& array);
+
 /// Submits the experiment's script for these tasks alone, held, with the options that the experiment was
 /// created with, and appends a `resubmitted` event: readers of the journals attribute the tasks to the new
 /// job from then on. The caller releases the job.

@@ -1,0 +1,45 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace det::command_line {
+
+enum class Need { optional, required };
+
+/// A row of an option table: how the option is written, and the variable that takes its value. A name without
+/// dashes is a positional argument.
+struct Option {
+    using Target =
+        std::variant<bool*, int*, double*, std::string*, std::optional<int>*, std::optional<std::uint32_t>*,
+                     std::optional<std::string>*, std::vector<std::string>*>;
+    std::string names;  // "-f,--follow", "config"
+    Target target;
+    std::string help;
+    Need need = Need::optional;
+    std::vector<std::string> choices = {};                   // the accepted words; empty: all
+    std::optional<std::pair<int, int>> accepted_range = {};  // of a number, both ends included
+};
+
+/// all: every word must be an option or argument of the table. leading: stops at the first word that is none.
+enum class Words { all, leading };
+
+struct Parsed {
+    bool asks_for_help = false;          // -h or --help; nothing that is required was checked
+    std::vector<std::string> remaining;  // Words::leading: the first other word and all after it
+};
+
+/// Sets the targets of the options that `arguments` holds. codes::usage if a word is unknown, a value is
+/// malformed or something required is missing. An option with a std::vector target takes one word each time.
+Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments,
+                     Words words = Words::all);
+
+/// One line for each option: names, help, and the value that its target has now.
+std::string render_options(std::vector<Option> const& options);
+
+}  // namespace det::command_line

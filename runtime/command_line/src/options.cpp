@@ -1,0 +1,74 @@
+// The only file that includes CLI11, which takes 13 s to compile.
+#include <det/command_line/options.hpp>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace det::command_line {
+namespace {
+
+/// Declares an option to CLI11 by the type of its target.
+struct Declare {
+    CLI::App& app;
+    Option const& option;
+
+    CLI::Option* operator()(bool* target) const { return app.add_flag(option.names, *target, option.help); }
+    CLI::Option* operator()(std::vector<std::string>* target) const {
+        return app.add_option(option.names, *target, option.help)
+            ->allow_extra_args(!option.names.starts_with('-'));
+    }
+    template <class T>
+    CLI::Option* operator()(T* target) const {
+        return app.add_option(option.names, *target, option.help);
+    }
+};
+
+void declare(CLI::App& app, Option const& option) {
+    auto* const declared = std::visit(Declare{app, option}, option.target);
+    if (option.need == Need::required) declared->required();
+    if (!option.choices.empty()) declared->check(CLI::IsMember(option.choices));
+    if (auto const& range = option.accepted_range) declared->check(CLI::Range(range->first, range->second));
+}
+
+/// The value of a target as --help shows it; empty if there is none.
+struct DefaultText {
+    std::string operator()(int const* value) const { return std::to_string(*value); }
+    std::string operator()(std::string const* value) const { return *value; }
+    template <class T>
+    std::string operator()(T const*) const {
+        return "";
+    }
+};
+
+}  // namespace
+
+Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments, Words words) {
+    CLI::App app;
+    if (words == Words::leading) app.prefix_command();
+    for (auto const& option : options) declare(app, option);
+    try {
+        std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last element first
+        app.parse(std::move(arguments));
+    } catch (CLI::CallForHelp const&) {
+        return Parsed{true, {}};
+    } catch (CLI::ParseError const& error) {
+        return Error{codes::usage, error.what()};
+    }
+    return Parsed{false, app.remaining()};
+}
+
+std::string render_options(std::vector<Option> const& options) {
+    std::size_t width = 0;
+    for (auto const& option : options) width = std::max(width, option.names.size());
+    std::string text;
+    for (auto const& option : options) {
+        auto const value =
+            std::visit([](auto const* target) { return DefaultText()(target); }, option.target);
+        text += fmt::format("  {:<{}}  {}{}\n", option.names, width, option.help,
+                            value.empty() ? "" : fmt::format(" [{}]", value));
+    }
+    return text;
+}
+
+}  // namespace det::command_line

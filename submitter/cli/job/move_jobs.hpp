@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+
+namespace det::cli {
+
+/// A requested move as the user writes it: ID.OPERATION=VALUE.
+struct MoveRequest {
+    std::string id, operation, value;
+};
+
+struct MoveOptions {
+    bool is_dry_run = false;
+    std::optional<std::string> rights;  // "owner", "operator"; nothing: operator for root and SlurmUser
+};
+
+/// Plans all moves or reports all errors. Then makes the moves, reads the queue again and corrects them until
+/// the queue is as requested. Prints the moves and the resulting order.
+Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& options, Session& session);
+
+}  // namespace det::cli

@@ -1,0 +1,36 @@
+#pragma once
+#include <det/checkpoint/store.hpp>
+#include <det/experiment/context.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace det::experiment {
+
+/// A committed checkpoint and the store that has it.
+struct FoundCheckpoint {
+    std::unique_ptr<checkpoint::Store> store;
+    CheckpointManifest manifest;
+
+    std::string address() const { return store->address_of(manifest.uuid); }
+};
+
+/// Looks for a checkpoint in the storage of the root and in those of its experiments.
+Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string const& uuid,
+                                        Environment const& environment);
+
+/// Finds checkpoints that are to be removed. codes::wrong_state if a trial that may still run would resume
+/// from one of them.
+Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context);
+
+/// The size of all its files, in bytes.
+std::uint64_t total_size(CheckpointManifest const& manifest);
+
+/// Verifies a checkpoint, then copies it into a directory that must not exist yet.
+Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid,
+                       std::filesystem::path const& target);
+
+}  // namespace det::experiment

@@ -1,0 +1,40 @@
+#pragma once
+#include <det/experiment/context.hpp>
+#include <det/experiment/load_config.hpp>
+#include <det/pack/tree.hpp>
+#include <det/plan/plan.hpp>
+#include <det/protocol/desired.hpp>
+#include <det/protocol/experiment_spec.hpp>
+
+namespace det::experiment {
+
+/// What `experiment create`, `fork` and `continue` ask for.
+struct SubmissionOptions {
+    ConfigSources sources;
+    pack::ContextSources code;
+    std::optional<ContextSpec> packed_code;  // code that is stored already, in place of `code`
+    std::optional<ExperimentId> parent;
+    Desired desired = Desired::run;
+    bool is_test = false;  // one trial of one batch: see test_overrides in prepare_submission.cpp
+};
+
+/// Everything that an experiment is made of: checked, not yet submitted.
+struct SubmissionRequest {
+    config::ExperimentConfig config;
+    std::string written;        // the configuration as the user wrote it
+    pack::ContextSources code;  // may be empty
+    plan::SubmissionPlan plan;
+    RootLayout root;
+    std::string job_template;
+    std::filesystem::path det_launch;
+    std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
+    std::optional<std::uint32_t> notice_s = {};  // from Slurm's notice to the end, if that is known
+    Desired desired = Desired::run;              // pause: its jobs stay held until `experiment activate`
+    std::optional<ExperimentId> parent = {};
+    std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
+};
+
+/// Loads and checks everything before any file is written.
+Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions options, Context& context);
+
+}  // namespace det::experiment

@@ -1,0 +1,102 @@
+#include <det/experiment/life_cycle.hpp>
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
+#include <det/slurm/submit_array.hpp>
+
+#include <chrono>
+#include <fmt/format.h>
+#include <set>
+
+namespace det::experiment {
+namespace {
+
+bool is_interrupted(tracker::history::TrialView const& trial) {
+    return trial.state == lifecycle::State::interrupted && trial.record.desired == Desired::run;
+}
+
+/// Removes the claims of interrupted trials that share nodes: the tasks that had claimed them have ended.
+Status remove_claims(OpenExperiment const& experiment) {
+    if (!experiment.view.record.is_packed()) return Ok{};
+    for (auto const& trial : experiment.view.trials) {
+        if (is_interrupted(trial))
+            DET_TRY(remove_tree(experiment.layout.trial(trial.record.id.index).claimed()));
+    }
+    return Ok{};
+}
+
+/// Submits the tasks of interrupted trials again, held. Returns the new arrays.
+Result<std::vector<ArrayJob>> resubmit_interrupted(OpenExperiment const& experiment, Context& context) {
+    std::vector<std::uint32_t> interrupted;
+    for (auto const& trial : experiment.view.trials) {
+        if (is_interrupted(trial)) interrupted.push_back(trial.record.id.index);
+    }
+    DET_TRY(remove_claims(experiment));
+    slurm::SubmitContext const author{event_author(context.environment), context.environment, context.clock};
+    std::vector<ArrayJob> submitted;
+    for (auto const& array : pick_tasks(experiment.view.record.arrays(), interrupted)) {
+        DET_TRY_ASSIGN(auto job, slurm::resubmit_tasks(experiment.layout, *experiment.view.record.spec,
+                                                       {array, {}}, author, context.slurm));
+        submitted.push_back(std::move(job));
+    }
+    return submitted;
+}
+
+/// Slurm holds a requeued job back for two minutes (its BeginTime): a trial that was paused need not wait.
+void clear_requeue_delay(tracker::history::ExperimentView const& view, Context& context) {
+    std::set<slurm::JobRef> tasks;
+    for (auto const& trial : view.trials) {
+        auto const& runs = trial.record.runs;
+        bool const was_paused =
+            !runs.empty() && runs.back().ended && runs.back().ended->next_action == NextAction::requeue_held;
+        if (was_paused && trial.job && trial.job->state == slurm::JobState::pending)
+            tasks.insert(trial.job->ref);
+    }
+    for (auto const& task : tasks) {
+        if (auto changed = context.slurm.start_not_before(task, std::chrono::seconds(1)); !changed)
+            context.warn(std::move(changed).error());
+    }
+}
+
+/// Whether the `created` event is on the disk: the one that open_experiment_with_jobs adds has no author.
+bool is_recorded(tracker::history::ExperimentRecord const& record) {
+    for (auto const& event : record.events) {
+        if (event.kind == event_kinds::created) return !event.by.empty();
+    }
+    return false;
+}
+
+Status check_can_be_activated(OpenExperiment const& experiment) {
+    auto const state = experiment.view.state;
+    auto const id = experiment.id().value;
+    if (experiment.view.record.arrays().empty() || !experiment.view.record.spec) {
+        return Error{codes::wrong_state,
+                     fmt::format("experiment {} never reached Slurm: its creation was interrupted", id),
+                     fmt::format("create it again; 'det-submit experiment kill {}' ends this one", id)};
+    }
+    if (lifecycle::is_terminal(state) || experiment.view.record.desired == Desired::cancel ||
+        experiment.view.record.desired == Desired::kill) {
+        return Error{codes::wrong_state,
+                     fmt::format("experiment {} has ended: it is {}", id, to_string(state)),
+                     fmt::format("'det-submit experiment continue {}' continues it", id)};
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context) {
+    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+    DET_TRY(check_can_be_activated(experiment));
+    auto const& record = experiment.view.record;
+    if (!is_recorded(record))
+        DET_TRY(record_event(experiment, event_kinds::created, jobs_body(record.arrays()), context));
+    DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::run));
+    DET_TRY_ASSIGN(auto resubmitted, resubmit_interrupted(experiment, context));
+    DET_TRY(update_jobs(plan_release(record.arrays()), context.slurm));
+    DET_TRY(update_jobs(plan_release(resubmitted), context.slurm));
+    clear_requeue_delay(experiment.view, context);
+    return ActivatedExperiment{experiment.id(), std::move(resubmitted)};
+}
+
+}  // namespace det::experiment

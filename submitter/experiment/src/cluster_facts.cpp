@@ -1,0 +1,138 @@
+#include <det/experiment/cluster_facts.hpp>
+#include <det/experiment/root.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace det::experiment {
+namespace {
+
+constexpr std::int64_t age_max_us = 60'000'000;
+constexpr std::size_t cache_limit_bytes = std::size_t{16} << 20;
+constexpr int cache_version = 1;
+
+Json to_json(slurm::NodeGroup const& group) {
+    return {group.count, group.cpus, group.state, group.gres, group.features, group.names};
+}
+
+slurm::NodeGroup group_from(Json const& json) {
+    return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)};
+}
+
+Json to_json(slurm::Partition const& partition) {
+    auto groups = Json::array();
+    for (auto const& group : partition.nodes) groups.push_back(to_json(group));
+    return {{"name", partition.name},
+            {"is_default", partition.is_default},
+            {"is_up", partition.is_up},
+            {"preempt_mode", partition.preempt_mode},
+            {"grace_time_s", partition.grace_time.count()},
+            {"nodes", std::move(groups)},
+            {"nodes_max", partition.nodes_max ? Json(*partition.nodes_max) : Json(nullptr)},
+            {"time_max", partition.time_max},
+            {"oversubscribe", partition.oversubscribe},
+            {"has_default_memory", partition.has_default_memory},
+            {"priority_tier", partition.priority_tier}};
+}
+
+slurm::Partition partition_from(Json const& json) {
+    slurm::Partition partition;
+    partition.name = json.at("name");
+    partition.is_default = json.at("is_default");
+    partition.is_up = json.at("is_up");
+    partition.preempt_mode = json.at("preempt_mode");
+    partition.grace_time = std::chrono::seconds(json.at("grace_time_s").get<std::int64_t>());
+    for (auto const& group : json.at("nodes")) partition.nodes.push_back(group_from(group));
+    if (auto const& nodes_max = json.at("nodes_max"); !nodes_max.is_null()) partition.nodes_max = nodes_max;
+    partition.time_max = json.at("time_max");
+    partition.oversubscribe = json.at("oversubscribe");
+    partition.has_default_memory = json.at("has_default_memory");
+    partition.priority_tier = json.at("priority_tier");
+    return partition;
+}
+
+Json to_json(std::vector<slurm::Partition> const& partitions) {
+    auto list = Json::array();
+    for (auto const& partition : partitions) list.push_back(to_json(partition));
+    return list;
+}
+
+std::vector<slurm::Partition> partitions_from(Json const& json) {
+    std::vector<slurm::Partition> partitions;
+    for (auto const& each : json) partitions.push_back(partition_from(each));
+    return partitions;
+}
+
+Json to_json(slurm::ClusterConfig const& config) { return config.settings(); }
+
+slurm::ClusterConfig config_from(Json const& json) {
+    return slurm::ClusterConfig(json.get<slurm::ClusterConfig::Settings>());
+}
+
+/// Identifies the cluster: the file that SLURM_CONF names.
+std::string cluster_of(Context const& context) { return context.environment.find("SLURM_CONF").value_or(""); }
+
+/// The cached value. Nothing if it is too old, of another cluster or program version, damaged, or not private
+/// to this user.
+template <class T>
+std::optional<T> find_recent(std::filesystem::path const& file, Context const& context,
+                             T (*read)(Json const&)) {
+    if (!require_private(file.parent_path(), "", "") || !require_private(file, "", "")) return std::nullopt;
+    auto const text = read_file(file, cache_limit_bytes);
+    if (!text) return std::nullopt;
+    auto const json = Json::parse(*text, nullptr, false);
+    auto const value = decode_json("cache", [&]() -> std::optional<T> {
+        auto const age_us = context.clock.now().microseconds - json.at("time_us").get<std::int64_t>();
+        bool const is_of_use = json.at("version") == cache_version &&
+                               json.at("cluster") == cluster_of(context) && age_us >= 0 &&
+                               age_us < age_max_us;
+        return is_of_use ? std::optional<T>(read(json.at("facts"))) : std::nullopt;
+    });
+    return value ? *value : std::nullopt;
+}
+
+/// Writes the cache. A failure is ignored.
+void keep(std::filesystem::path const& file, Context const& context, Json facts) {
+    auto const directory = file.parent_path();
+    if (!make_directories(directory) || !require_private(directory, "", "")) return;
+    Json const json{{"version", cache_version},
+                    {"time_us", context.clock.now().microseconds},
+                    {"cluster", cluster_of(context)},
+                    {"facts", std::move(facts)}};
+    (void)write_file(file, to_line(json) + "\n", 0600);
+}
+
+template <class T>
+Result<T> find_facts(Context& context, Freshness freshness, char const* name,
+                     Result<T> (slurm::SlurmClient::*ask)(), T (*read)(Json const&)) {
+    auto const file = context.cache / name;
+    bool const has_cache = !context.cache.empty();
+    if (has_cache && freshness == Freshness::recent) {
+        if (auto recent = find_recent<T>(file, context, read)) return *std::move(recent);
+    }
+    DET_TRY_ASSIGN(auto facts, (context.slurm.*ask)());
+    if (has_cache) keep(file, context, to_json(facts));
+    return facts;
+}
+
+}  // namespace
+
+Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshness freshness) {
+    return find_facts(context, freshness, "partitions.json", &slurm::SlurmClient::partitions,
+                      partitions_from);
+}
+
+Result<slurm::ClusterConfig> load_cluster_config(Context& context, Freshness freshness) {
+    return find_facts(context, freshness, "cluster-config.json", &slurm::SlurmClient::cluster_config,
+                      config_from);
+}
+
+std::filesystem::path find_cache(Environment const& environment) {
+    if (auto const named = environment.find_non_empty("DET_CACHE")) return *named;
+    return fmt::format("/var/tmp/det-{}", ::geteuid());
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,30 @@
+#include <det/experiment/context.hpp>
+
+#include <pwd.h>
+#include <unistd.h>
+#include <vector>
+
+namespace det::experiment {
+
+void Context::warn(Error error) const {
+    Diagnostics warnings;
+    warnings.warn(std::move(error));
+    on_warnings(warnings);
+}
+
+std::string user_name(Environment const& environment) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> buffer(16384);
+    ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+    if (found != nullptr) return found->pw_name;
+    return environment.find("USER").value_or(std::to_string(::geteuid()));
+}
+
+std::string event_author(Environment const& environment) {
+    char host[256] = "localhost";
+    ::gethostname(host, sizeof host - 1);
+    return user_name(environment) + "@" + host;
+}
+
+}  // namespace det::experiment

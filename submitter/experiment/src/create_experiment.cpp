@@ -1,0 +1,159 @@
+#include <det/experiment/create_experiment.hpp>
+#include <det/experiment/root.hpp>
+#include <det/experiment/submit_arrays.hpp>
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/pack/pack.hpp>
+#include <det/protocol/json.hpp>
+#include <det/render/script.hpp>
+#include <det/tracker/history/history.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "make_spec.hpp"
+
+namespace det::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Takes the next free number by mkdir, which is atomic on every file system that clusters have.
+Result<ExperimentId> take_id(RootLayout const& root) {
+    DET_TRY(make_directories(root.experiments()));
+    DET_TRY_ASSIGN(auto const names, list_directory(root.experiments()));
+    std::uint32_t highest = 0;
+    for (auto const& name : names) {
+        if (auto const id = parse_experiment_id(name)) highest = std::max(highest, id->value);
+    }
+    for (auto id = highest + 1;; ++id) {
+        DET_TRY_ASSIGN(bool const mine, make_directory(ExperimentLayout(root, {id}).path()));
+        if (!mine) continue;
+        DET_TRY(sync_directory(root.experiments()));
+        return ExperimentId{id};
+    }
+}
+
+/// Removes what a failed creation has made. Directories that all experiments share are removed only if they
+/// did not exist before and are empty: another creation may run at the same time.
+class Cleanup {
+public:
+    explicit Cleanup(RootLayout const& root) {
+        for (auto const& path : {root.experiments(), root.contexts(), root.path()}) {
+            if (!path_exists(path)) shared_.push_back(path);
+        }
+    }
+    ~Cleanup() {
+        if (is_kept_) return;
+        for (auto const& path : own_) (void)remove_tree(path);
+        for (auto const& path : shared_) ::rmdir(path.c_str());
+    }
+    Cleanup(Cleanup const&) = delete;
+    Cleanup& operator=(Cleanup const&) = delete;
+    void add(fs::path path) { own_.push_back(std::move(path)); }
+    void keep() { is_kept_ = true; }
+
+private:
+    std::vector<fs::path> own_, shared_;
+    bool is_kept_ = false;
+};
+
+/// Writes all files of an experiment that exist before its jobs are submitted, except the scripts.
+Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& spec) {
+    ExperimentLayout const layout(request.root, spec.id);
+    DET_TRY(make_directory(layout.events()));
+    DET_TRY(make_directory(layout.trials()));
+    DET_TRY(write_configuration(request, layout));
+    // An absent file means `run`: the usual creation does not wait for the disk here.
+    if (request.desired != Desired::run) DET_TRY(journal::write_desired(layout.desired(), request.desired));
+    return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
+}
+
+/// Records the numbers of the held jobs, then releases them.
+Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
+                          SubmissionRequest const& request, Context& context) {
+    Event const created{std::string(event_kinds::created), context.clock.now(),
+                        event_author(context.environment), jobs_body(arrays)};
+    DET_TRY(journal::append_event(layout.events(), created));
+    if (request.desired == Desired::pause) return Ok{};
+    for (auto const& array : arrays) DET_TRY(context.slurm.release({array.job, {}}));
+    return Ok{};
+}
+
+Result<CreatedExperiment> submit(SubmissionRequest const& request,
+                                 std::optional<ContextSpec> const& stored_code, Context& context,
+                                 Cleanup& cleanup) {
+    DET_TRY_ASSIGN(auto const id, take_id(request.root));
+    ExperimentLayout const layout(request.root, id);
+    cleanup.add(layout.path());
+    Authorship const created{user_name(context.environment), context.clock.now()};
+    auto spec = make_spec(request, id, stored_code, created);
+    spec.sbatch_options = render::command_line_options(request.plan, layout, job_comment(request.root, id));
+    DET_TRY(fill_directory(request, spec));
+    auto arrays = submit_arrays(request, layout, spec, plan_arrays(request), context);
+    if (!arrays) {
+        if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
+        cleanup.keep();
+        return std::move(arrays).error().noting(fmt::format(
+            "experiment {0} is kept: 'det-submit experiment activate {0}' goes on where Slurm has its "
+            "jobs, 'experiment kill {0}' ends it",
+            id.value));
+    }
+    cleanup.keep();
+    auto released = record_and_release(layout, *arrays, request, context);
+    if (!released) {
+        return std::move(released).error().noting(
+            fmt::format("experiment {0} was submitted as job {1}, which is held: 'det-submit experiment "
+                        "activate {0}' goes on",
+                        id.value, join_job_ids(*arrays)));
+    }
+    CreatedExperiment result{id, {}, layout.path()};
+    for (auto const& array : *arrays) result.jobs.push_back(array.job);
+    return result;
+}
+
+/// Lists the code. Refuses a directory or file that other users could change, since it will run as this user.
+/// Checks only the paths that the user named: only users who may write there can replace what is below.
+Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code) {
+    constexpr char advice[] = "copy it to a directory of yours";
+    Diagnostics problems;
+    auto const check = [&](std::string_view what, fs::path const& path) {
+        auto safe = require_private(path, fmt::format("the {} '{}'", what, path.string()), advice);
+        if (!safe) problems.report(std::move(safe).error());
+    };
+    if (code.directory) check("context", *code.directory);
+    for (auto const& include : code.includes) check("included", include);
+    if (problems.has_errors()) return problems;
+    if (!code.directory && code.includes.empty()) return std::optional<pack::ContextTree>();
+    DET_TRY_ASSIGN(auto tree, pack::list_context(code));
+    return std::optional(std::move(tree));
+}
+
+Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, RootLayout const& root,
+                                              Context& context) {
+    DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, root.contexts()));
+    if (packed.was_repaired)
+        context.on_message(
+            fmt::format("'{}' was damaged; it is whole again", root.context(packed.sha256).string()));
+    bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
+                                      [](auto const& member) { return member.path == "startup-hook.sh"; });
+    return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
+}
+
+}  // namespace
+
+Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
+    // Problems of the code are reported before Slurm is asked.
+    DET_TRY_ASSIGN(auto const code, list_code(request.code));
+    if (code) context.on_warnings(code->warnings);
+    DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
+    Cleanup cleanup(request.root);
+    DET_TRY_ASSIGN(auto const stored_code,
+                   code ? store_code(*code, request.root, context) : find_stored_code(request));
+    DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
+    created.start_estimate = std::move(accepted);
+    return created;
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,138 @@
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
+#include <det/foundation/files.hpp>
+#include <det/retention/collect_garbage.hpp>
+#include <det/retention/committed.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <fmt/format.h>
+#include <set>
+
+namespace det::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Copies one file; its directories are made.
+Status copy_one(fs::path const& from, fs::path const& to) {
+    DET_TRY(make_directories(to.parent_path()));
+    std::error_code error;
+    fs::copy_file(from, to, error);
+    if (error) return os_error(fmt::format("copy '{}' to '{}'", from.string(), to.string()), error.value());
+    return Ok{};
+}
+
+Status copy_all(checkpoint::Store::Whole const& whole, fs::path const& target) {
+    for (auto const& directory : whole.manifest.directories) DET_TRY(make_directories(target / directory));
+    for (auto const& file : whole.manifest.files)
+        DET_TRY(copy_one(whole.directory / file.path, target / file.path));
+    return write_file(target / manifest_name, render_manifest(whole.manifest));
+}
+
+/// Looks for a checkpoint in several stores, in each once.
+class StoreSearch {
+public:
+    StoreSearch(std::string const& uuid, Environment const& environment)
+        : uuid_(uuid), environment_(environment) {}
+
+    void look_in(ExperimentSpec const& spec) {
+        if (found_ || !seen_.insert(checkpoint::storage::place_of(spec)).second) return;
+        auto store = checkpoint::storage::open_store(spec, environment_);
+        if (!store) return keep(store.error());
+        auto manifest = (*store)->find(uuid_);
+        if (!manifest) return keep(manifest.error());
+        found_ = FoundCheckpoint{*std::move(store), *std::move(manifest)};
+    }
+
+    /// If no store has it and one of them failed, the error of that one.
+    Result<FoundCheckpoint> result() && {
+        if (found_) return *std::move(found_);
+        if (trouble_) return *std::move(trouble_);
+        return Error{codes::no_such_checkpoint, fmt::format("there is no checkpoint '{}'", uuid_),
+                     "see 'det-submit experiment list-checkpoints ID'"};
+    }
+
+private:
+    void keep(Error const& error) {
+        if (error.code != codes::no_such_checkpoint && !trouble_) trouble_ = error;
+    }
+
+    std::string const& uuid_;
+    Environment const& environment_;
+    std::set<std::string> seen_;
+    std::optional<FoundCheckpoint> found_;
+    std::optional<Error> trouble_;
+};
+
+/// The trial that committed it: the run "7.3.2" without its last part.
+std::optional<TrialId> trial_of(CheckpointManifest const& manifest) {
+    return parse_trial_id(manifest.run.substr(0, manifest.run.rfind('.')));
+}
+
+/// codes::wrong_state if the trial that saved it may still run and would resume from it.
+Status check_not_needed(FoundCheckpoint const& checkpoint, Context& context) {
+    auto const trial = trial_of(checkpoint.manifest);
+    if (!trial) return Ok{};
+    auto const experiment = open_experiment(to_string(trial->experiment), context);
+    if (!experiment && experiment.error().code == codes::no_such_experiment) return Ok{};
+    if (!experiment) return experiment.error();
+    auto const& trials = experiment->view.trials;
+    if (trial->index >= trials.size() || lifecycle::is_terminal(trials[trial->index].state)) return Ok{};
+    DET_TRY_ASSIGN(auto const known,
+                   retention::list_stored_checkpoints(experiment->layout, *experiment->view.record.spec,
+                                                      *checkpoint.store));
+    DET_TRY_ASSIGN(auto const latest, retention::find_latest_valid(known, trial->index, *checkpoint.store));
+    if (latest != checkpoint.manifest.uuid) return Ok{};
+    return Error{codes::wrong_state,
+                 fmt::format("trial {} may still run, and checkpoint {} is what it resumes from",
+                             to_string(*trial), checkpoint.manifest.uuid),
+                 fmt::format("end it first with 'det-submit trial kill {}'", to_string(*trial))};
+}
+
+}  // namespace
+
+Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string const& uuid,
+                                        Environment const& environment) {
+    StoreSearch search(uuid, environment);
+    ExperimentSpec usual;
+    usual.checkpoint_path = root.checkpoints();
+    search.look_in(usual);
+    DET_TRY_ASSIGN(auto const experiments, tracker::history::JournalHistory(root).list_experiments());
+    for (auto const id : experiments) {
+        if (auto const spec = retention::load_spec(ExperimentLayout(root, id))) search.look_in(*spec);
+    }
+    return std::move(search).result();
+}
+
+Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context) {
+    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    std::vector<FoundCheckpoint> found;
+    for (auto const& uuid : uuids) {
+        DET_TRY_ASSIGN(auto checkpoint, find_checkpoint(root, uuid, context.environment));
+        DET_TRY(check_not_needed(checkpoint, context));
+        found.push_back(std::move(checkpoint));
+    }
+    return found;
+}
+
+std::uint64_t total_size(CheckpointManifest const& manifest) {
+    std::uint64_t sum = 0;
+    for (auto const& file : manifest.files) sum += file.size_bytes;
+    return sum;
+}
+
+Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
+    DET_TRY_ASSIGN(auto const whole, store.fetch_whole(uuid));
+    if (target.has_parent_path()) DET_TRY(make_directories(target.parent_path()));
+    DET_TRY_ASSIGN(bool const mine, make_directory(target));
+    if (!mine) {
+        return Error{codes::name_taken, fmt::format("'{}' is there already", target.string()),
+                     "name another directory with --output-dir"};
+    }
+    auto copied = copy_all(whole, target);
+    if (!copied) (void)remove_tree(target);
+    return copied;
+}
+}  // namespace det::experiment

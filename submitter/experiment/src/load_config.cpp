@@ -1,0 +1,229 @@
+#include <det/experiment/load_config.hpp>
+#include <det/experiment/template_store.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::experiment {
+namespace {
+
+constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
+
+/// The written layers, the highest first. A layer that can't be read is left out and reported in `found`.
+struct Layers {
+    std::vector<config::Layer> high_to_low;
+    std::string written;
+    std::string changes_written = {};
+    std::optional<std::string> template_file;
+    Diagnostics found;
+    bool all_read = true;  // else missing keys can't be reported
+
+    void give_up(Diagnostics problems) {
+        found.append(std::move(problems));
+        all_read = false;
+    }
+
+    void add_override(std::string const& assignment) {
+        auto layer = config::parse_override(assignment);
+        if (!layer) return give_up(std::move(layer).error());
+        high_to_low.push_back(*std::move(layer));
+    }
+
+    /// Parses and checks a document.
+    void add_document(std::string const& text, std::string const& origin) {
+        auto document = config::parse_layer(text, origin);
+        if (!document) return give_up(std::move(document).error());
+        found.append(config::mask_secrets(config::check_sanity(*document), *document));
+        high_to_low.push_back({*std::move(document), {}});
+    }
+
+    void add_file(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        written = *std::move(text);
+        add_document(written, file.string());
+    }
+
+    /// A file whose values replace those of the layers below; the values of add_file merge with them.
+    void add_changes(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        auto document = config::parse_layer(*text, file.string());
+        if (!document) return give_up(std::move(document).error());
+        found.append(config::mask_secrets(config::check_sanity(*document), *document));
+        for (auto const& entry : document->entries()) add_change({}, entry);
+        changes_written = *std::move(text);
+    }
+
+    /// secrets.json: JSON is YAML.
+    void add_secrets(std::filesystem::path const& file) {
+        auto text = read_file(file, config_limit_bytes);
+        if (!text) return give_up(std::move(text).error().while_doing("reading the secrets"));
+        add_document(*text, file.string());
+    }
+
+    /// Replaces down to SECTION.KEY: a deeper value (max_length, a hyperparameter) is replaced as a whole.
+    void add_change(std::vector<std::string> path, yaml::Node::Entry const& entry) {
+        path.push_back(entry.key);
+        if (path.size() == 1 && entry.value.is_map()) {
+            for (auto const& below : entry.value.entries()) add_change(path, below);
+            return;
+        }
+        auto value = entry.value;
+        for (auto key = path.rbegin(); key != path.rend(); ++key)
+            value = yaml::Node(std::vector<yaml::Node::Entry>{{*key, entry.key_location, std::move(value)}},
+                               entry.key_location);
+        high_to_low.push_back({std::move(value), std::move(path)});
+    }
+
+    void add_template(std::string const& name, RootLayout const& root) {
+        auto const found_template = TemplateStore(root).load(name);
+        if (!found_template) return give_up(found_template.error());
+        template_file = found_template->file.path.string();
+        add_document(found_template->text, *template_file);
+    }
+};
+
+Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
+    Layers layers;
+    auto const& overrides = sources.overrides;
+    for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
+    if (sources.changes) layers.add_changes(*sources.changes);
+    if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
+    layers.add_file(sources.file);
+    if (sources.changes) layers.written = layers.changes_written;
+    if (sources.template_name) layers.add_template(*sources.template_name, root);
+    return layers;
+}
+
+/// The lowest layer: defaults that depend on the file, the root and the time.
+std::string base_layer(ConfigSources const& sources, RootLayout const& root, UtcTime now) {
+    auto const quoted = [](std::string const& text) { return to_line(Json(text)); };
+    return fmt::format(
+        "name: {}\ncheckpoint_storage: {{type: shared_fs, host_path: {}}}\nreproducibility: "
+        "{{experiment_seed: {}}}\n",
+        quoted(sources.file.stem().string()), quoted(root.checkpoints().string()),
+        now.microseconds / 1'000'000 % (std::int64_t{1} << 31));
+}
+
+using HighToLow = std::vector<config::Layer>;
+
+/// The written layers, below the invariants of the site and above its defaults.
+HighToLow with_site(HighToLow const& written, config::SiteFile const& site, config::PoolEntry const* pool) {
+    auto all = config::site_invariants(site, pool);
+    all.insert(all.end(), written.begin(), written.end());
+    auto const defaults = config::site_defaults(site, pool);
+    all.insert(all.end(), defaults.begin(), defaults.end());
+    return all;
+}
+
+/// The pool of the experiment as the site file has it; nullptr if the file does not mention it. Layers of
+/// pools are not considered: they depend on the pool.
+config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile const& site,
+                                   ConfigSources const& sources) {
+    if (site.pools.empty()) return nullptr;
+    auto const merged = config::merge_layers(with_site(written, site, nullptr));
+    if (!merged) return nullptr;  // the merge of all layers reports the error
+    auto const* resources = merged->find("resources");
+    auto const* named = resources != nullptr ? resources->find("resource_pool") : nullptr;
+    if (named != nullptr && named->is_text() && !named->text()->empty())
+        return site.find_pool(*named->text());
+    auto const* slots = resources != nullptr ? resources->find("slots_per_trial") : nullptr;
+    bool const needs_no_slots = slots != nullptr && slots->integer() != nullptr && *slots->integer() == 0;
+    if (needs_no_slots && site.default_aux_pool) return site.find_pool(*site.default_aux_pool);
+    if (site.default_compute_pool) return site.find_pool(*site.default_compute_pool);
+    auto const partition =
+        sources.find_default_partition ? sources.find_default_partition() : std::optional<std::string>();
+    if (!partition) return nullptr;
+    auto const* pool = site.find_pool(*partition);
+    if (pool != nullptr || site.has_pool_per_partition) return pool;
+    auto const first = std::find_if(site.pools.begin(), site.pools.end(),
+                                    [&](auto const& each) { return each.partition == *partition; });
+    return first != site.pools.end() ? &*first : nullptr;
+}
+
+/// Warns of each written value that an invariant of the site replaces.
+void warn_overruled(yaml::Node const& demanded, yaml::Node const& written, std::string const& path,
+                    Diagnostics& found) {
+    for (auto const& entry : demanded.entries()) {
+        auto const* said = written.find(entry.key);
+        auto const below = path.empty() ? entry.key : path + "." + entry.key;
+        if (said != nullptr) warn_overruled(entry.value, *said, below, found);
+    }
+    bool const says_otherwise = demanded.is_scalar() && !demanded.is_null() && written.is_scalar() &&
+                                !written.is_null() && !(demanded == written);
+    if (!says_otherwise) return;
+    found.warn(Error{codes::bad_value, fmt::format("{}: an invariant of the site replaces this value", path),
+                     fmt::format("see {}", demanded.location().text()), written.location().span()});
+}
+
+Diagnostics overruled(HighToLow const& written, HighToLow const& invariants) {
+    Diagnostics found;
+    if (invariants.empty()) return found;
+    auto const merged = config::merge_layers(written);
+    if (!merged) return found;  // the merge of all layers reports the error
+    for (auto const& layer : invariants) warn_overruled(layer.document, *merged, "", found);
+    return config::mask_secrets(found, *merged);
+}
+
+/// Adds the site's layers and the defaults, merges all, and reads the result.
+Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
+                                                       RootLayout const& root, UtcTime now,
+                                                       Diagnostics& warnings) {
+    DET_TRY_ASSIGN(auto base, config::parse_layer(base_layer(sources, root, now), "defaults"));
+    config::SiteFile const no_site;
+    auto const& site = sources.site != nullptr ? *sources.site : no_site;
+    auto const* pool = find_pool(layers.high_to_low, site, sources);
+    warnings.append(overruled(layers.high_to_low, config::site_invariants(site, pool)));
+    auto all = with_site(layers.high_to_low, site, pool);
+    all.push_back({std::move(base), {}});
+    DET_TRY_ASSIGN(auto merged, config::merge_layers(all));
+    auto config = config::read_experiment_config(merged);
+    if (!config) return config::mask_secrets(config.error(), merged);
+    return config;
+}
+
+/// Adds the problems of the merged configuration, except those that a single document has already.
+void append_news(Diagnostics& found, Diagnostics const& more) {
+    auto const known = found.sorted();
+    for (auto const& [severity, error] : more.sorted()) {
+        bool const is_known = std::any_of(known.begin(), known.end(), [&, &news = error](auto const& old) {
+            return old.error.code == news.code && old.error.where == news.where;
+        });
+        if (!is_known) found.report(error);
+    }
+}
+
+}  // namespace
+
+Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root) {
+    auto layers = read_layers(sources, root);
+    if (layers.found.has_errors()) return std::move(layers.found);
+    DET_TRY_ASSIGN(auto merged, config::merge_layers(layers.high_to_low));
+    // Overrides have no document of their own to be checked in.
+    if (auto const problems = config::check_sanity(merged); problems.has_errors())
+        return config::mask_secrets(problems, merged);
+    return MergedConfig{std::move(merged), std::move(layers.written), std::move(layers.template_file),
+                        std::move(layers.found)};
+}
+
+Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
+                                              UtcTime now) {
+    auto layers = read_layers(sources, root);
+    if (!layers.all_read) return std::move(layers.found);
+    Diagnostics warnings;
+    auto config = complete(layers, sources, root, now, warnings);
+    if (!config) {
+        append_news(layers.found, config.error());
+        return std::move(layers.found);
+    }
+    if (layers.found.has_errors()) return std::move(layers.found);
+    layers.found.append(std::move(warnings));
+    return LoadedConfig{*std::move(config), std::move(layers.written), std::move(layers.template_file),
+                        std::move(layers.found)};
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,94 @@
+#include <det/experiment/load_site.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
+constexpr char usual_place[] = "/etc/det/site.yaml";
+constexpr char site_variable[] = "DET_SITE";
+
+/// Only root and this user may be able to replace it. In a directory with the sticky bit (/tmp), other users
+/// can add files but replace none.
+Status check_trusted(fs::path const& path, std::string const& what) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("open {}", what), errno);
+    if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+        return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
+                     "use one of root's or of yours"};
+    }
+    bool const is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky) {
+        return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
+                     fmt::format("chmod go-w '{}'", path.string())};
+    }
+    return Ok{};
+}
+
+/// Checks the file that the path leads to, and the directories in which either could be replaced.
+Status check_trusted_file(fs::path const& path, std::string_view what) {
+    std::error_code failure;
+    auto const real = fs::canonical(path, failure);
+    if (failure) return os_error(fmt::format("open the {} '{}'", what, path.string()), failure.value());
+    for (auto const& directory : {fs::absolute(path).parent_path(), real.parent_path()})
+        DET_TRY(check_trusted(directory, fmt::format("the {}'s directory '{}'", what, directory.string())));
+    return check_trusted(real, fmt::format("the {} '{}'", what, real.string()));
+}
+
+}  // namespace
+
+Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment) {
+    auto const named = environment.find_non_empty(site_variable);
+    fs::path const path = named.value_or(usual_place);
+    if (!named && !path_exists(path)) return config::SiteFile{};
+    DET_TRY(check_trusted_file(path, "site file"));
+    auto const text = read_file(path, site_limit_bytes);
+    if (!text) return Error(text.error()).while_doing("reading the site file");
+    return config::parse_site_file(*text, path.string());
+}
+
+Result<std::string> load_job_template(config::SiteFile const& file) {
+    fs::path path = shared_data() / "templates" / "job" / "trial.sbatch";
+    if (file.job_template) {
+        path = *file.job_template;
+        if (auto trusted = check_trusted_file(path, "job template"); !trusted) {
+            auto error = std::move(trusted).error();
+            error.where = file.where("job_template");
+            return error;
+        }
+    }
+    auto text = read_file(path, site_limit_bytes);
+    if (!text) return std::move(text).error().while_doing("reading the job template");
+    return text;
+}
+
+Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context& context,
+                                          Freshness freshness) {
+    DET_TRY_ASSIGN(auto const partitions, load_partitions(context, freshness));
+    return site::make_site(partitions, file);
+}
+
+FindDefaultPartition find_default_partition_of(Context& context) {
+    return [&context]() -> std::optional<std::string> {
+        auto const partitions = load_partitions(context, Freshness::recent);
+        if (!partitions) {
+            context.warn(Error(partitions.error())
+                             .noting("the site file names no default_compute_pool, and Slurm is not there to "
+                                     "ask"));
+            return std::nullopt;
+        }
+        for (auto const& partition : *partitions) {
+            if (partition.is_default) return partition.name;
+        }
+        return std::nullopt;
+    };
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,95 @@
+#include "make_spec.hpp"
+
+#include <det/config/layers.hpp>
+#include <det/launch/launchers/launchers.hpp>
+#include <det/plan/search.hpp>
+#include <det/protocol/json.hpp>
+#include <det/yaml/render.hpp>
+
+namespace det::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An entrypoint that only names a trial class is Determined's oldest form.
+std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
+    if (auto const* command = std::get_if<std::string>(&entrypoint)) {
+        if (!launch::launchers::is_trial_class(*command)) return {"sh", "-c", *command};
+        return {det_launch, "torch_distributed", "--trial", *command};
+    }
+    return std::get<std::vector<std::string>>(entrypoint);
+}
+
+std::vector<std::string> environment_variables(config::ExperimentConfig const& config, SlotType type) {
+    auto const& kinds = config.environment.environment_variables;
+    auto const& variables = type == SlotType::cuda   ? kinds.cuda
+                            : type == SlotType::rocm ? kinds.rocm
+                                                     : kinds.cpu;
+    std::vector<std::string> list;
+    for (auto const& variable : variables) list.push_back(variable.name + "=" + variable.value);
+    return list;
+}
+
+/// Leaves out policies without an action and those that switch a default off.
+std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) {
+    std::vector<LogPolicySpec> policies;
+    for (auto const& policy : config.log_policies) {
+        if (policy.pattern && policy.action)
+            policies.push_back({policy.name.value_or(*policy.pattern), *policy.pattern, *policy.action});
+    }
+    return policies;
+}
+
+std::string checkpoint_path(config::ExperimentConfig const& config) {
+    auto const& location = config.checkpoint_storage.location;
+    if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
+        return fs::path(directory->container_path).lexically_normal().string();
+    auto const* shared = std::get_if<config::SharedFsStorage>(&location);
+    if (shared == nullptr) return "";  // s3: in no directory
+    fs::path path(shared->host_path);
+    // An absolute storage_path lies below host_path already.
+    if (shared->storage_path) path /= *shared->storage_path;
+    return path.lexically_normal().string();
+}
+
+}  // namespace
+
+ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
+                         std::optional<ContextSpec> const& context, Authorship const& created) {
+    auto const& config = request.config;
+    auto const effective = yaml::to_json(config::mask_secrets(config.effective));
+    ExperimentSpec spec;
+    spec.id = id;
+    spec.name = config.name;
+    spec.owner = created.owner;
+    spec.parent = request.parent;
+    spec.created = created.time;
+    spec.root = request.root.path();
+    spec.pool = request.plan.pool.name;
+    spec.shape = request.plan.shape;
+    spec.lanes = request.plan.lanes;
+    spec.spare_nodes = request.plan.spare_nodes;
+    spec.excluded_nodes = request.plan.excluded_nodes();
+    spec.launch = config.slurm.launch;
+    spec.mpi = config.slurm.mpi;
+    spec.entrypoint = entrypoint_argv(config.entrypoint, request.det_launch);
+    spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
+    spec.context = context;
+    spec.container = request.plan.container;
+    auto search = plan::search_input(config);
+    spec.searcher = std::move(search.searcher);
+    spec.hyperparameters = std::move(search.hyperparameters);
+    spec.experiment_seed = search.experiment_seed;
+    spec.trial_count = request.plan.trial_count;
+    spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
+    spec.preemption_timeout_s =
+        static_cast<std::uint32_t>(config.preemption_timeout_seconds.value_or(spec.preemption_timeout_s));
+    spec.notice_s = request.notice_s;
+    spec.log_policies = log_policies(config);
+    spec.forward_signals = config.slurm.forward_signals;
+    spec.checkpoint_path = checkpoint_path(config);
+    spec.config = effective;
+    return spec;
+}
+
+}  // namespace det::experiment

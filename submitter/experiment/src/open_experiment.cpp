@@ -1,0 +1,108 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <fmt/format.h>
+#include <map>
+
+namespace det::experiment {
+namespace {
+
+Result<tracker::history::ExperimentRecord> load_record(RootLayout const& root, std::string const& text) {
+    DET_TRY_ASSIGN(auto const id, require_experiment_id(text));
+    return tracker::history::JournalHistory(root).load_experiment(id);
+}
+
+/// The arrays that an interrupted creation had submitted, as it would have recorded them.
+std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std::string const& comment,
+                                  ExperimentSpec const* spec) {
+    std::map<std::uint32_t, std::uint32_t> task_counts;
+    for (auto const& job : jobs) {
+        if (job.comment == comment) ++task_counts[job.ref.job];
+    }
+    std::vector<ArrayJob> arrays;
+    std::uint32_t const lanes = spec != nullptr ? spec->lanes : 1;
+    std::uint32_t first_trial = 0;
+    for (auto const& [job, tasks] : task_counts) {
+        arrays.push_back({job, first_trial, tasks * lanes, lanes});
+        first_trial += tasks * lanes;
+    }
+    return arrays;
+}
+
+/// Adds the arrays of an interrupted creation to the record in memory. Only activate_experiment writes them
+/// to the disk.
+void add_unrecorded_arrays(tracker::history::ExperimentRecord& record, RootLayout const& root,
+                           std::vector<slurm::JobStatus> const& jobs) {
+    auto const arrays =
+        find_arrays(jobs, job_comment(root, record.id), record.spec ? &*record.spec : nullptr);
+    if (arrays.empty()) return;
+    record.events.push_back({std::string(event_kinds::created), {}, "", jobs_body(arrays)});
+}
+
+}  // namespace
+
+tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+                                            Context& context) {
+    slurm::QueueFilter filter{{}, {}, true};
+    for (auto const& record : records) {
+        for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
+    }
+    if (filter.jobs.empty()) return {};
+    auto jobs = context.slurm.queue(filter);
+    if (jobs) return {true, *std::move(jobs)};
+    context.warn(std::move(jobs).error().noting("the states come from the journals only"));
+    return {false, {}};
+}
+
+Result<ExperimentId> require_experiment_id(std::string const& text) {
+    if (auto const id = parse_experiment_id(text)) return *id;
+    return Error{codes::usage, fmt::format("'{}' is not the id of an experiment", text),
+                 "ids are numbers: see 'det-submit experiment list'"};
+}
+
+Result<TrialId> require_trial_id(std::string const& text) {
+    if (auto const id = parse_trial_id(text)) return *id;
+    // An experiment of one trial is its trial.
+    if (auto const experiment = parse_experiment_id(text)) return TrialId{*experiment, 0};
+    return Error{codes::usage, fmt::format("'{}' is not the id of a trial", text),
+                 "write it as EXPERIMENT.TRIAL, for example 7.0"};
+}
+
+Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id) {
+    if (id.index < view.trials.size()) return view.trials[id.index];
+    return Error{codes::no_such_trial,
+                 fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
+                 fmt::format("see 'det-submit experiment list-trials {}'", id.experiment.value)};
+}
+
+Result<OpenExperiment> open_experiment(std::string const& id, Context& context) {
+    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto record, load_record(root, id));
+    auto const queue = query_queue({record}, context);
+    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
+    return OpenExperiment{root, layout, view_experiment(std::move(record), queue)};
+}
+
+Result<OpenExperiment> open_experiment_with_jobs(std::string const& id, Context& context) {
+    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto record, load_record(root, id));
+    auto const arrays = record.arrays();
+    slurm::QueueFilter filter{{}, {}, true};
+    for (auto const& array : arrays) filter.jobs.push_back(array.job);
+    if (arrays.empty()) filter = {user_name(context.environment), {}, false};
+    DET_TRY_ASSIGN(auto jobs, context.slurm.queue(filter));
+    if (arrays.empty()) add_unrecorded_arrays(record, root, jobs);
+    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
+    return OpenExperiment{root, layout, view_experiment(std::move(record), {true, std::move(jobs)})};
+}
+
+Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context) {
+    return journal::append_event(
+        experiment.layout.events(),
+        Event{std::string(kind), context.clock.now(), event_author(context.environment), std::move(body)});
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,126 @@
+#include <det/experiment/cluster_facts.hpp>
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/prepare_submission.hpp>
+#include <det/experiment/root.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/plan/arrays.hpp>
+#include <det/plan/plan.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
+#include <det/site/site.hpp>
+#include <det/yaml/render.hpp>
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace det::experiment {
+namespace {
+
+/// The first value that a search would try; nothing for a hyperparameter without a choice.
+struct OneValue {
+    std::optional<Json> operator()(config::ConstHyperparameter const&) const { return std::nullopt; }
+    std::optional<Json> operator()(config::IntHyperparameter const& range) const {
+        return Json(range.minval);
+    }
+    std::optional<Json> operator()(config::DoubleHyperparameter const& range) const {
+        return Json(range.minval);
+    }
+    std::optional<Json> operator()(config::LogHyperparameter const& range) const {
+        return Json(std::pow(range.base, range.minval));
+    }
+    std::optional<Json> operator()(config::CategoricalHyperparameter const& choice) const {
+        return choice.vals.empty() ? std::nullopt : std::optional(yaml::to_json(choice.vals.front()));
+    }
+    std::optional<Json> operator()(config::Hyperparameters const&) const { return std::nullopt; }
+};
+
+void fix(std::vector<std::string>& overrides, config::Hyperparameters const& all, std::string const& path) {
+    for (auto const& [name, hyperparameter] : all) {
+        auto const here = path + "." + name;
+        if (auto const* nested = std::get_if<config::Hyperparameters>(&hyperparameter.value))
+            fix(overrides, *nested, here);
+        if (auto const value = std::visit(OneValue(), hyperparameter.value))
+            overrides.push_back(here + "={type: const, val: " + to_line(*value) + "}");
+    }
+}
+
+/// What `experiment create --test` puts over a configuration, as --config writes it: one trial of one batch
+/// with one point of the search, no restarts, no checkpoint kept.
+std::vector<std::string> test_overrides(config::ExperimentConfig const& config) {
+    std::vector<std::string> overrides{
+        fmt::format(
+            "searcher={{name: single, metric: {}, smaller_is_better: {}, max_length: {{batches: 1}}}}",
+            to_line(Json(config.searcher.metric)), config.searcher.smaller_is_better),
+        "name=" + to_line(Json("[test] " + config.name)),
+        "max_restarts=0",
+        "checkpoint_storage.save_experiment_best=0",
+        "checkpoint_storage.save_trial_best=0",
+        "checkpoint_storage.save_trial_latest=0",
+    };
+    fix(overrides, config.hyperparameters, "hyperparameters");
+    return overrides;
+}
+
+Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
+                                                   config::SiteFile const& file, Context& context) {
+    DET_TRY_ASSIGN(auto const recent, load_site(file, context, Freshness::recent));
+    auto plan = plan::plan_submission(config, recent);
+    if (plan || context.cache.empty()) return plan;
+    // The cached description of the cluster may be old: pools and nodes change.
+    DET_TRY_ASSIGN(auto const current, load_site(file, context, Freshness::current));
+    return plan::plan_submission(config, current);
+}
+
+/// A single trial fits into any array: Slurm is not asked.
+Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Context& context) {
+    if (plan.trial_count == 1) return 1u;
+    DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
+    return plan::array_size_max(config, plan.trial_count);
+}
+
+/// Asks Slurm only if the partition does not say it.
+std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& context) {
+    if (auto const of_partition = site::preemption_notice_s(pool)) return of_partition;
+    auto const config = load_cluster_config(context, Freshness::recent);
+    return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
+}
+
+Result<LoadedConfig, Diagnostics> load(SubmissionOptions const& options, RootLayout const& root,
+                                       UtcTime now) {
+    DET_TRY_ASSIGN(auto loaded, load_config(options.sources, root, now));
+    if (!options.is_test) return loaded;
+    auto sources = options.sources;
+    auto const shorter = test_overrides(loaded.config);
+    sources.overrides.insert(sources.overrides.end(), shorter.begin(), shorter.end());
+    return load_config(sources, root, now);
+}
+
+}  // namespace
+
+Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions options, Context& context) {
+    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
+    options.sources.site = &file;
+    options.sources.find_default_partition = find_default_partition_of(context);
+    DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
+    context.on_warnings(loaded.warnings);
+    DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
+    context.on_warnings(plan.warnings);
+    DET_TRY_ASSIGN(auto job_template, load_job_template(file));
+    DET_TRY_ASSIGN(auto const array_size_max, find_array_size_max(plan, context));
+    auto const notice_s = find_notice_time(plan.pool, context);
+    return SubmissionRequest{std::move(loaded.config),
+                             std::move(loaded.written),
+                             options.code,
+                             std::move(plan),
+                             root,
+                             std::move(job_template),
+                             sibling_program("det-launch"),
+                             array_size_max,
+                             notice_s,
+                             options.desired,
+                             options.parent,
+                             options.packed_code};
+}
+
+}  // namespace det::experiment

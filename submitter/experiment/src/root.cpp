@@ -1,0 +1,80 @@
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/root.hpp>
+#include <det/foundation/bytes.hpp>
+#include <det/protocol/task_identity.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::experiment {
+namespace {
+
+constexpr char root_hint[] = "set DET_ROOT to a directory of yours that all nodes see";
+
+Status check_owner(std::filesystem::path const& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return Ok{};  // not there yet
+    if (!S_ISDIR(info.st_mode)) {
+        return Error{codes::not_a_directory, fmt::format("the root '{}' is not a directory", path.string()),
+                     root_hint};
+    }
+    return require_private(path, fmt::format("the root '{}'", path.string()), root_hint);
+}
+
+/// The site's storage_root with this user's name; empty if the site file sets none.
+Result<std::string> root_of_site(Environment const& environment) {
+    auto const site = load_site_file(environment);
+    if (!site) return site.error().sorted().front().error;
+    if (!site->storage_root) return std::string();
+    auto const user = user_name(environment);
+    if (user.empty() || user == "." || user == ".." || user.find('/') != std::string::npos)
+        return Error{codes::usage, fmt::format("'{}' is no user name for a directory", user), root_hint};
+    return config::expand_storage_root(*site->storage_root, user);
+}
+
+}  // namespace
+
+Status require_private(std::filesystem::path const& path, std::string const& what,
+                       std::string const& advice) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return Ok{};  // not there yet
+    if (info.st_uid != ::geteuid())
+        return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what), advice};
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
+                     fmt::format("chmod go-w '{}'", path.string())};
+    }
+    return Ok{};
+}
+
+Result<RootLayout> find_root(Environment const& environment) {
+    std::filesystem::path path;
+    if (auto const root = environment.find_non_empty(variables::root)) {
+        path = *root;
+    } else if (auto of_site = root_of_site(environment); !of_site) {
+        return std::move(of_site).error();
+    } else if (!of_site->empty()) {
+        path = *of_site;
+    } else if (auto const home = environment.find_non_empty("HOME")) {
+        path = std::filesystem::path(*home) / "det";
+    } else {
+        return Error{codes::usage, "neither DET_ROOT nor HOME is set", root_hint};
+    }
+    if (!path.is_absolute()) {
+        return Error{codes::usage, fmt::format("the root '{}' is not an absolute path", path.string()),
+                     root_hint};
+    }
+    path = path.lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();  // a slash at the end
+    DET_TRY(check_owner(path));
+    return RootLayout(path);
+}
+
+std::string root_id(RootLayout const& root) { return format_hex32(crc32c(root.path().string())); }
+
+std::string job_comment(RootLayout const& root, ExperimentId id) {
+    return fmt::format("det:{}/{}", root_id(root), id.value);
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,147 @@
+#include <det/config/layers.hpp>
+#include <det/experiment/root.hpp>
+#include <det/experiment/submit_arrays.hpp>
+#include <det/foundation/files.hpp>
+#include <det/plan/arrays.hpp>
+#include <det/protocol/json.hpp>
+#include <det/render/script.hpp>
+#include <det/slurm/submit_array.hpp>
+#include <det/yaml/render.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace det::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> render_script(SubmissionRequest const& request, ExperimentId id, ArrayJob const& array) {
+    return render::render_script(request.job_template, request.plan,
+                                 {id,
+                                  request.config.name,
+                                  ExperimentLayout(request.root, id).path(),
+                                  request.det_launch,
+                                  {array.first_trial, array.trial_count, array.running_max, array.lanes}});
+}
+
+/// A script in memory that sbatch can open by a path: to ask whether it would be accepted, nothing needs to
+/// be written to a disk.
+class ScriptInMemory {
+public:
+    static Result<ScriptInMemory> make(std::string_view text) {
+        UniqueFd fd(::memfd_create("script", MFD_CLOEXEC));
+        if (!fd) return os_error("make a file in memory", errno);
+        DET_TRY(write_all(fd.get(), text, "a file in memory"));
+        return ScriptInMemory(std::move(fd));
+    }
+    fs::path path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
+
+private:
+    explicit ScriptInMemory(UniqueFd fd) : fd_(std::move(fd)) {}
+    UniqueFd fd_;
+};
+
+/// "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ...": the time; empty where there is none.
+std::string start_estimate_in(std::string_view said) {
+    constexpr std::string_view before = " to start at ";
+    auto const found = said.find(before);
+    if (found == std::string_view::npos) return "";
+    auto const time = said.substr(found + before.size());
+    return std::string(time.substr(0, time.find(' ')));
+}
+
+Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
+    auto const secrets = config::find_secrets(config.effective);
+    if (!secrets) return Ok{};
+    return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
+}
+
+/// One array, held.
+Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout const& layout,
+                              ExperimentSpec const& spec, ArrayJob const& array, Context& context) {
+    auto const path = layout.script(array.first_trial);
+    DET_TRY_ASSIGN(auto const script, render_script(request, spec.id, array));
+    DET_TRY(write_file(path, script));
+    std::vector<std::string> options{"--hold"};
+    options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
+    // A continuation runs only some tasks of the array.
+    if (auto const tasks = slurm::array_option(array); !tasks.empty()) options.push_back(tasks);
+    auto submitted = array;
+    DET_TRY_ASSIGN(submitted.job, context.slurm.submit({options, path, context.environment}));
+    return submitted;
+}
+
+}  // namespace
+
+std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request) {
+    auto const& plan = request.plan;
+    std::vector<ArrayJob> arrays;
+    for (auto const& part : plan::split_into_arrays(
+             {plan.trial_count, plan.concurrent_trials_max, plan.lanes}, request.array_size_max))
+        arrays.push_back({0, part.first_trial, part.trial_count, part.lanes, part.running_max});
+    return arrays;
+}
+
+Result<std::string> render_first_script(SubmissionRequest const& request, ExperimentId id) {
+    return render_script(request, id, plan_arrays(request).front());
+}
+
+Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context) {
+    // sbatch takes what waits for nodes that are drained or down; its --test-only refuses it.
+    if (request.plan.must_wait_for_nodes()) return std::string();
+    DET_TRY_ASSIGN(auto const script, render_first_script(request));
+    DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
+    ExperimentLayout const layout(request.root, {0});
+    DET_TRY_ASSIGN(auto const said,
+                   context.slurm.test_submission(
+                       {render::command_line_options(request.plan, layout, job_comment(request.root, {0})),
+                        in_memory.path(), context.environment}));
+    return start_estimate_in(said);
+}
+
+Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& request) {
+    if (!request.packed_code || path_exists(request.root.context(request.packed_code->sha256)))
+        return request.packed_code;
+    return Error{codes::no_such_file,
+                 fmt::format("the code is gone: there is no '{}'",
+                             request.root.context(request.packed_code->sha256).string()),
+                 "create the experiment anew from a directory"};
+}
+
+Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout) {
+    DET_TRY(write_file(layout.submitted(), request.written));
+    DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(request.config.effective))));
+    return write_secrets(layout, request.config);
+}
+
+Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, ExperimentLayout const& layout,
+                                            ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
+                                            Context& context) {
+    std::vector<ArrayJob> submitted;
+    for (auto const& array : arrays) {
+        auto job = submit_array(request, layout, spec, array, context);
+        if (job) {
+            submitted.push_back(*std::move(job));
+            continue;
+        }
+        auto error = std::move(job).error();
+        for (auto const& done : submitted) {
+            if (auto const taken_back = context.slurm.cancel({done.job, {}}); !taken_back)
+                error.notes.push_back(
+                    fmt::format("job {} is left over, held; cancel it with scancel", done.job));
+        }
+        return error;
+    }
+    return submitted;
+}
+
+std::string join_job_ids(std::vector<ArrayJob> const& arrays) {
+    std::vector<std::uint32_t> jobs;
+    for (auto const& array : arrays) jobs.push_back(array.job);
+    return fmt::format("{}", fmt::join(jobs, ", "));
+}
+
+}  // namespace det::experiment

@@ -1,0 +1,140 @@
+#include <det/experiment/update_jobs.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace det::experiment {
+namespace {
+
+bool has_begun(tracker::history::TrialView const& trial) {
+    if (!trial.job) return false;
+    return trial.job->state == slurm::JobState::running || trial.job->state == slurm::JobState::suspended;
+}
+
+/// True if Slurm knows the job and it is not over.
+bool is_in_slurm(tracker::history::TrialView const& trial) {
+    return trial.job && !slurm::is_over(trial.job->state);
+}
+
+/// Replaces the cancellations of all remaining tasks of an array by one of the array.
+void join_arrays(std::vector<JobUpdate>& updates, tracker::history::ExperimentRecord const& record,
+                 std::vector<tracker::history::TrialView> const& trials) {
+    for (auto const& array : record.arrays()) {
+        auto const left = std::count_if(trials.begin(), trials.end(), [&](auto const& trial) {
+            return array.runs(trial.record.id.index) && is_in_slurm(trial);
+        });
+        auto const is_of_array = [&](JobUpdate const& update) {
+            return update.kind == JobUpdate::Kind::cancel_job && update.job.job == array.job;
+        };
+        if (left < 2 || std::count_if(updates.begin(), updates.end(), is_of_array) != left) continue;
+        std::erase_if(updates, is_of_array);
+        updates.push_back({JobUpdate::Kind::cancel_job, {array.job, {}}});
+    }
+}
+
+/// Each task once, also if several trials share it.
+std::set<slurm::JobRef> running_tasks(tracker::history::ExperimentView const& experiment) {
+    std::set<slurm::JobRef> running;
+    for (auto const& trial : experiment.trials) {
+        auto const task = experiment.record.task_of(trial.record.id.index);
+        if (task && has_begun(trial)) running.insert(*task);
+    }
+    return running;
+}
+
+/// For trials that share jobs: running ones save their work, tasks that have not begun are cancelled.
+std::vector<JobUpdate> plan_packed_end(tracker::history::ExperimentView const& experiment, Desired desired) {
+    std::vector<JobUpdate> updates;
+    bool const at_once = desired == Desired::kill;
+    for (auto const& array : experiment.record.arrays()) {
+        updates.push_back(
+            {at_once ? JobUpdate::Kind::cancel_job : JobUpdate::Kind::cancel_waiting, {array.job, {}}});
+    }
+    if (at_once) return updates;
+    for (auto const& task : running_tasks(experiment))
+        updates.push_back({JobUpdate::Kind::wake_supervisor, task});
+    return updates;
+}
+
+Status apply(JobUpdate const& update, slurm::SlurmClient& slurm) {
+    switch (update.kind) {
+        case JobUpdate::Kind::cancel_job:
+            return slurm.cancel(update.job);
+        case JobUpdate::Kind::cancel_waiting:
+            return slurm.cancel_waiting(update.job);
+        case JobUpdate::Kind::hold:
+            return slurm.hold(update.job);
+        case JobUpdate::Kind::release:
+            return slurm.release(update.job);
+        case JobUpdate::Kind::wake_supervisor:
+            return slurm.signal_batch(update.job, "USR2");
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, Desired desired) {
+    auto const& record = experiment.record;
+    if (record.is_packed()) return plan_packed_end(experiment, desired);
+    std::vector<JobUpdate> updates;
+    for (auto const& trial : experiment.trials) {
+        auto const task = record.task_of(trial.record.id.index);
+        if (!task || !is_in_slurm(trial)) continue;
+        bool const may_save = desired == Desired::cancel && has_begun(trial);
+        updates.push_back({may_save ? JobUpdate::Kind::wake_supervisor : JobUpdate::Kind::cancel_job, *task});
+    }
+    join_arrays(updates, record, experiment.trials);
+    return updates;
+}
+
+std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experiment) {
+    std::vector<JobUpdate> updates;
+    for (auto const& array : experiment.record.arrays()) {
+        bool const waits = std::any_of(experiment.trials.begin(), experiment.trials.end(),
+                                       [&](tracker::history::TrialView const& trial) {
+                                           return array.runs(trial.record.id.index) && is_in_slurm(trial) &&
+                                                  !has_begun(trial);
+                                       });
+        if (waits || experiment.record.is_packed())
+            updates.push_back({JobUpdate::Kind::hold, {array.job, {}}});
+    }
+    for (auto const& task : running_tasks(experiment))
+        updates.push_back({JobUpdate::Kind::wake_supervisor, task});
+    return updates;
+}
+
+std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& record,
+                                 tracker::history::TrialView const& trial) {
+    auto const task = record.task_of(trial.record.id.index);
+    if (!task || !is_in_slurm(trial)) return {};
+    if (!record.is_packed()) return {{JobUpdate::Kind::cancel_job, *task}};
+    // A trial that waits reads its `desired` file before it begins.
+    if (!has_begun(trial)) return {};
+    return {{JobUpdate::Kind::wake_supervisor, *task}};
+}
+
+std::vector<JobUpdate> plan_release(std::vector<ArrayJob> const& arrays) {
+    std::vector<JobUpdate> updates;
+    for (auto const& array : arrays) updates.push_back({JobUpdate::Kind::release, {array.job, {}}});
+    return updates;
+}
+
+bool has_ended(Error const& error) {
+    constexpr std::string_view words[] = {"Invalid job id specified", "already completing or completed",
+                                          "Job has already finished"};
+    return std::any_of(error.notes.begin(), error.notes.end(), [&](std::string const& note) {
+        return std::any_of(std::begin(words), std::end(words),
+                           [&](auto each) { return note.find(each) != std::string::npos; });
+    });
+}
+
+Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& slurm) {
+    for (auto const& update : updates) {
+        auto const done = apply(update, slurm);
+        if (!done && !has_ended(done.error())) return done.error();
+    }
+    return Ok{};
+}
+
+}  // namespace det::experiment
