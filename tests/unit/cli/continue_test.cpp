@@ -1,10 +1,10 @@
 // `experiment continue`: what goes on, what stays, and what is refused.
+#include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "continue_support.hpp"
-#include "root.hpp"
 
 using namespace det;
 using namespace det::cli;
