@@ -27,7 +27,7 @@ ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::s
     spec.entrypoint = {"digits", "digits.csv.gz"};
     spec.searcher = {"single", "loss", true, Json::object()};
     spec.checkpoint_path = root.path() / "checkpoints";
-    spec.config = {{"name", name}};
+    spec.config = Json{{"name", name}};
     must(write_file(layout.spec(), render_spec(spec)));
     must(journal::append_event(layout.events(), {"created", minute(0), "researcher@login",
                                                  Json{{"job_id", std::to_string(4710 + id)}}}));
