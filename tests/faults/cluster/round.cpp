@@ -1,5 +1,6 @@
 #include "round.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <thread>
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "../transport/meeting_ranks.hpp"
+#include "../transport/test_rendezvous.hpp"
 
 using namespace det;
 using namespace det::collectives;

@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
@@ -34,7 +35,7 @@ struct RunFixture {
         TrialInfo trial_info;
         trial_info.trial = {{7}, 3};
         trial_info.trial_run_id = 2;
-        trial_info.hparams = {{"lr", 0.1}};
+        trial_info.hparams = Json{{"lr", 0.1}};
         must(write_file(info / info_files::trial, render_trial_info(trial_info)));
         ExperimentSpec spec;
         spec.id = {7};

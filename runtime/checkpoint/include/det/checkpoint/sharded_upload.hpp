@@ -10,7 +10,7 @@ namespace det::checkpoint {
 struct Upload {
     std::optional<std::filesystem::path> directory;  ///< empty: no files
     Selector selector = nullptr;                     ///< which files to take; null: all
-    JsonValue metadata;
+    JsonValue metadata = {};                         ///< a JSON object; that of all ranks is merged
     std::optional<Error> trouble = {};  ///< why this rank could not write its files: an error on all ranks
 };
 
@@ -18,9 +18,7 @@ struct Upload {
 ///
 /// Several ranks may bring the same file. If ranks bring the same directory of a node without a selector, the
 /// lowest of them uploads it. Files that already lie in the directory of Store::open() are not copied.
-/// \param description the uuid is the same on all ranks; all else is the chief's. Its metadata is not used:
-/// that of
-///   all ranks is merged
+/// \param description the uuid is the same on all ranks; all else is the chief's. Its metadata is not used
 /// \return the manifest on the chief, empty on other ranks. codes::misuse, on all ranks, if ranks bring
 /// different
 ///   files of one name or metadata that contradicts, or if no rank brings a directory. After an error nothing
