@@ -4,8 +4,7 @@
 
 namespace det {
 
-JsonValue::JsonValue() : JsonValue(Json::object()) {}
-JsonValue::JsonValue(Json value) : value_(std::make_unique<Json>(std::move(value))) {}
+JsonValue::JsonValue() : value_(wrap(Json::object())) {}
 JsonValue::JsonValue(JsonValue const& other)
     : value_(other.value_ ? std::make_unique<Json>(*other.value_) : nullptr) {}
 JsonValue::JsonValue(JsonValue&& other) noexcept = default;
@@ -14,6 +13,8 @@ JsonValue& JsonValue::operator=(JsonValue other) noexcept {
     return *this;
 }
 JsonValue::~JsonValue() = default;
+
+std::unique_ptr<Json> JsonValue::wrap(Json&& value) { return std::make_unique<Json>(std::move(value)); }
 
 bool operator==(JsonValue const& a, JsonValue const& b) { return *a == *b; }
 bool operator==(JsonValue const& a, Json const& b) { return *a == b; }

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_range_that_is_no_number_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_specification_gives_each_of_its_trials_a_draw) {
     ExperimentSpec spec;
-    spec.searcher = {"random", "loss", true, {{"max_trials", 3}}};
+    spec.searcher = {"random", "loss", true, Json{{"max_trials", 3}}};
     spec.hyperparameters = Json::parse(R"({"x": {"type": "double", "minval": 0, "maxval": 1}})");
     spec.experiment_seed = 42;
     auto const search = search_of(R"({"name": "random", "max_trials": 3})", spec.hyperparameters->dump());

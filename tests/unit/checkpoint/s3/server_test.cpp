@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_directories_of_their_own_fill_one_checkpoint) {
         must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "shard"));
         must(write_file(*own.directory / "common", "the same"));
         auto const uploaded = checkpoint::upload_sharded(
-            peers, *store, own, {peers.is_chief() ? uuid : "", "7.0.0", 5, UtcTime{1}, 2, {}},
+            peers, *store, own, {uuid, "7.0.0", 5, UtcTime{1}, 2, {}},
             [] { return Status(Ok{}); });
         well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
     });

@@ -26,7 +26,7 @@ struct Fixture {
         spec.id = {7};
         spec.root = directory.path().string();
         spec.checkpoint_path = directory / "checkpoints";
-        spec.config = {{"checkpoint_storage", std::move(storage)}};
+        spec.config = Json{{"checkpoint_storage", std::move(storage)}};
         return spec;
     }
     ExperimentSpec s3() const {

@@ -1,7 +1,9 @@
 #pragma once
+#include <concepts>
 #include <iosfwd>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <utility>
 
 namespace det {
 
@@ -14,7 +16,10 @@ using Json = nlohmann::json;
 class JsonValue {
 public:
     JsonValue();  // an empty JSON object
-    JsonValue(Json value);
+    /// A template, so that a braced list does not compile: `value = {{"name", 1}}` would be an array of an
+    /// array. Write `value = Json{{"name", 1}}`.
+    template <std::same_as<Json> T>
+    JsonValue(T value) : value_(wrap(std::move(value))) {}
     JsonValue(JsonValue const& other);
     JsonValue(JsonValue&& other) noexcept;
     JsonValue& operator=(JsonValue other) noexcept;
@@ -30,6 +35,8 @@ public:
     friend std::ostream& operator<<(std::ostream& out, JsonValue const& value);
 
 private:
+    static std::unique_ptr<Json> wrap(Json&& value);
+
     std::unique_ptr<Json> value_;
 };
 
