@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using node::ContainerCall;
 
-/// Runtimes without privileges can't make the places that they bind to.
+/// Creates mount points in DET_RUN_DIR, because container runtimes without privileges can't create them.
 Status make_places(ContainerCall const& call) {
     DET_TRY(make_directories(call.run_dir / node::programs_folder));
     DET_TRY(make_directories(call.run_dir / node::libraries_folder));
@@ -26,7 +26,7 @@ Status make_places(ContainerCall const& call) {
     return Ok{};
 }
 
-/// registry_auth of the configuration, with what was masked in it.
+/// registry_auth of the configuration, with the secret values that the stored configuration masks.
 Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
     auto const in = [](Json const& document) {
         auto const environment = document.value("environment", Json::object());

@@ -3,8 +3,8 @@
 
 namespace det::launch {
 
-/// The process that runs the command in the container of the experiment whose DET_RUN_DIR is set. Creates the
-/// mount points and a file of credentials, which only this user can read.
+/// Returns the process that runs the command in the container of the experiment to which DET_RUN_DIR belongs.
+/// Creates the mount points and a credentials file, which only this user can read.
 Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
                                                  Environment const& environment,
                                                  std::filesystem::path const& programs);

@@ -33,7 +33,7 @@ bool is_port_free(std::uint16_t port) {
            errno != EADDRINUSE;
 }
 
-/// False without torch: the error message of torch follows later.
+/// Whether torch needs redirects. False if torch can't be imported: the launcher reports that later.
 bool query_torch(Environment const& environment) {
     SystemProcessRunner runner;
     auto const answer =
@@ -43,7 +43,7 @@ bool query_torch(Environment const& environment) {
 
 Status read_trial(fs::path const& info, LaunchContext& context) {
     auto const path = info / info_files::trial;
-    if (!path_exists(path)) return Ok{};  // a user's own script
+    if (!path_exists(path)) return Ok{};  // DET_RUN_DIR of a user's own script has no such file
     DET_TRY_ASSIGN(auto const text, read_file(path));
     DET_TRY_ASSIGN(auto trial, parse_trial_info(text));
     context.config = std::move(trial.config);
@@ -51,8 +51,8 @@ Status read_trial(fs::path const& info, LaunchContext& context) {
     return Ok{};
 }
 
-/// Nodes that take part in a launch without starting processes learn of its end by a file. Launches are
-/// numbered, because an entrypoint may make several.
+/// A file that tells the nodes without processes of a launch that the launch has ended. Launches are
+/// numbered, because an entrypoint may start several.
 class LaunchEnd {
 public:
     static Result<LaunchEnd> begin(fs::path const& run_dir) {
@@ -89,14 +89,14 @@ private:
     std::string file_;
 };
 
-/// For the supervisor: Slurm gives it the highest exit code of all nodes, which is that of the nodes killed
-/// after this failure.
+/// Records the exit code for the supervisor: srun reports the highest exit code of all nodes, which is that
+/// of the nodes killed after this failure.
 void record_failure(int exit_code, Environment const& environment) {
     auto const run = environment.find_non_empty(variables::run_path);
     if (run) (void)write_new_file(RunLayout(*run).first_failure(), fmt::format("{}\n", exit_code));
 }
 
-/// Creates a directory with our `ssh`.
+/// Creates a directory in which `ssh` is a link to det-rsh.
 Status make_remote_shell(fs::path const& folder, fs::path const& program) {
     DET_TRY(make_directory(folder));
     auto const link = folder / "ssh";

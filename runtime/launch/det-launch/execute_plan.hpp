@@ -10,8 +10,8 @@ struct ProgramPaths {
     std::filesystem::path det_launch, wrap_rank, remote_shell;
 };
 
-/// Reads what a launcher needs to know from DET_RUN_DIR. queries_torch: runs Python to find the version of
-/// torch.
+/// Reads the facts about the run and this node from DET_RUN_DIR. 
+/// \param queries_torch whether to run Python to find the version of torch.
 Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
                                                      bool queries_torch);
 

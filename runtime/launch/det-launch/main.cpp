@@ -1,5 +1,5 @@
-// det-launch: what jobs run. `trial` is the last line of a batch script, `prepare-node` is called by
-// det-wrap-rank, launchers are for entrypoints.
+// det-launch: the program that jobs run. The last line of a batch script calls `trial`, det-wrap-rank calls
+// `prepare-node`, and entrypoints call the launchers.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
@@ -31,7 +31,7 @@ int fail(Error const& error) {
     return to_int(error.code.exit);
 }
 
-/// "--name value" pairs, all of them required.
+/// Parses "--name value" pairs; all names are required.
 Result<std::map<std::string, std::string>> parse_options(Arguments const& arguments, Arguments const& names) {
     std::map<std::string, std::string> options;
     for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) options[arguments[i]] = arguments[i + 1];
@@ -51,7 +51,7 @@ Result<int> trial(Arguments const& arguments) {
     auto const environment = Environment::of_this_process();
     DET_TRY_ASSIGN(auto const assignment,
                    supervisor::load_assignment(options["--experiment"], *index, environment));
-    // Slurm's SIGTERM may reach every process of the job: scontrol too, in the middle of a requeue.
+    // Slurm's SIGTERM may reach every process of the job. It must not end an scontrol that requeues the job.
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
@@ -90,7 +90,7 @@ Result<int> run_launcher(Planner planner, Arguments const& arguments) {
     return execute_plan(plan, context, program_paths(), log);
 }
 
-/// A rank below a launcher.
+/// Runs the command of a rank that a launcher has started.
 Result<int> worker(Arguments const& arguments) {
     if (arguments.empty()) return Error{codes::usage, "det-launch worker needs a command"};
     DET_TRY_ASSIGN(auto const end, launchers::run_worker(arguments, Environment::of_this_process()));

@@ -3,7 +3,7 @@
 
 namespace det::launch::launchers {
 
-/// The page of a launcher ("torch_distributed"); empty where there is none.
+/// The help page of a launcher ("torch_distributed"); empty if there is none.
 std::string_view find_page(std::string_view name);
 
 }  // namespace det::launch::launchers

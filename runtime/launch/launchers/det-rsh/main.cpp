@@ -1,4 +1,4 @@
-// det-rsh: runs a command on another node of the job, called as ssh is.
+// det-rsh: runs a command on another node of the job. Its command line is that of ssh.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/launch/launchers/run_remotely.hpp>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// ssh's own, where the command was not run.
+/// ssh's exit code if it could not run the command.
 constexpr int not_run = 255;
 
 int fail(det::Error const& error) {

@@ -12,10 +12,11 @@ namespace det::launch::launchers {
 
 enum class Group { own, ours };
 
-/// A child process. The destructor kills it, with its group if that is its own, unless it has ended.
+/// A child process. The destructor kills it unless it has ended, together with its process group if it has
+/// its own.
 class Child {
 public:
-    /// \param mask the signals that are blocked in it.
+    /// \param mask the signals that are blocked in the child.
     static Result<Child> start(std::vector<std::string> const& argv, Environment const& environment,
                                sigset_t const& mask, Group group);
     Child(Child&& other) noexcept;
@@ -35,8 +36,8 @@ private:
     std::optional<int> status_;
 };
 
-/// The signals that are forwarded, as a descriptor; except those that were blocked before, as Slurm's notice
-/// is below det-wrap-rank.
+/// The signals to forward, as a descriptor. Signals that were blocked before are not among them:
+/// det-wrap-rank blocks Slurm's notice.
 class ForwardedSignals {
 public:
     static Result<ForwardedSignals> take();
@@ -45,7 +46,7 @@ public:
     ~ForwardedSignals();  // restores the mask
     int fd() const { return fd_.get(); }
     sigset_t const& mask_before() const { return before_; }
-    /// The signals that have come.
+    /// The signals received since the last call.
     std::vector<int> read();
 
 private:

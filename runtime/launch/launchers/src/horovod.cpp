@@ -7,7 +7,7 @@
 namespace det::launch::launchers {
 namespace {
 
-/// "localhost:4,n1:4"
+/// The argument of horovodrun's --hosts: "localhost:4,n1:4".
 std::string host_slots(Nodes const& nodes) {
     std::string text;
     for (std::size_t i = 0; i < nodes.hosts.size(); ++i) {
@@ -28,7 +28,7 @@ std::vector<std::string> fusion_options(Json const& config) {
             "--cycle-time-ms", std::to_string(optimizations.value("tensor_fusion_cycle_time", 1))};
 }
 
-/// The options in data.__det_dtrain_args.
+/// The user's options in data.__det_dtrain_args of a configuration.
 std::vector<std::string> extra_options(Json const& config) {
     auto const data = config.value("data", Json::object());
     std::vector<std::string> options;
@@ -73,7 +73,7 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Launc
     auto& environment = context.environment;
     environment.set("USE_HOROVOD", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
-    // Otherwise an Open MPI below horovodrun starts its daemons through Slurm, with the wrong number of them.
+    // With this variable, Open MPI below horovodrun would start its daemons through Slurm, in wrong number.
     environment.unset("SLURM_JOBID");
     plan.processes.push_back({std::move(argv), std::move(environment)});
     return plan;

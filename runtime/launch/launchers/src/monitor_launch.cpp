@@ -49,7 +49,7 @@ private:
     WorkerRegistry(std::filesystem::path path, UniqueFd listening)
         : path_(std::move(path)), listening_(std::move(listening)) {}
     void accept_workers();
-    /// False when it has disconnected.
+    /// Returns false if the worker has disconnected.
     static bool receive(Member& member, LaunchFacts& facts);
     static void on_disconnect(Member const& member, LaunchFacts& facts);
 
@@ -131,7 +131,7 @@ int WorkerRegistry::connected() const {
         std::ranges::count_if(members_, [](Member const& member) { return is_worker(member.hello); }));
 }
 
-/// A launch from its first process to its last.
+/// A launch from the start of its first process to the end of its last.
 class Launch {
 public:
     Launch(WorkerRegistry registry, ForwardedSignals signals, Clock const& clock,

@@ -11,17 +11,17 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchCon
 
     std::vector<std::string> argv{
         "mpirun", "-np", std::to_string(nodes.ranks()), "--bind-to", "none",
-        // Daemons start by srun inside this job, without ssh. A node's share of the step must not wait for
-        // ours.
+        // srun starts the daemons inside this job, without ssh. --overlap: their step must not wait until the
+        // step of this process frees its CPUs.
         "--mca", "plm", "slurm", "--mca", "plm_slurm_args", "--overlap --cpu-bind=none",
-        // Slurm sends its notice to the direct child of its daemon, which must not be Open MPI's.
+        // Slurm sends its notice to slurmstepd's direct child, which must be det-wrap-rank and not orted.
         "--mca", "orte_launch_agent", fmt::format("{} --node orted", context.wrap_rank.string())};
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     auto const rank = worker_command(context, "OMPI_COMM_WORLD_RANK,PMI_RANK", parts.command);
     argv.insert(argv.end(), rank.begin(), rank.end());
 
-    // mpirun takes the number of ranks per node from Slurm's tasks per node, but this step has one task, the
-    // launcher, on each.
+    // mpirun takes the number of ranks per node from Slurm's tasks per node, but this step has one task on
+    // each node, the launcher.
     auto& environment = context.environment;
     environment.set("SLURM_TASKS_PER_NODE", context.rendezvous.slot_counts);
     environment.set("SLURM_STEP_TASKS_PER_NODE", context.rendezvous.slot_counts);

@@ -26,9 +26,9 @@ bool is_word(std::string_view text, std::string_view also) {
     });
 }
 
-constexpr std::uint16_t c10d_port = 29400;  // Determined's
+constexpr std::uint16_t c10d_port = 29400;  // the port that Determined uses
 
-/// The first of "[2, 3]".
+/// The first slot of a list such as "[2, 3]".
 int first_slot(Environment const& environment) {
     auto const slots = Json::parse(environment.find(variables::slot_ids).value_or(""), nullptr, false);
     bool const has_one = slots.is_array() && !slots.empty() && slots[0].is_number_unsigned();

@@ -1,12 +1,12 @@
 #pragma once
 #include <det/launch/launchers/launchers.hpp>
 
-// What the planners of the launchers share.
+// Functions that the plans of several launchers use.
 namespace det::launch::launchers {
 
 struct LauncherArguments {
-    std::vector<std::string> overrides;  // options for the launcher, appended to ours
-    std::vector<std::string> command;    // of each rank
+    std::vector<std::string> overrides;  // the user's options for the launcher, appended to the plan's
+    std::vector<std::string> command;    // the command of each rank
 };
 
 /// Splits `[OVERRIDE... --] COMMAND`. Overrides are present if the first argument is an option; they end at
@@ -15,11 +15,11 @@ Result<LauncherArguments> split_arguments(std::string_view launcher,
                                           std::vector<std::string> const& arguments);
 
 /// The command of a rank, run by `det-wrap-rank RANK det-launch worker`. rank: names of the variables that
-/// hold the rank, the launcher's own first.
+/// hold the rank; the launcher's own variable is first.
 std::vector<std::string> worker_command(LaunchContext const& context, std::string_view rank,
                                         std::vector<std::string> const& command);
 
-/// The run's nodes with every name expanded, as launchers want them.
+/// The run's nodes as expanded host names, the form that launchers take.
 struct Nodes {
     std::vector<std::string> hosts;
     std::vector<int> slots;  // of each node
@@ -37,12 +37,12 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 /// The plan of a node whose ranks are started from the chief's node.
 LaunchPlan wait_for_chief();
 
-/// The port at which the ranks meet: C10D_PORT, which the user may set; else MASTER_PORT, which was free on
-/// the chief's node when the run began; else Determined's number plus the first slot, which differs between
-/// trials on one node.
+/// The port of the ranks' rendezvous: C10D_PORT, which the user may set; else MASTER_PORT, which was free on
+/// the chief's node when the run began; else Determined's port number plus the first slot, so that trials on
+/// one node use different ports.
 Result<std::uint16_t> rendezvous_port(Environment const& environment);
 
-/// Puts the folder with our `ssh` in front of PATH.
+/// Puts the directory in which `ssh` is det-rsh in front of PATH.
 void use_remote_shell(LaunchPlan& plan, LaunchContext& context);
 
 }  // namespace det::launch::launchers

@@ -9,7 +9,7 @@
 namespace det::launch::launchers {
 namespace {
 
-// ssh(1): letters of options with a value, and without.
+// The option letters of ssh(1) that take a value, and those that take none.
 constexpr std::string_view with_value = "BbcDEeFIiJLlmOopPQRSWw";
 constexpr std::string_view without_value = "12346AaCfGgKkMNnqsTtVvXxYy";
 
@@ -41,7 +41,7 @@ bool is_this_node(std::string_view host) {
     return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-/// The name of a node of this job in Slurm.
+/// Finds the node of this job with this host name. Returns its name in Slurm.
 Result<std::string> node_named(std::string_view host, Environment const& environment) {
     if (is_this_node(host)) {
         if (auto own = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(own);
@@ -115,7 +115,7 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
     step.has_input = false;
     if (environment.find_non_empty(variables::run_key)) {
         step.command = {wrap_rank, "--node"};
-        // The wrapper changes to the run's directory, which it may have to create first
+        // The wrapper changes to the run's directory, which may not exist on that node yet
         step.directory.push_back('/');
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto time_to_end = 3s;  // for a command that got the signal
+constexpr auto time_to_end = 3s;  // from the forwarded signal until the command is killed
 
 UniqueFd watch_signals() {
     sigset_t set;
@@ -51,20 +51,20 @@ public:
         } else if (in_run_ && number == SIGTERM && is_from_slurm(info)) {
             return;
         } else if (in_run_ || deadline_) {
-            end();  // TERM would be the preemption notice there
+            end();  // inside a run the command would take TERM for the preemption notice
         } else {
             step_.signal(number == SIGINT ? SIGTERM : number);
             deadline_ = clock_.steady_now() + time_to_end;
         }
     }
 
-    /// Ends the command with KILL.
+    /// Kills the command: srun runs with --quit-on-interrupt, so that one INT ends the step.
     void end() {
         step_.signal(SIGINT);
         deadline_.reset();
     }
 
-    /// For poll(2).
+    /// The timeout for poll(2).
     int time_left_ms() const {
         if (!deadline_) return -1;
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - clock_.steady_now());

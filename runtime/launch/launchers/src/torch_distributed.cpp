@@ -7,7 +7,8 @@
 namespace det::launch::launchers {
 namespace {
 
-/// torchrun substitutes ${local_rank} in arguments and turns "$$" into "$": other dollars are doubled.
+/// torchrun substitutes ${local_rank} in arguments and turns "$$" into "$", so all other dollar signs
+/// are doubled.
 std::string escape_dollars(std::string_view word) {
     std::string text;
     for (std::size_t i = 0; i < word.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace det::launch::launchers {
 namespace {
 
-/// From the variables that launchers set.
+/// The rank's name for messages, from the variables that launchers set.
 std::string rank_name(Environment const& environment) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMI_RANK", "RANK"}) {
         if (auto const rank = environment.find_non_empty(name)) return "rank " + *rank;
@@ -33,7 +33,7 @@ UniqueFd register_worker(Environment const& environment) {
 }  // namespace
 
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment) {
-    ::setpgid(0, 0);  // a signal to our group reaches the command too
+    ::setpgid(0, 0);  // the group that the monitor kills contains the command too
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
     DET_TRY_ASSIGN(auto signals, ForwardedSignals::take());

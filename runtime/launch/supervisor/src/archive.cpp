@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t content_limit_bytes = std::size_t{1} << 30;  // a context has at most 95 MiB
 
-/// The archive's bytes, decompressed piece by piece, hashed on the way to libarchive.
+/// Reads an archive piece by piece, decompresses it for libarchive, and hashes the decompressed bytes.
 class Source {
 public:
     explicit Source(UniqueFd file)
         : file_(std::move(file)), in_(ZSTD_DStreamInSize()), out_(ZSTD_DStreamOutSize()) {}
 
-    /// The next piece; empty at the end. Throws nothing: a problem is kept for the caller, and ends the
-    /// stream.
+    /// Returns the next decompressed piece; empty at the end. Does not throw, because libarchive calls it:
+    /// an error ends the stream, and finish() returns the error.
     std::string_view next() {
         while (!problem_) {
             if (input_.pos == input_.size && !refill()) return {};
@@ -50,7 +50,7 @@ public:
         return {};
     }
 
-    /// Reads to the end; the hash of everything.
+    /// Reads to the end. Returns the hash of the whole decompressed content.
     Result<std::string> finish() {
         while (!next().empty()) {
         }
@@ -97,7 +97,7 @@ struct FreeWriter {
     void operator()(archive* writer) const { archive_write_free(writer); }
 };
 
-/// Where a member goes; nothing for one that would leave the directory.
+/// The path to which an archive member is unpacked; empty if that path would leave the directory.
 std::optional<fs::path> place(fs::path const& directory, char const* name) {
     if (name == nullptr) return std::nullopt;
     fs::path const relative(name);
@@ -138,7 +138,7 @@ Status extract(archive* reader, archive* writer, fs::path const& directory) {
     }
 }
 
-/// The code that would run is not the code that was submitted.
+/// The error for an archive whose content is not the code that was submitted.
 Error other_content(fs::path const& path, std::string const& found, std::string const& wanted) {
     return Error{
         codes::damaged,
@@ -152,8 +152,8 @@ Status unpack(Source& source, fs::path const& directory) {
     std::unique_ptr<archive, FreeReader> const reader(archive_read_new());
     std::unique_ptr<archive, FreeWriter> const writer(archive_write_disk_new());
     archive_read_support_format_tar(reader.get());
-    // No SECURE_NOABSOLUTEPATHS: the paths are made absolute by us. Links inside can't lead a later member
-    // out.
+    // SECURE_NOABSOLUTEPATHS would refuse every member, because place() makes all paths absolute.
+    // SECURE_SYMLINKS refuses a member whose path leads through a symbolic link.
     archive_write_disk_set_options(
         writer.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_SYMLINKS);
     if (archive_read_open(reader.get(), &source, nullptr, read_from_source, nullptr) != ARCHIVE_OK) {
@@ -170,7 +170,7 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     std::error_code error;
     auto const target =
-        fs::canonical(directory, error);  // links on the way there are the caller's, not the archive's
+        fs::canonical(directory, error);  // symbolic links in this path are not the archive's
     if (error) return os_error(fmt::format("look at '{}'", directory.string()), error.value());
     Source source(std::move(file));
     auto unpacked = unpack(source, target);

@@ -25,7 +25,7 @@ Result<slurm::JobRef> own_job(Environment const& environment) {
     return Error{codes::slurm_output, fmt::format("'{}' is not a job id", text)};
 }
 
-/// The smallest of "8(x2),4": a step has the same number of CPUs on each node.
+/// The smallest count of a list such as "8(x2),4": a step has the same number of CPUs on each node.
 Result<int> smallest_count(std::string_view counts) {
     DET_TRY_ASSIGN(auto const all, expand_counts(counts));
     return std::max(1, *std::min_element(all.begin(), all.end()));

@@ -51,7 +51,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
         if (!wanted) continue;
-        // It may have ended before the experiment was continued, claimed by another job.
+        // Another job may have claimed and finished the trial before the experiment was continued.
         DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
         if (ended) {
             unavailable_.insert(trial);
@@ -66,7 +66,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
     return std::optional<std::uint32_t>();
 }
 
-/// In descending order: they are taken from the end.
+/// Returns the trials in descending order, because claim_next() takes them from the end.
 Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
     std::vector<std::uint32_t> own;
     for (auto trial = assignment_.spec.trial_count; trial-- > 0;) {

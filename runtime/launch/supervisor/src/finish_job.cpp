@@ -16,7 +16,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// Begins with the last trial, which is the most likely one to be unfinished.
+/// Checks the last trial first, because it is the most likely one to be unfinished.
 Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
     for (auto trial = spec.trial_count; trial-- > 0;) {
         DET_TRY_ASSIGN(bool const has_ended, has_ended(experiment.trial(trial), spec.first_run_of(trial)));
@@ -26,7 +26,7 @@ Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec
 }
 
 Status collect(Assignment const& assignment, SupervisorContext const& context) {
-    // Read again: the experiment may have been continued since this job began.
+    // The specification is read again: the experiment may have been continued since this job began.
     DET_TRY_ASSIGN(auto const spec, retention::load_spec(assignment.experiment));
     DET_TRY_ASSIGN(bool const has_ended, all_trials_ended(assignment.experiment, spec));
     if (!has_ended) return Ok{};
@@ -47,7 +47,7 @@ Status collect(Assignment const& assignment, SupervisorContext const& context) {
 }
 
 /// Removes the checkpoints that the experiment does not keep, if all of its trials have ended. Two jobs may
-/// do this at once; a failure loses nothing.
+/// do this at the same time. If it fails, the remaining checkpoints stay.
 void collect_garbage_if_done(Assignment const& assignment, SupervisorContext const& context) {
     auto const done = collect(assignment, context);
     if (!done) context.log(fmt::format("all checkpoints stay: {}", done.error().message));
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    /// No run of this job continues.
+    /// Lets the job end, because none of its runs asks for a requeue.
     void finish() {
         if (!end_.has_begun) context_.log("nothing is left to run here");
         if (!end_.notice_received) collect_garbage_if_done(assignment_, context_);
@@ -92,12 +92,12 @@ private:
         });
     }
 
-    /// Slurm (22.05 at least) that requeues a job while one of its nodes does not answer gives it no GPUs on
-    /// its next nodes, so that no step can start there, and counts the old GPUs as used until it is
+    /// If Slurm (22.05 at least) requeues a job while one of its nodes does not answer, the job gets no GPUs
+    /// on its next nodes, and no step can start there. slurmctld counts the old GPUs as used until it is
     /// restarted.
     bool needs_new_job() const { return was_failed_by_slurm() || has_silent_node(); }
 
-    /// True also for failures that Slurm has not noticed yet.
+    /// Whether a run lost a node or could not be launched. Slurm may not have noticed that yet.
     bool was_failed_by_slurm() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
             return lane.has_outcome() && lane.outcome()->next_action == NextAction::requeue &&
@@ -124,7 +124,7 @@ private:
                         has_own ? of_trial.value_or(Desired::run) : Desired::run);
     }
 
-    /// Requeues the job. SIGTERM follows; this process has it blocked.
+    /// Requeues the job or replaces it by a new one. Slurm then sends SIGTERM, which this process blocks.
     void requeue(RequeueRequest::Start start) {
         bool const by_new_job = needs_new_job();
         auto const new_job = requeue_job(
@@ -180,7 +180,7 @@ private:
         return bad;
     }
 
-    /// Reports a failure to write our own files; the remaining steps are done all the same.
+    /// Logs a failure to write the experiment's files and sets the exit code. The remaining steps are done.
     void log_failure(Status const& done) {
         if (done) return;
         context_.log(fmt::format("error: {} [{}]", done.error().message, done.error().code.name));

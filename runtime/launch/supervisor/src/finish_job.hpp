@@ -12,7 +12,7 @@ namespace det::launch::supervisor {
 /// The state of a job whose runs have all ended, or will be ended by Slurm.
 struct JobOutcome {
     bool has_begun = false;           // at least one run has started
-    bool notice_received = false;     // Slurm's SIGTERM came
+    bool notice_received = false;     // Slurm has sent SIGTERM
     bool was_completing = false;      // the job was COMPLETING when Slurm was asked last
     pid_t slurmstepd = 0;             // parent of this process at its start
     std::chrono::seconds timeout{0};  // how long requests to slurmctld are repeated

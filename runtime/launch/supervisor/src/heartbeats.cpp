@@ -9,7 +9,7 @@ namespace {
 
 constexpr int checks_until_all_ended = 2;  // a step ends at once when its last task does
 
-/// Opens the file, because NFS asks the server on open(2) and not on stat(2).
+/// Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
 std::optional<std::int64_t> last_heartbeat_ns(std::filesystem::path const& file) {
     UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat info {};

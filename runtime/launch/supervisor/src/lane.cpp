@@ -22,14 +22,14 @@ bool contains(Hosts const& hosts, std::string const& host) {
     return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
 
-/// As many of the job's nodes as the run needs, without those that the trial must not use.
+/// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
 Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
     if (assignment.spec.spare_nodes == 0) return assignment.hosts;
     DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
     auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
     auto good = hosts;
     std::erase_if(good, [&](auto const& host) { return contains(bad, host); });
-    // Too few good nodes: the run tries with the first ones of the job.
+    // If there are too few good nodes, the run uses the first nodes of the job.
     auto& chosen = good.size() >= needed ? good : hosts;
     chosen.resize(std::min(chosen.size(), needed));
     return compress_host_list(chosen);
@@ -119,7 +119,7 @@ void Lane::abandon_step() {
     clear_step();
 }
 
-/// A step without srun would keep its share of the job from the next step.
+/// A step whose srun is gone still holds its CPUs and memory, so that the next step could not start.
 void Lane::clear_step() {
     if (auto const cleared = context_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
         context_.log(fmt::format("what is left of run {} may be in the way: {}", to_string(id()),
@@ -184,7 +184,7 @@ Status Lane::add_log_policies(lifecycle::RunFacts& facts) const {
     return count_good_nodes(facts.bad_nodes);
 }
 
-/// A job with spare nodes survives the failure of one. Without spare nodes Slurm requeues the job.
+/// Adds the run's nodes that Slurm has lost. Without spare nodes this is not needed: Slurm requeues the job.
 Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     if (assignment_.spec.spare_nodes == 0) return Ok{};
     auto const nodes = context_.slurm.nodes();
@@ -202,15 +202,15 @@ Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
     return count_good_nodes(facts.bad_nodes);
 }
 
-/// srun's error message if it ended without having started a task; otherwise empty.
+/// srun's error message if srun ended with exit code 1 before any task started; otherwise empty.
 std::string Lane::find_srun_refusal() const {
     constexpr int refused = 1;
     if (run_->exit_code != refused || has_begun(run_->record.layout())) return "";
     return find_srun_error(context_.output, run_->output_begin_bytes);
 }
 
-/// The network to a node or its slurmd may be down for a moment. The trainer has not started there and is not
-/// at fault.
+/// Adds the nodes on which srun could not start a task. The network to a node or its slurmd may be down for a
+/// moment. This does not count as a failure of the trial, because no task has started there.
 Status Lane::add_unreached_nodes(lifecycle::RunFacts& facts) const {
     // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
     constexpr int signals_end = 128 + 64;

@@ -10,8 +10,8 @@
 
 namespace det::launch::supervisor {
 
-/// A share of the job that runs one trial after another; the whole job if its trials do not share nodes. Idle
-/// between trials.
+/// A share of the job that runs one trial after another; the whole job if its trials do not share nodes. A
+/// lane is idle between trials.
 class Lane {
 public:
     Lane(Assignment const& assignment, SupervisorContext const& context)
@@ -37,8 +37,8 @@ public:
 
     void ask_to_stop();
     void kill_step();
-    /// For a srun that does not notice that a part of its step is gone: asks Slurm to end the step, and kills
-    /// srun.
+    /// Kills srun and asks Slurm to end the step. Needed if srun does not notice that a part of its step is
+    /// gone.
     void abandon_step();
     /// Exit code of the step; empty while it runs.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
@@ -62,7 +62,7 @@ private:
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
         int exit_code = 0;
-        std::uint64_t output_begin_bytes = 0;  // srun's messages about this run are behind this offset
+        std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;

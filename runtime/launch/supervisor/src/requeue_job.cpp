@@ -12,11 +12,11 @@ namespace {
 using slurm::SlurmClient;
 using NewJob = std::optional<std::uint32_t>;
 
-// Slurm delays a requeued job by two minutes otherwise. StartTime=now alone is overwritten when the requeue
-// completes.
+// Without an explicit start time, Slurm delays a requeued job by two minutes. Slurm overwrites StartTime=now
+// when the requeue completes, so the start time is a few seconds later.
 constexpr std::chrono::seconds start_after_requeue{5};
 
-/// A host list; empty if no change is needed.
+/// The nodes to exclude as a host list; empty if the job's list need not change.
 std::string excluded_nodes(Assignment const& assignment, std::vector<std::string> const& bad_hosts) {
     if (bad_hosts.empty()) return "";
     auto const& before = assignment.spec.excluded_nodes;
@@ -45,7 +45,7 @@ void prepare_start(Assignment const& assignment, RequeueRequest const& request,
     delay_start(assignment.job, context);
 }
 
-/// The job has not been cancelled and does not run on another node.
+/// Whether the job has not been cancelled and has not been started again elsewhere.
 bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
     auto const job = slurm.find_job(assignment.job);
     if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
@@ -80,7 +80,7 @@ Status release_new_job(std::uint32_t job, RequeueRequest const& request, Supervi
     return context.slurm.release({job, {}});
 }
 
-/// Empty if the job itself must be requeued.
+/// Submits a new job for the array task. Returns empty if it could not: the job must be requeued then.
 Result<NewJob> replace_job(Assignment const& assignment, RequeueRequest const& request,
                            SupervisorContext const& context) {
     auto const array = find_own_array(assignment);

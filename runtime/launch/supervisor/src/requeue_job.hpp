@@ -13,7 +13,7 @@ struct RequeueRequest {
     enum class Start { soon, held };
     Start start = Start::soon;
     bool is_completing = false;          // Slurm is already ending the job
-    std::vector<std::string> bad_hosts;  // nodes that it must not get again
+    std::vector<std::string> bad_hosts;  // nodes that the job must not get again
     bool by_new_job = false;             // submit a new job instead of requeueing this one
     std::chrono::seconds timeout{0};     // how long requests are repeated while slurmctld does not answer
 };

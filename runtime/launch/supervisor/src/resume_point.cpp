@@ -43,8 +43,8 @@ bool is_gone(Error const& error) {
     return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
 }
 
-/// Uses the newest checkpoint of the run that the store still has. A store that does not answer is an error,
-/// because the trial must not start from scratch then.
+/// Uses the newest checkpoint of the run that the store still has. If the store does not answer, returns an
+/// error, so that the trial does not start from scratch.
 Result<bool> use_newest_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : reversed(run.checkpoints)) {
         auto const found = store.find(committed.uuid);

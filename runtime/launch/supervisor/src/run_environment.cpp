@@ -15,7 +15,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// Linux limits a variable to 128 KiB. Larger values are only in DET_RUN_DIR/info/trial.json.
+/// Linux limits an environment variable to 128 KiB. Longer JSON is only in DET_RUN_DIR/info/trial.json.
 constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
 
 std::string all_slots(TrialShape const& shape) {
@@ -92,7 +92,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
-    // The user may have submitted from inside a run of another trial, which leaves these.
+    // The job's environment contains these variables if the user submitted it from inside another run.
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
@@ -108,7 +108,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.set(variables::read_ahead, run.resume.checkpoint_path);
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
-    // srun takes these for its own options, but they describe the batch step.
+    // srun reads these variables as its options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
                              "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
         environment.unset(name);

@@ -13,7 +13,7 @@ using slurm::JobState;
 constexpr auto wait_after_notice = 3s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
-constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm shows "UNLIMITED" as a year
+constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm reports "UNLIMITED" as a year
 
 std::chrono::seconds seconds_between(UtcTime from, UtcTime to) {
     return std::chrono::floor<std::chrono::seconds>(

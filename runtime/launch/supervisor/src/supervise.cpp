@@ -44,7 +44,7 @@ public:
     };
 
     int fd() const { return fd_.get(); }
-    /// The signals that came since the last call.
+    /// The signals received since the last call.
     Received read() {
         Received received;
         signalfd_siginfo info{};
@@ -116,7 +116,7 @@ private:
         if (lane.has_outcome()) apply_outcome(lane);  // the step could not be started
     }
 
-    /// After a failure to read or write our own files: no new run starts, running ones continue.
+    /// Called if a file of the experiment can't be read or written. No new run starts; running ones continue.
     void stop_on_error(Error const& error) {
         context_.log(fmt::format("error: {} [{}]", error.message, error.code.name));
         is_draining_ = true;
@@ -235,15 +235,15 @@ private:
         is_draining_ = true;
     }
 
-    /// One of several trials is paused: the others continue, and any job takes the trial once it is wanted
-    /// again.
+    /// Gives up the claim of a paused trial. The other trials continue, and any job may claim this trial when
+    /// the user activates it.
     void release_trial(Lane& lane) {
         auto const trial = lane.id().trial.index;
         lane.wait_and_clear();
         if (auto const given = claims_.release(trial); !given) stop_on_error(given.error());
     }
 
-    /// The job runs elsewhere: our ranks are killed, and this process writes nothing more.
+    /// A newer run exists elsewhere: kills the ranks of this job, and writes nothing more.
     void abandon() {
         is_superseded_ = true;
         for (auto& lane : lanes_) {
@@ -269,11 +269,11 @@ private:
         if (failure != 0) exit_code_ = failure;
     }
 
-    /// After SIGTERM there are KillWait seconds (30 by default) to record how the job ends.
+    /// After SIGTERM, KillWait seconds (30 by default) remain to record how the job ends.
     std::chrono::seconds timeout() const { return notice_received_ ? 20s : 120s; }
 
     void schedule_next_check() {
-        // Spread, so that the supervisors of a large experiment do not check at the same time.
+        // The interval differs per job, so that an experiment's supervisors do not check at the same time.
         auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % 100;
         next_check_at_ = context_.clock.steady_now() + check_interval_ * (90 + spread / 5) / 100;
     }
@@ -292,8 +292,8 @@ private:
     Time next_check_at_;
     bool has_begun_ = false;
     bool is_draining_ = false;      // no new run starts in this job
-    bool is_superseded_ = false;    // the job runs elsewhere: this process must not change it
-    bool notice_received_ = false;  // Slurm's SIGTERM came
+    bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job
+    bool notice_received_ = false;  // Slurm has sent SIGTERM
     bool was_completing_ = false;   // the job was COMPLETING at the last query
     int exit_code_ = 0;
 };

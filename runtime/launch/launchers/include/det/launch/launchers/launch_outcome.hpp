@@ -6,7 +6,7 @@ namespace det::launch::launchers {
 
 /// The facts about a launch that determine its exit code.
 struct LaunchFacts {
-    int launcher_exit = 0;             // the highest one, if several processes were started
+    int launcher_exit = 0;             // the highest exit code, if several processes were started
     std::optional<int> first_failure;  // exit code of the first worker that failed
     bool was_terminated = false;  // a worker ended by TERM, which launchers send to the others when one fails
     std::optional<std::string> disconnected;  // the first worker that disconnected without its exit code

@@ -15,11 +15,11 @@ namespace det::launch::launchers {
 /// What a launcher needs to know about the run and about the node that it runs on.
 struct LaunchContext {
     RendezvousInfo rendezvous;
-    JsonValue config;  // of the trial; empty outside an experiment
+    JsonValue config;  // the trial's configuration; empty outside an experiment
     std::optional<std::string> network_interface;
     Environment environment;
     std::filesystem::path run_dir;                // DET_RUN_DIR
-    std::filesystem::path wrap_rank, det_launch;  // our programs, absolute
+    std::filesystem::path wrap_rank, det_launch;  // absolute paths of these programs
     /// torch before 2.0 on Python 3.11 or newer fails at every start unless some output is redirected.
     bool torch_needs_redirects = false;
 };
@@ -39,20 +39,21 @@ struct PlannedFile {
 /// What det-launch does on this node.
 struct LaunchPlan {
     std::vector<LaunchedProcess> processes;
-    /// No processes here: the chief's node starts the ranks of this node too. det-launch waits until the
-    /// launch has ended, which keeps the run's directory on this node.
+    /// If true, this node starts no processes, because the chief's node starts its ranks. det-launch waits
+    /// until the launch has ended, which keeps the run's directory on this node.
     bool waits_for_chief = false;
-    std::vector<std::string> waiting_nodes;  // nodes that wait, which the chief tells about the end
-    /// If true, a failed command of det-rsh on another node fails the launch; its launcher would wait for the
-    /// others. If false, such a command may be a probe.
+    std::vector<std::string> waiting_nodes;  // nodes to which the chief announces the end
+    /// If true, a failed command of det-rsh on another node fails the launch, because the launcher would wait
+    /// for the other commands. If false, such a command may be a probe.
     bool fails_with_remote_commands = false;
     std::vector<PlannedFile> files;  // written before the processes start
     /// A directory of the run, first in PATH, where programs that look for `ssh` find det-rsh.
     std::optional<std::filesystem::path> remote_shell;
-    std::optional<std::uint16_t> port;  // where the ranks meet; it must be free on this node
+    std::optional<std::uint16_t> port;  // port of the ranks' rendezvous; it must be free on this node
 };
 
-/// `det-launch NAME [[OVERRIDE... ] --] (--trial MODULE:CLASS | CMD...)`. Each plan is pure.
+/// A launcher, called by `det-launch NAME [[OVERRIDE... ] --] (--trial MODULE:CLASS | CMD...)`. Its plan
+/// function is pure.
 struct Launcher {
     std::string_view name;
     std::string_view help;
@@ -66,7 +67,7 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
 Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchContext context);
-/// `det-launch CMD...`: a process of CMD per slot of this node, started by det-launch itself.
+/// Plans `det-launch CMD...`: det-launch itself starts one process of CMD per slot of this node.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);
 
 /// A Python program that prints the versions of Python and torch; needs_redirects() tells from its output

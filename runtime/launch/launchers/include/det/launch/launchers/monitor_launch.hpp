@@ -9,9 +9,9 @@
 namespace det::launch::launchers {
 
 struct MonitorOptions {
-    /// From the first failure until the other workers are killed: time for their own error messages.
+    /// Time from the first failure until the other workers are killed, for their own error messages.
     std::chrono::milliseconds grace = std::chrono::seconds(3);
-    /// From then until the launcher itself is killed.
+    /// Time from then until the launcher itself is killed.
     std::chrono::milliseconds kill_timeout = std::chrono::seconds(10);
     std::function<void(std::string const&)> log;  // writes a line about a failed launch
     /// Called when the exit code is known, possibly before any process is killed, and once more at the end.

@@ -23,7 +23,8 @@ Result<RemoteCommand> parse_arguments(std::vector<std::string> const& arguments)
 Result<slurm::CommandOnNodes> plan_step(RemoteCommand const& command, Environment const& environment,
                                         std::string const& wrap_rank);
 
-/// The same for several nodes, given by their names in Slurm, without standard input. Pure.
+/// The step that runs a shell command on several nodes, given by their names in Slurm, without standard
+/// input. Pure.
 slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string const& shell_line,
                                    Environment const& environment, std::string const& wrap_rank);
 

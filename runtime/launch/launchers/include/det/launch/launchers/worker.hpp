@@ -9,7 +9,7 @@ namespace det::launch::launchers {
 
 /// How a command ended.
 struct WorkerEnd {
-    int exit_code = 0;  // 128 + signal where a signal ended it
+    int exit_code = 0;  // 128 + signal if a signal ended it
     int signal = 0;
 };
 

@@ -15,19 +15,18 @@ struct Assignment {
     ExperimentLayout experiment;
     ExperimentSpec spec;
     std::uint32_t first_trial =
-        // The trial of its array task; where trials share nodes, the trial at which the search for free ones
-        // starts
+        // The trial of the job's array task. If trials share nodes, the job tries to claim this trial first
         0;
     slurm::JobRef job;
     lifecycle::Incarnation incarnation;
-    std::string hosts;  // of the job, as a compressed host list, batch host first
+    std::string hosts;  // the job's nodes as a compressed host list, batch host first
     int cpus_per_node = 1;
     std::int64_t memory_per_node_mib = 0;  // 0: Slurm does not manage memory
     std::string cluster;
     std::string partition;
 
     int lanes() const { return static_cast<int>(spec.lanes); }
-    /// Whether the last run of the trial was recorded as its end.
+    /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;
 };
 

@@ -7,9 +7,9 @@
 
 namespace det::launch::supervisor {
 
-/// The trials that this job runs. A job with its nodes for itself runs the trial of its array task. Where
-/// trials share nodes, a job runs the trials that it claims: it makes trials/N/claimed by link(2), and the
-/// file names the task.
+/// The trials that this job runs. If trials do not share nodes, the job runs the trial of its array task. If
+/// they do, the job runs the trials that it claims: it creates trials/N/claimed with link(2), and the file
+/// contains the job id of the array task.
 class Claims {
 public:
     explicit Claims(Assignment const& assignment)
@@ -19,7 +19,7 @@ public:
     /// that this task had claimed before it was requeued, then free ones, beginning at its own array index.
     /// Empty if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
-    /// Removes the claim, so that any job may take the trial later. For trials that share nodes.
+    /// Removes the claim, so that any job may claim the trial later. Used only if trials share nodes.
     Status release(std::uint32_t trial);
     /// Removes the claims of this task on all trials that have not ended.
     Status release_all();

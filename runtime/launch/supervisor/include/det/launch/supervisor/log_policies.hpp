@@ -15,8 +15,8 @@ struct PolicyMatches {
     std::string bad_nodes_by;     // name of the first policy that excluded a node
 };
 
-/// Reads the log of every node of the run line by line. Memory is bounded, and time is linear in the size of
-/// the text. A missing log matches nothing.
+/// Matches the policies against each line of the logs of the run's nodes. Memory is bounded, and time is
+/// linear in the size of the text. A missing log matches nothing.
 Result<PolicyMatches> match_log_policies(std::vector<LogPolicySpec> const& policies, RunLayout const& run,
                                          int nodes);
 

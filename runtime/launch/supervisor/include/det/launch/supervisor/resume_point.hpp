@@ -8,7 +8,7 @@
 
 namespace det::launch::supervisor {
 
-/// The state from which a run of a trial starts, as the runs before it left it.
+/// The state from which a run of a trial starts, taken from the records of the trial's earlier runs.
 struct ResumePoint {
     std::uint32_t restarts = 0;  // number of runs that failed
     std::string checkpoint;      // UUID of the newest committed checkpoint; empty: start from scratch
