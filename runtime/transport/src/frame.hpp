@@ -5,7 +5,7 @@
 
 namespace det::transport {
 
-/// A frame on the wire: its size in 4 bytes, then itself.
+/// On the wire the size of a frame precedes it, in 4 bytes.
 inline constexpr std::size_t frame_head_bytes = 4;
 
 inline std::string wrap_frame(std::string_view frame) {
@@ -14,10 +14,10 @@ inline std::string wrap_frame(std::string_view frame) {
     return wrapped += frame;
 }
 
-/// The size that a head of frame_head_bytes tells.
+/// Reads the size of a frame from its first frame_head_bytes on the wire.
 inline std::size_t frame_size(std::string_view head) { return read_value<std::uint32_t>(head, 0); }
 
-/// Reads values from the front of a frame. Returns nullopt if the frame is too short.
+/// Reads values from the front of a frame. value() and text() return nullopt if the frame is too short.
 class FrameReader {
 public:
     explicit FrameReader(std::string_view frame) : rest_(frame) {}

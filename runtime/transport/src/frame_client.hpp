@@ -4,10 +4,13 @@
 
 namespace det::transport {
 
-/// A rank's side of a FrameServer: waits for what it sends and receives. After an error it is of no more use.
+/// The connection of a rank to a FrameServer. All calls block, at most until the deadline. After an error the
+/// client must not be used again.
 class FrameClient {
 public:
-    /// codes::permission where the server turned us away; else whatever kept us from coming that far.
+    /// Connects and authenticates.
+    /// \return codes::permission if the server rejected this rank; another code if the handshake failed
+    ///     before.
     static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
                                     TimePoint deadline);
 

@@ -69,7 +69,7 @@ void FrameServer::serve() {
         }
         close_ended();
     }
-    // What was said last is still on its way to members.
+    // Sends the frames that are still queued for members.
     for (auto& [fd, connection] : connections_) {
         auto const until = steady_clock::now() + std::chrono::milliseconds(drain_ms);
         if (connection.member) (void)send_all(connection.socket, connection.outgoing, until);

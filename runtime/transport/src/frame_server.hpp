@@ -10,23 +10,23 @@
 
 namespace det::transport {
 
-/// Handles the frames of authenticated ranks. The server's thread calls all functions. Posted frames are sent
-/// after the call returns.
+/// Handles the frames of authenticated ranks. The server's thread calls all functions. Post queues a frame
+/// and does not block; frames for a rank that is not connected are dropped.
 class FrameHandler {
 public:
     using Post = std::function<void(Rank to, std::string frame)>;
 
     virtual ~FrameHandler() = default;
     virtual void on_joined(Rank, Post const&) {}
-    /// Returns false for an invalid frame; the connection is closed then.
+    /// Returns false for an invalid frame; the server then closes the connection.
     virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
     virtual void on_left(Rank, Post const&) {}
-    /// Every tick_ms, give or take.
+    /// Called about every tick_ms.
     virtual void on_tick(TimePoint, Post const&) {}
 };
 
-/// A thread that accepts connections and exchanges frames with the ranks of a run. Unauthenticated
-/// connections are limited in number, in bytes and to some seconds.
+/// A thread that accepts connections and exchanges frames with the ranks of a run. The number of
+/// unauthenticated connections, their time and the bytes that they may send are limited.
 class FrameServer {
 public:
     static constexpr int tick_ms = 200;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view magic = "DETMEET1";
 
-/// Over everything that was said: no part of it can be used in another conversation.
+/// An HMAC over all values of the handshake, so that the proof is not valid in any other handshake.
 std::string proof(SessionKey const& key, std::string_view side, Rank rank, std::string_view server_nonce,
                   std::string_view client_nonce) {
     return hmac_sha256(key.secret, fmt::format("{} {} {} rank {} of {} {} {}", magic, key.purpose, side,

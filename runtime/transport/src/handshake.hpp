@@ -7,21 +7,22 @@
 
 namespace det::transport {
 
-// The handshake in which both sides prove that they know the run's secret without sending it. The server
-// sends a nonce. The client replies with its rank, its own nonce, and a proof (HMAC) over all of it. The
-// server replies with a verdict and its own proof. Pure functions.
+// In the handshake both sides prove that they know the run's secret without sending it. The server sends a
+// nonce (the greeting). The client answers with its rank, its own nonce, and a proof: an HMAC over the rank,
+// the number of ranks, the purpose of the server and both nonces. The server replies with a verdict and its
+// own proof.
 
 /// The secret and the data on which both sides must agree.
 struct SessionKey {
     std::string secret;
-    std::string purpose;  // "store": a proof for one kind of server is none for another
+    std::string purpose;  // the kind of server, "store": a proof for one kind is not valid for another
     int size = 1;
 };
 
 enum class Admission : char {
     accepted = 'W',
-    wrong_proof = 'P',  // another secret, purpose or number of ranks
-    taken = 'T',        // a rank that is here already
+    wrong_proof = 'P',  // the secret, the purpose or the number of ranks differs
+    taken = 'T',        // a client with this rank is connected already
 };
 
 inline constexpr std::size_t nonce_bytes = 36;
@@ -37,14 +38,14 @@ std::optional<std::string> parse_greeting(std::string_view greeting);
 
 std::string render_answer(SessionKey const& key, Rank rank, std::string_view server_nonce,
                           std::string_view client_nonce);
-/// Returns the rank of the client if the proof is right.
+/// Returns the rank of the client if the proof is right and the rank is below the number of ranks.
 std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_nonce,
                                  std::string_view answer);
 
-/// Includes the server's proof if the client is accepted.
+/// The verdict includes the server's proof if the client is accepted.
 std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer);
-/// wrong_proof too where the server's own proof is wrong.
+/// Also returns wrong_proof if the server's own proof is wrong.
 Admission check_verdict(SessionKey const& key, std::string_view server_nonce, std::string_view answer,
                         std::string_view verdict);
 

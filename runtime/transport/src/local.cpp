@@ -13,7 +13,8 @@ namespace {
 
 class LocalOperation;
 
-/// A message without a receive yet. A small one is copied; a large one is still in the buffer of the sender.
+/// A message for which no receive is posted yet. A small message is copied; a large message is still in the
+/// buffer of the sender.
 struct Parcel {
     LocalOperation* sender = nullptr;
     Bytes bytes;
@@ -32,7 +33,7 @@ struct Direction {
     Tag tag;
 };
 
-/// The queues of messages for one rank.
+/// The queues of all messages for one rank.
 struct Mailbox {
     std::mutex mutex;
     std::condition_variable changed;
@@ -49,7 +50,7 @@ struct Group {
     std::vector<Mailbox> mailboxes;
 };
 
-/// A message from its sender's or its receiver's side. All of it is guarded by the receiver's mailbox.
+/// A send or a receive. The mutex of the receiver's mailbox guards all members.
 class LocalOperation final : public Operation {
 public:
     LocalOperation(std::shared_ptr<Group> group, Direction direction, Rank peer, MutableBytes into)
@@ -64,7 +65,7 @@ public:
     void forget_empty_lane() const;
     bool is_over() const { return is_done_ || mailbox().has_left[static_cast<std::size_t>(peer_.value)]; }
     void complete(std::size_t size);
-    /// Copies a message to the buffer of the receive, as much as fits.
+    /// Copies as much of a message as fits to the buffer of the receive, and completes the receive.
     void deliver(Bytes bytes);
 
 private:
@@ -112,7 +113,7 @@ void LocalOperation::withdraw() {
     forget_empty_lane();
 }
 
-void LocalOperation::forget_empty_lane() const {  // tags are many, and few of them in use
+void LocalOperation::forget_empty_lane() const {  // because programs use many tags, but few at a time
     if (!lane().parcels.empty() || !lane().receivers.empty()) return;
     mailbox().lanes.erase({direction_.from.value, direction_.tag.value});
 }
@@ -171,7 +172,7 @@ Result<std::unique_ptr<Operation>> LocalTransport::begin_send(Rank to, Tag tag, 
         operation->forget_empty_lane();
     } else if (bytes.size() <= group_->options.eager_limit_bytes && !operation->is_over()) {
         Parcel parcel{nullptr, {}, {bytes.begin(), bytes.end()}};
-        parcel.bytes = parcel.copy;  // a vector keeps its memory when it is moved
+        parcel.bytes = parcel.copy;  // stays valid, because a moved vector keeps its memory
         lane.parcels.push_back(std::move(parcel));
         operation->complete(bytes.size());
     } else {

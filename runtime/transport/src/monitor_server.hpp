@@ -5,8 +5,8 @@
 
 namespace det::transport {
 
-// The messages between ranks and chief of a RankMonitor: one letter; after `lost` the rank and the reason
-// follow.
+// The messages between the ranks and the chief of a RankMonitor. Each is one letter; the letter `lost` is
+// followed by the rank and the reason.
 enum class MonitorMessage : char { beat = 'B', leaving = 'G', lost = 'L' };
 
 std::string render_lost(Rank rank, std::string_view why);
@@ -16,8 +16,8 @@ struct Lost {
 };
 std::optional<Lost> parse_lost(std::string_view frame);
 
-/// Detects ranks that end or are silent and notifies the others. The caller passes the time, so that tests
-/// need not wait.
+/// Detects ranks that end or are silent, and notifies the other ranks. The caller of on_tick passes the time,
+/// so that tests need not wait.
 class MonitorServer final : public FrameHandler {
 public:
     static constexpr std::size_t frame_limit_bytes = 64;
@@ -37,8 +37,8 @@ private:
     std::chrono::milliseconds beat_;
     TimePoint now_ = std::chrono::steady_clock::now();
     TimePoint last_beat_ = {};
-    std::map<int, TimePoint> heard_;  // of those that are here
-    std::optional<Lost> lost_;        // the first
+    std::map<int, TimePoint> heard_;  // the last heartbeat of each connected rank
+    std::optional<Lost> lost_;        // the first lost rank
 };
 
 }  // namespace det::transport

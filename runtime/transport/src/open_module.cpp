@@ -12,7 +12,7 @@ namespace {
 
 using Entry = ModuleTable const* (*)();
 
-/// The table of a file, or why it is of no use.
+/// Returns the table of a module file, or the reason why the file cannot be used.
 Result<ModuleTable const*, std::string> open_file(std::filesystem::path const& file,
                                                   ModuleSource const& source) {
     DET_TRY_ASSIGN(auto* const function, det::open_module(file, source.entry, SymbolScope::all));
@@ -21,7 +21,7 @@ Result<ModuleTable const*, std::string> open_file(std::filesystem::path const& f
     return fmt::format("{}: from another build of det-submit", file.string());
 }
 
-/// The libraries that are loaded now and were not before.
+/// Returns the libraries that are loaded now and were not loaded before.
 std::vector<std::string> added(std::vector<std::string> const& before, std::vector<std::string> const& now) {
     std::vector<std::string> names;
     std::ranges::set_difference(now, before, std::back_inserter(names));

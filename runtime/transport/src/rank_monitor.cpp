@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    /// The thread: sends heartbeats and receives reports of lost ranks.
+    /// The function of the thread: sends heartbeats and receives reports of lost ranks.
     void run() {
         auto next_beat = steady_clock::now();
         auto heard = next_beat;
@@ -79,7 +79,7 @@ private:
                 if (!take_frame()) return;
                 heard = steady_clock::now();
             }
-            // If this process itself was stopped, the next iteration reads the messages that have arrived
+            // This process itself was stopped: the next iteration reads the messages that have arrived
             // meanwhile.
             bool const stood_still = steady_clock::now() - now > options_.silence_limit / 2;
             if (stood_still) heard = steady_clock::now();
@@ -91,7 +91,7 @@ private:
         (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
     }
 
-    /// Returns false when there are no more frames.
+    /// Returns false if the connection to the chief is broken.
     bool take_frame() {
         auto const frame = client_.receive(1024, steady_clock::now() + options_.silence_limit);
         if (!frame) {
@@ -114,7 +114,7 @@ private:
         news_.notify_all();
     }
 
-    std::unique_ptr<FrameServer> server_;  // the chief's
+    std::unique_ptr<FrameServer> server_;  // nullptr on ranks other than the chief
     FrameClient client_;
     UniqueFd wake_;
     std::vector<std::string> nodes_;  // by rank
@@ -127,7 +127,7 @@ private:
     std::jthread thread_;  // last, so that all members exist when it starts
 };
 
-/// The bootstrap value with the address of the chief's monitor.
+/// Renders the bootstrap value with the address and the secret of the chief's monitor.
 std::string render_place(Endpoint const& endpoint, std::string const& secret) {
     return render_rendezvous({secret, endpoint});
 }
@@ -163,7 +163,7 @@ Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, Ran
                                                   steady_clock::now() + options.silence_limit));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
-    DET_TRY(bootstrap.fence());  // ranks that have not started yet must not count as lost
+    DET_TRY(bootstrap.fence());  // after it all ranks have joined the monitor
     return Result<std::unique_ptr<RankMonitor>>(std::make_unique<RankMonitorClient>(
         std::move(server), std::move(client), std::move(wake), std::move(nodes), std::move(options)));
 }

@@ -73,7 +73,7 @@ int remaining_ms(TimePoint deadline) {
 Result<UniqueFd> listen_at(std::string const& address) {
     DET_TRY_ASSIGN(auto const where, socket_address(address, 0));
     DET_TRY_ASSIGN(auto socket, open_socket(where));
-    constexpr int backlog = 4096;  // all ranks come at once; the system cuts it to what it allows
+    constexpr int backlog = 4096;  // all ranks connect at the same time; the system may lower the number
     if (::bind(socket.get(), where.get(), where.size) != 0 || ::listen(socket.get(), backlog) != 0) {
         return os_error(fmt::format("listen at {}", address), errno);
     }

@@ -7,7 +7,8 @@
 namespace det::transport {
 namespace {
 
-/// Enough for half a million worker addresses; a client that exceeds it is disconnected.
+/// For all ranks together: enough for half a million worker addresses. The store disconnects a client that
+/// exceeds it.
 constexpr std::size_t stored_limit_bytes = std::size_t{256} << 20;
 
 std::string begin(StoreVerb verb) { return {static_cast<char>(verb)}; }

@@ -6,7 +6,8 @@
 
 namespace det::transport {
 
-// What a TcpBootstrap says to its store and hears from it. A client waits for the reply before it asks again.
+// The requests of a TcpBootstrap to its store, and the replies. A client waits for the reply before it sends
+// the next request.
 
 enum class StoreVerb : char { put = 'P', get = 'G', gather = 'A' };
 enum class StoreReply : char { done = 'D', failed = 'F' };
@@ -15,10 +16,11 @@ std::string render_put(std::string_view key, std::string_view value);
 std::string render_get(Rank from, std::string_view key);
 std::string render_gather(std::string_view value);
 
-/// The values of a gather, out of the reply to it.
+/// Parses the values of all ranks from the reply to a gather.
 std::optional<std::vector<std::string>> parse_gathered(std::string_view text, int count);
 
-/// Keeps what ranks put until the last of them has left.
+/// Keeps the values that ranks put, and answers their requests. A request that waits for a rank fails when
+/// that rank leaves.
 class Store final : public FrameHandler {
 public:
     /// The largest frame that a client may send.
@@ -41,7 +43,7 @@ private:
     std::map<Key, std::string> values_;
     std::size_t stored_bytes_ = 0;
     std::map<Key, std::vector<Rank>> awaited_;
-    std::map<int, std::string> gathered_;  // by rank: of the gather that is under way
+    std::map<int, std::string> gathered_;  // by rank: the values of the current gather
     std::set<int> left_;
 };
 

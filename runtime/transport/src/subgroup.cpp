@@ -37,7 +37,7 @@ private:
         DET_TRY_ASSIGN(auto request, whole_.start_send(member(to), shifted(tag), bytes));
         return wrap(std::move(request));
     }
-    // The Request of the subgroup checks the size.
+    // Fit::at_most, because the Request of the subgroup checks for an exact size.
     Result<std::unique_ptr<Operation>> begin_receive(Rank from, Tag tag, MutableBytes into) override {
         DET_TRY_ASSIGN(auto request, whole_.start_receive(member(from), shifted(tag), into, Fit::at_most));
         return wrap(std::move(request));

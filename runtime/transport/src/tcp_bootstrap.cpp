@@ -19,7 +19,7 @@ Result<Rendezvous> load_rendezvous(fs::path const& path) {
     return parse_rendezvous(text);
 }
 
-/// The chief's: says where it listens for as long as it does.
+/// The store in the chief's process. Its address is in the rendezvous file while this object exists.
 class OpenStore {
 public:
     static Result<OpenStore> open(fs::path path, Rendezvous rendezvous, SessionKey const& key,
@@ -97,7 +97,8 @@ Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& v
     return Error{codes::transport, "the chief did not say what the ranks gave"};
 }
 
-/// Retries until the chief can be reached: the file may have no address yet, or that of an earlier chief.
+/// Retries until the chief can be reached: the file may have no address yet, or the address of an earlier
+/// chief.
 Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
     using namespace std::chrono_literals;
     for (auto nap = 1ms;; nap = std::min(nap * 2, 50ms)) {

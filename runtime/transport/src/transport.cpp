@@ -60,7 +60,7 @@ Result<std::size_t> Transport::receive(Rank from, Tag tag, MutableBytes into, Fi
 Result<std::size_t> Transport::exchange(Outgoing out, Incoming in, Tag tag) {
     DET_TRY_ASSIGN(auto receiving, start_receive(in.from, tag, in.bytes, in.fit));
     DET_TRY_ASSIGN(auto sending, start_send(out.to, tag, out.bytes));
-    // Both are finished even where one fails: what the peer sent may be wrong while ours is still awaited.
+    // Finishes the send even if the receive failed, because the peer may still wait for this message.
     auto received = receiving.finish();
     DET_TRY(sending.finish());
     return received;

@@ -10,7 +10,7 @@
 namespace det::transport {
 
 /// A key-value store with which the ranks of a run exchange addresses before they have a Transport. Every
-/// wait has a time limit, and ends earlier if the awaited rank is known to be lost.
+/// wait has a time limit (BootstrapOptions::timeout).
 ///
 /// Not thread-safe. The chief must not destroy it before the other ranks have finished their gets.
 class Bootstrap {
@@ -31,13 +31,17 @@ public:
     /// \param value any bytes; at most value_limit_bytes.
     /// \return codes::misuse for an invalid or repeated key, or a value that is too large.
     Status put(std::string const& key, std::string const& value);
-    /// Returns the value that rank `from` has put before the last fence() or allgather(). Any other key is an
-    /// error, at the latest after the time limit.
+    /// Returns the value that rank `from` has put before the last fence() or allgather(). May block up to the
+    /// time limit for any other key.
+    /// \return codes::misuse for an invalid key or rank; codes::timed_out or codes::transport for a missing
+    ///     value.
     Result<std::string> get(Rank from, std::string const& key);
 
-    /// Returns the values of all ranks in rank order. Collective; blocks until all ranks have called it.
+    /// Exchanges one value of each rank. Collective; blocks until all ranks have called it.
+    /// \param value any bytes; at most value_limit_bytes.
+    /// \return the values in rank order.
     Result<std::vector<std::string>> allgather(std::string const& value);
-    /// Collective; blocks until all ranks have called it.
+    /// Waits for all ranks. Collective; blocks until all ranks have called it.
     Status fence();
 
 protected:
@@ -54,7 +58,7 @@ private:
 };
 
 struct BootstrapOptions {
-    /// Time limit of one call. Other ranks may start later than this one.
+    /// Time limit of one wait. Other ranks may start later than this one.
     std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 

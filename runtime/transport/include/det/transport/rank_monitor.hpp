@@ -17,33 +17,38 @@ struct RankMonitorOptions {
     std::string node = {};
 };
 
-/// Detects lost ranks of a run. A thread of each rank has a connection to the chief's process. If the
-/// connection breaks, the rank is lost at once; if it is silent, after the limit. The chief notifies all
-/// other ranks. The rank's own threads need not call anything: they may compute for hours. Thread-safe.
+/// Detects lost ranks of a run. A thread of each rank has a connection to the chief's process. A rank is lost
+/// when its connection breaks, or when it has sent nothing for the silence limit. The chief notifies all
+/// other ranks. The threads of the program need not call the monitor: they may compute for hours.
+/// Thread-safe.
 class RankMonitor {
 public:
     virtual ~RankMonitor() = default;
     RankMonitor(RankMonitor const&) = delete;
     RankMonitor& operator=(RankMonitor const&) = delete;
 
-    /// Fails if a rank is lost; the Error names the first one and its node. Cheap enough for every wait loop.
+    /// Does not block: while no rank is lost it reads one atomic variable.
+    /// \return codes::transport if a rank is lost; the message names the first lost rank and its node.
     virtual Status check() const = 0;
-    /// The same, but waits up to `limit` for the news of a lost rank.
+    /// Like check(), but blocks up to `limit` until a rank is reported as lost.
     virtual Status check_within(std::chrono::milliseconds limit) const = 0;
-    /// Formats like "rank 3 on n1" for messages.
+    /// \return the rank and its node for messages, for example "rank 3 on n1".
     virtual std::string name_of(Rank rank) const = 0;
-    /// Announces that this rank leaves, so that it does not count as lost.
+    /// Announces that this rank leaves, so that it does not count as lost. Does not block.
     virtual void disconnect() noexcept = 0;
 
 protected:
     RankMonitor() = default;
 };
 
-/// The Error for a broken connection to a peer. The peer may have left because another rank was lost, so this
-/// waits a moment for the news of the monitor. \param monitor may be nullptr.
+/// Makes the Error for a broken connection to a peer. The peer may have left because another rank was lost,
+/// so the function waits up to half a second for the monitor to report that rank.
+/// \param monitor may be nullptr.
 Error describe_loss(RankMonitor const* monitor, Rank peer);
 
 /// Starts the monitor. Collective; blocks until all ranks have called it.
+/// \return codes::transport or a socket error if this rank can't connect to the chief's monitor; the errors
+///     of the bootstrap.
 Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, RankMonitorOptions options = {});
 
 }  // namespace det::transport

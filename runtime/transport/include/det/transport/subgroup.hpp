@@ -5,9 +5,12 @@
 
 namespace det::transport {
 
-/// A transport for a subset of the ranks, which are numbered in the order of `members`. This rank must be one
-/// of them. It uses the upper half of the tags of `whole`; tags of `whole` and of the subgroup itself must be
-/// below half of tag_max. Two ranks may share at most one subgroup. `whole` must outlive it.
+/// Makes a transport for a subset of the ranks. Their ranks in the subgroup follow the order of `members`.
+/// The subgroup uses the upper half of the tags of `whole`, so messages over `whole` and over the subgroup
+/// must both have tags up to tag_max / 2. Two ranks may share at most one subgroup.
+///
+/// \param whole must outlive the subgroup.
+/// \param members must include the calling rank.
 std::unique_ptr<Transport> make_subgroup(Transport& whole, std::vector<Rank> members);
 
 }  // namespace det::transport

@@ -13,8 +13,8 @@ namespace det::transport {
 using Bytes = std::span<std::byte const>;
 using MutableBytes = std::span<std::byte>;
 
-/// Identifies a stream of messages between two ranks. Messages with the same tag arrive in the order of their
-/// sends. Messages with different tags do not wait for each other.
+/// Identifies a stream of messages between two ranks. Messages with the same tag are received in the order of
+/// their sends. Messages with different tags can be received in any order.
 struct Tag {
     std::uint32_t value = 0;
     friend bool operator==(Tag const&, Tag const&) = default;
@@ -35,13 +35,15 @@ struct Incoming {
     Fit fit = Fit::exact;
 };
 
-/// A started send or receive. Implemented by each transport. The destructor cancels an incomplete operation
+/// A started send or receive. Each transport implements it. The destructor cancels an incomplete operation
 /// or waits for it; after that the transport does not access its buffer.
 class Operation {
 public:
     virtual ~Operation() = default;
+    /// Makes progress without blocking.
+    /// \return whether the operation is complete.
     virtual Result<bool> test() = 0;
-    /// Blocks until it is complete.
+    /// Blocks until the operation is complete.
     /// \return the size of the message; for a truncated message its full size if it is known.
     virtual Result<std::size_t> wait() = 0;
 };
@@ -57,7 +59,8 @@ public:
     Request(std::unique_ptr<Operation> operation, Route route, std::size_t buffer_size, Fit fit)
         : operation_(std::move(operation)), route_(route), buffer_size_(buffer_size), fit_(fit) {}
 
-    /// Makes progress without blocking. Returns whether the operation is complete.
+    /// Makes progress without blocking.
+    /// \return whether the operation is complete; codes::transport if the peer is lost.
     Result<bool> test() { return operation_->test(); }
     /// Blocks until the operation is complete. Must be called at most once.
     /// \return the size of the message; codes::transport for a size mismatch or a lost rank.
@@ -70,11 +73,11 @@ private:
     Fit fit_;
 };
 
-/// Point-to-point messages between the ranks of a run. A new implementation overrides begin_send and
-/// begin_receive and must pass tests/conformance/transport_suite.
+/// Point-to-point messages between the ranks of a run. A new implementation overrides begin_send,
+/// begin_receive and abandon, and must pass tests/conformance/transport_suite.
 ///
-/// Not thread-safe: one thread at a time per Transport. Errors name the ranks. After an error its tag must
-/// not be used again.
+/// Not thread-safe: one thread at a time per Transport. Errors name the ranks. After a failed operation the
+/// program must not use its tag again.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -83,30 +86,38 @@ public:
 
     Rank rank() const { return rank_; }
     int size() const { return size_; }
-    /// The name of the implementation for messages: "UCX".
+    /// The name of the implementation for messages, for example "UCX".
     virtual std::string_view name() const { return "messages"; }
 
     /// Sends a message. May block until the peer receives it.
+    /// \param to another rank; sending to the own rank is codes::misuse
+    /// \param tag at most tag_max
+    /// \return codes::misuse for an invalid rank or tag; codes::transport if a rank is lost
     Status send(Rank to, Tag tag, Bytes bytes);
-    /// Receives a message and returns its size. Blocks until it has arrived.
+    /// Receives a message. Blocks until it has arrived.
+    /// \return the size of the message in bytes; codes::misuse for an invalid rank or tag; codes::transport
+    ///     for a message of the wrong size or a lost rank
     Result<std::size_t> receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
-    /// Sends and receives concurrently, so that it never deadlocks. Returns the size of the received message.
+    /// Sends and receives concurrently, so that ranks that exchange with each other do not deadlock. A rank
+    /// may exchange with itself. Blocks until both operations are complete.
+    /// \return the size of the received message in bytes; errors as for send() and receive()
     Result<std::size_t> exchange(Outgoing out, Incoming in, Tag tag);
 
-    // Non-blocking forms. The buffer must stay valid until the Request is finished or destroyed.
-
+    /// Starts a send or a receive and returns without waiting for the peer. The buffer must stay valid until
+    /// the Request is finished or destroyed.
+    /// \return codes::misuse for an invalid rank or tag
     Result<Request> start_send(Rank to, Tag tag, Bytes bytes);
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
-    /// After this call all finished sends arrive without further calls of this rank. Call it before the rank
-    /// stops using the transport, perhaps for hours.
+    /// After this call all finished sends arrive without further calls of this rank. A rank calls it before
+    /// it stops using the transport for a long time, for example to compute.
     virtual Status flush() { return Ok{}; }
 
-    /// For a rank that fails alone: the destructor then skips collective shutdown (such as MPI_Finalize), so
-    /// that this process can end without its peers.
+    /// To be called by a rank that fails alone: the destructor then skips collective shutdown (such as
+    /// MPI_Finalize), so that this process can end without its peers.
     virtual void abandon() noexcept = 0;
 
-    /// Fails if a lost rank has been detected already. Does not communicate.
+    /// Fails with codes::transport if the transport has already detected a lost rank. Does not communicate.
     virtual Status check_ranks() const { return Ok{}; }
 
 protected:

@@ -6,24 +6,24 @@
 
 namespace det::transport {
 
-/// How long a rank waits for another rank. By default as long as that rank lives, because a chief may
-/// validate for minutes.
+/// Limits how long a rank waits for another rank. By default a wait has no time limit and ends only when a
+/// rank is lost, because a chief may validate for minutes.
 struct WaitPolicy {
     /// Called once per wait after `long_wait`. May be empty.
     std::function<void(std::string const& warning)> on_long_wait = {};
     std::chrono::milliseconds long_wait = std::chrono::seconds(60);
-    /// A longer wait is an Error. nullopt: no limit.
+    /// A longer wait fails with codes::timed_out. nullopt: no limit.
     std::optional<std::chrono::milliseconds> timeout = {};
 };
 
-/// One wait for a peer under a WaitPolicy. check() is called after each unsuccessful poll and reads the clock
-/// only in some of the calls.
+/// One wait for a peer under a WaitPolicy. The waiting rank calls check() after each unsuccessful poll;
+/// check() reads the clock only in every 64th call.
 class PeerWait {
 public:
     PeerWait(WaitPolicy const& policy, RankMonitor const* monitor, Rank self, Rank peer)
         : policy_(policy), monitor_(monitor), self_(self), peer_(peer) {}
 
-    /// Fails if a rank is lost or the time limit has passed.
+    /// Fails with codes::transport if a rank is lost, with codes::timed_out if the time limit has passed.
     Status check();
 
 private:
