@@ -9,7 +9,7 @@ struct Authorship {
     UtcTime time;
 };
 
-/// What jobs will know of the experiment: the only configuration that code in jobs reads. Pure.
+/// Makes the ExperimentSpec, the only configuration that programs in jobs read. Pure.
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
                          std::optional<ContextSpec> const& context, Authorship const& created);
 

@@ -8,12 +8,12 @@
 
 namespace det::experiment {
 
-/// A continuation that was checked.
+/// A checked continuation that is not submitted yet.
 struct Continuation {
     OpenExperiment experiment;
     SubmissionRequest request;  // with its code in packed_code
     std::vector<ConfigChange> changes;
-    std::vector<std::uint32_t> trials;  // those that run again
+    std::vector<std::uint32_t> trials;  // the trials that run again
 };
 
 struct SubmittedContinuation {
@@ -21,19 +21,19 @@ struct SubmittedContinuation {
     std::vector<ArrayJob> arrays;
 };
 
-/// The continuation protocol:
+/// Submits a continuation in five steps:
 /// 1. fill a directory revisions/<n>;
 /// 2. submit jobs for these trials, held;
 /// 3. append the `continued` event with the jobs' numbers;
 /// 4. replace spec.json by the new one, which names the revision;
 /// 5. release the jobs (finish_continuation).
-/// Step 4 is what continues the experiment. If the process ends before it, the experiment is unchanged and
+/// Step 4 commits the continuation. If the process ends before it, the experiment is unchanged and
 /// the next continuation cancels the jobs. If the process ends after it, finish_continuation may be repeated.
 Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation const& continuation,
                                                                Context& context);
 
-/// Copies the revision's configuration to where people look for it and releases the jobs. May be repeated at
-/// any time. `layout` is that of the revision.
+/// Copies the revision's configuration into the experiment's directory, where users look for it, and releases
+/// the jobs. May be repeated. `layout` is the layout of the revision.
 Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                            Context& context);
 

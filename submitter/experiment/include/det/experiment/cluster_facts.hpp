@@ -7,9 +7,9 @@
 
 namespace det::experiment {
 
-/// Partitions and settings change rarely and are needed at each creation. They are cached for a minute, so
-/// that a script that creates many experiments asks slurmctld only for their jobs. recent: the cache may
-/// answer.
+/// Selects whether a cached value up to one minute old is good enough (recent) or Slurm must be asked
+/// (current). Every creation needs the partitions and settings, which change rarely: with the cache, a script
+/// that creates many experiments sends slurmctld only the requests about their jobs.
 enum class Freshness { recent, current };
 
 Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshness freshness);

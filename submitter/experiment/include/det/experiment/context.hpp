@@ -9,7 +9,8 @@
 
 namespace det::experiment {
 
-/// What the use cases work with. The command line derives from it and prints what they have to tell.
+/// Holds what every use case needs. The command line derives its Session from it and prints the warnings and
+/// messages of the use cases.
 class Context {
 public:
     Context(Environment environment_of_user, Clock& clock_used, slurm::SlurmClient& client,
@@ -20,7 +21,7 @@ public:
           cache(std::move(cache_directory)) {}
     virtual ~Context() = default;
 
-    /// Called while an operation runs: it continues in spite of these.
+    /// Called while an operation runs. The operation continues after these warnings.
     virtual void on_warnings(Diagnostics const& warnings) const = 0;
     /// Called while an operation runs, with one line of text.
     virtual void on_message(std::string const& line) const = 0;
@@ -30,12 +31,12 @@ public:
     Environment environment;
     Clock& clock;
     slurm::SlurmClient& slurm;
-    std::filesystem::path cache;  // of this user on this host; empty: nothing is cached
+    std::filesystem::path cache;  // directory of this user's cache on this host; empty: nothing is cached
 };
 
-/// The login name of this user.
+/// Returns the login name of this user.
 std::string user_name(Environment const& environment);
-/// "user@host": the author of an event.
+/// Returns "user@host", the author of the events that this process writes.
 std::string event_author(Environment const& environment);
 
 }  // namespace det::experiment

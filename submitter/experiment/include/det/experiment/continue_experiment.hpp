@@ -17,26 +17,26 @@ struct ContinueOptions {
 };
 
 struct ContinuedExperiment {
-    OpenExperiment experiment;  // as it was before
+    OpenExperiment experiment;  // its state before the continuation
     std::uint32_t revision = 0;
     std::vector<ConfigChange> changes;
-    std::vector<std::uint32_t> trials;  // those that run again
+    std::vector<std::uint32_t> trials;  // the trials that run again
     std::vector<ArrayJob> arrays;
 };
 
-/// Runs trials of an experiment that has ended again, with the same or a changed configuration: the trial of
-/// a single search; of a grid or random search those that failed or were cancelled. Repeating the command
-/// before a trial has begun only completes what may have been interrupted.
+/// Continues an experiment that has ended, with the same or a changed configuration. Of a single search, runs
+/// its trial again; of a grid or random search, runs again all trials that have not completed. If the
+/// experiment was continued already and no trial has begun since, only finishes that continuation.
 Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions const& options,
                                                              Context& context);
 
-/// The trials of a continuation that have run and left no checkpoint to resume from. Empty if that is
-/// unknown.
+/// Returns the continued trials that ran before and have no checkpoint to resume from. Returns an empty list
+/// if the checkpoint storage can't be read.
 std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment const& continued,
                                                           Environment const& environment);
 
-/// Cancels jobs that Slurm has of the experiment and that its record does not know: an interrupted
-/// continuation left them.
+/// Cancels the jobs of the experiment that are in Slurm but not in the experiment's record. An interrupted
+/// continuation leaves such jobs.
 Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
 
 }  // namespace det::experiment

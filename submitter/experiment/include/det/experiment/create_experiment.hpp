@@ -10,19 +10,19 @@ namespace det::experiment {
 
 struct CreatedExperiment {
     ExperimentId id;
-    std::vector<std::uint32_t> jobs;  // its arrays
+    std::vector<std::uint32_t> jobs;  // one job number for each array
     std::filesystem::path path;
-    std::string start_estimate = {};  // local time, as Slurm wrote it; empty: Slurm gave none
+    std::string start_estimate = {};  // local time in Slurm's format; empty: Slurm gave no estimate
 };
 
-/// The creation protocol:
+/// Creates an experiment in four steps:
 /// 1. make a directory by mkdir and fill it;
 /// 2. submit the jobs, held;
 /// 3. append the `created` event with the jobs' numbers;
-/// 4. release the jobs.
-/// A failure before Slurm has a job leaves no experiment. A crash after that leaves held jobs and an
-/// experiment that is listed as SUBMITTING. The archive of the code stays in any case: another experiment may
-/// refer to it, and the next attempt uses it.
+/// 4. release the jobs, unless the request asks for a paused experiment.
+/// An error before Slurm has a job removes the experiment's directory. A crash between steps 2 and 4 leaves
+/// held jobs and an experiment that is listed as SUBMITTING. The archive of the code always stays: another
+/// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
 }  // namespace det::experiment

@@ -7,12 +7,13 @@
 
 namespace det::experiment {
 
-/// Reads an experiment repeatedly: its journals each time, slurmctld every 10 s.
+/// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s.
 class ExperimentPoller {
 public:
     ExperimentPoller(RootLayout root, ExperimentId id, Context& context);
 
-    /// The experiment now. Reads the queue again before it reports that a trial has ended.
+    /// Returns the present state of the experiment. Reads the queue again before it reports that a trial has
+    /// ended.
     Result<tracker::history::ExperimentView> poll();
     /// Sleeps until the next poll.
     void wait();
@@ -25,7 +26,7 @@ private:
     std::chrono::steady_clock::time_point asked_;
 };
 
-/// True for a state that does not change without a command of the user.
+/// Returns true if the state is terminal or `interrupted`: neither changes without a command of the user.
 bool is_settled(lifecycle::State state);
 
 }  // namespace det::experiment

@@ -18,15 +18,15 @@ struct FoundCheckpoint {
     std::string address() const { return store->address_of(manifest.uuid); }
 };
 
-/// Looks for a checkpoint in the storage of the root and in those of its experiments.
+/// Looks for a checkpoint in the default storage of the root and in the storages of its experiments.
 Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string const& uuid,
                                         Environment const& environment);
 
-/// Finds checkpoints that are to be removed. codes::wrong_state if a trial that may still run would resume
-/// from one of them.
+/// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
+/// run would resume from one of them.
 Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context);
 
-/// The size of all its files, in bytes.
+/// Returns the size of all files of a checkpoint, in bytes.
 std::uint64_t total_size(CheckpointManifest const& manifest);
 
 /// Verifies a checkpoint, then copies it into a directory that must not exist yet.

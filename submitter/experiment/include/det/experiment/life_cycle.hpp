@@ -7,35 +7,37 @@
 
 namespace det::experiment {
 
-// Each of these writes the `desired` file first and tells Slurm second, so that a supervisor that ends knows
-// why. `id` is what the user typed.
+// The functions that pause, activate, end and kill write the `desired` file before they change jobs in Slurm,
+// so that the supervisor of an ending job can read the reason. `id` is what the user typed.
 
-/// Running trials save their work and wait, held, in the queue.
+/// Pauses an experiment. Running trials save their work; then their jobs wait in the queue, held.
 Result<ExperimentId> pause_experiment(std::string const& id, Context& context);
 
 struct ActivatedExperiment {
     ExperimentId id;
-    std::vector<ArrayJob> resubmitted;  // arrays of trials that were interrupted
+    std::vector<ArrayJob> resubmitted;  // new arrays of interrupted trials
 };
 /// Releases held jobs, submits interrupted trials again, and completes an interrupted creation.
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context);
 
 struct EndedExperiment {
     ExperimentId id;
-    std::vector<JobUpdate> updates;  // what Slurm was told
+    std::vector<JobUpdate> updates;  // the changes that were made in Slurm
 };
-/// Desired::cancel: running trials may save their work. Desired::kill: they may not.
+/// Ends an experiment. Desired::cancel: running trials may save their work. Desired::kill: they end at once.
 Result<EndedExperiment> end_experiment(std::string const& id, Desired desired, Context& context);
 
+/// Ends one trial at once. codes::wrong_state if it has ended.
 Result<TrialId> kill_trial(std::string const& id, Context& context);
 
-/// codes::wrong_state if it has not ended or Slurm still has jobs of it.
+/// Checks that an experiment can be deleted: codes::wrong_state if the experiment has not ended, or if its
+/// creation was interrupted and Slurm still has jobs of it.
 Status check_deletable(OpenExperiment const& experiment);
-/// Removes its files and its checkpoints, except the checkpoints that other experiments start from: returns
-/// their UUIDs.
+/// Removes an experiment's files and checkpoints. Keeps the checkpoints that other experiments start from and
+/// returns their UUIDs.
 Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experiment, Context& context);
 
-/// Limits the slots that its trials have at once.
+/// Limits the number of slots that the experiment's trials use at the same time.
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context);
 
 }  // namespace det::experiment

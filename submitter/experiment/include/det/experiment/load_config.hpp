@@ -17,38 +17,39 @@ namespace det::experiment {
 struct ConfigSources {
     std::filesystem::path file;
     std::optional<std::string> template_name;
-    std::vector<std::string> overrides;  // "a.b=value", the last typed wins
+    std::vector<std::string> overrides;  // "a.b=value"; a later one replaces an earlier one
     config::SiteFile const* site = nullptr;
     /// Called only if the default pool has layers of its own and nothing names the pool.
     FindDefaultPartition find_default_partition = {};
-    /// A file with changes of `file`: each KEY and SECTION.KEY in it replaces the one below.
+    /// A file with changes of `file`: each KEY and SECTION.KEY in it replaces the value in `file`.
     std::optional<std::filesystem::path> changes = {};
-    /// The secrets of the experiment whose configuration `file` is, which are masked there. The file need not
+    /// The secrets of the experiment that `file` belongs to; in `file` they are masked. This file need not
     /// exist.
     std::optional<std::filesystem::path> secrets = {};
 };
 
-/// The written layers, checked and merged; without defaults, so required keys may be missing.
+/// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.
 struct MergedConfig {
     yaml::Node document;
-    std::string written;                       // the file, as it is
-    std::optional<std::string> template_file;  // the path that places in it name
+    std::string written;                       // the text of `changes` if it is set, else of `file`
+    std::optional<std::string> template_file;  // its path, as error locations name it
     Diagnostics warnings;
 };
 
 struct LoadedConfig {
     config::ExperimentConfig config;
-    std::string written;  // the file, as it is
+    std::string written;  // the text of `changes` if it is set, else of `file`
     std::optional<std::string> template_file;
     Diagnostics warnings;
 };
 
-/// Reads, checks and merges the written layers; a template without a configuration is valid. `root` holds the
-/// user's templates.
+/// Reads, checks and merges the layers that the user wrote. Does not report missing required keys. `root`
+/// holds the user's templates.
 Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root);
 
-/// Merges the written layers with the site and the defaults. Reports all errors of file, template and
-/// overrides at once. `root` is also the default place of checkpoints; `now` gives the default seed.
+/// Merges the layers that the user wrote with the site's layers and the defaults. Reports all errors of file,
+/// template and overrides at once. Checkpoints are stored below `root` by default; `now` gives the default
+/// seed.
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now);
 

@@ -10,20 +10,20 @@
 
 namespace det::experiment {
 
-/// Loads the site file: DET_SITE, else /etc/det/site.yaml, else an empty one. codes::unsafe_owner if another
-/// user than root and this one could have written it: it says where files are written and what is run.
+/// Loads the site file: DET_SITE, else /etc/det/site.yaml, else an empty one. codes::unsafe_owner if a user
+/// other than root and this one can change it, because it names directories to write and programs to run.
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment);
 
-/// The template of the batch script: the site's, whose owner is checked like that of the site file, else
-/// ours.
+/// Loads the template of the batch script: the site's template if the site file names one, else the shipped
+/// one. Checks the owner of the site's template as load_site_file does.
 Result<std::string> load_job_template(config::SiteFile const& file);
 
-/// The pools: what the site file says, over the partitions that Slurm has now.
+/// Makes the pools from Slurm's partitions and the site file. The site file's values replace Slurm's.
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context& context,
                                           Freshness freshness = Freshness::current);
 
-/// Finds Slurm's default partition when it is called: most configurations do not need it. If Slurm does not
-/// answer, warns and returns nothing.
+/// Finds Slurm's default partition. Asks Slurm only when it is called, because most configurations do not
+/// need it. If Slurm does not answer, warns and returns nothing.
 using FindDefaultPartition = std::function<std::optional<std::string>()>;
 FindDefaultPartition find_default_partition_of(Context& context);
 

@@ -17,24 +17,26 @@ struct OpenExperiment {
     ExperimentId id() const { return view.record.id; }
 };
 
-/// The jobs of these experiments. If Slurm does not answer, warns and returns a snapshot without an answer:
-/// states then come from the journals only.
+/// Asks Slurm for the jobs of these experiments. If Slurm does not answer, warns and returns a snapshot
+/// without jobs: the states are then computed from the journals only.
 tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
                                             Context& context);
 
-/// Parses the id of an experiment or trial as people type it: "7", "7.3" or the trial's integer;
-/// codes::usage.
+/// Parses the id of an experiment or trial as users type it: "7", "7.3" or the trial's integer. codes::usage
+/// if the text is not such an id.
 Result<ExperimentId> require_experiment_id(std::string const& text);
 Result<TrialId> require_trial_id(std::string const& text);
-/// That trial of the experiment, or codes::no_such_trial.
+/// Returns this trial of the experiment. codes::no_such_trial if the experiment does not have it.
 Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id);
 
-/// If Slurm does not answer, warns and uses only the journals.
+/// Reads an experiment and asks Slurm for its jobs. If Slurm does not answer, warns and uses only the
+/// journals.
 Result<OpenExperiment> open_experiment(std::string const& id, Context& context);
-/// Fails if Slurm does not answer. Finds the jobs of an interrupted creation by their comments.
+/// Reads an experiment and asks Slurm for its jobs. Fails if Slurm does not answer. Finds the jobs of an
+/// interrupted creation by their comments.
 Result<OpenExperiment> open_experiment_with_jobs(std::string const& id, Context& context);
 
-/// Appends an event: what was changed, by whom and when.
+/// Appends an event with its author and time to the experiment's events.
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
 
 }  // namespace det::experiment

@@ -4,7 +4,8 @@
 
 namespace det::experiment {
 
-/// Reads plugstack.conf and the files that it includes, and the file of our plugin. Does not run the plugin.
+/// Collects what `site check` reports about the SPANK plugin: reads plugstack.conf, the files that it
+/// includes and the plugin's shared object. Does not load the plugin.
 site::PluginFacts find_plugin(slurm::ClusterConfig const& config);
 
 }  // namespace det::experiment

@@ -18,7 +18,7 @@ struct SubmissionOptions {
     bool is_test = false;  // one trial of one batch: see test_overrides in prepare_submission.cpp
 };
 
-/// Everything that an experiment is made of: checked, not yet submitted.
+/// The checked input of a submission. Nothing has been written or submitted yet.
 struct SubmissionRequest {
     config::ExperimentConfig config;
     std::string written;        // the configuration as the user wrote it
@@ -28,8 +28,8 @@ struct SubmissionRequest {
     std::string job_template;
     std::filesystem::path det_launch;
     std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
-    std::optional<std::uint32_t> notice_s = {};  // from Slurm's notice to the end, if that is known
-    Desired desired = Desired::run;              // pause: its jobs stay held until `experiment activate`
+    std::optional<std::uint32_t> notice_s = {};  // seconds between Slurm's preemption notice and SIGKILL, if known
+    Desired desired = Desired::run;              // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
 };

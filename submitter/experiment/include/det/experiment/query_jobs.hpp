@@ -14,19 +14,19 @@ struct JobsSnapshot {
 
 enum class PartitionsNeed { always, where_they_matter };
 
-/// Reads the queue once. where_they_matter: reads the partitions only if jobs of several partitions wait or
-/// jobs have slots that are not GPUs.
+/// Reads the queue once. where_they_matter: reads the partitions only if jobs of several partitions wait or a
+/// job asks for no GPUs.
 Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need);
 
-/// How jobs of this user's experiments are recognised.
+/// Returns the user and the root id by which jobs of this user's experiments are recognised.
 queue::JobIdScope naming_of(Context const& context);
 
-/// The number of slots that a job asks for: GPUs, or CPUs if its pool has no GPUs.
+/// Returns the number of slots that a job asks for: GPUs, or CPUs if the slots of its pool are CPUs.
 int slots_of(slurm::JobStatus const& job, site::Site const& site);
 
-/// "TYPE_EXPERIMENT" or "TYPE_SLURM", as Determined names the types of jobs.
+/// Returns "TYPE_EXPERIMENT" or "TYPE_SLURM", as Determined names the types of jobs.
 std::string_view type_of(slurm::JobStatus const& job);
-/// "STATE_SCHEDULED" or "STATE_QUEUED".
+/// Returns "STATE_SCHEDULED" if the job has nodes, else "STATE_QUEUED".
 std::string_view status_of(slurm::JobStatus const& job);
 
 }  // namespace det::experiment

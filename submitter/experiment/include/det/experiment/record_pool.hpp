@@ -8,10 +8,9 @@
 
 namespace det::experiment {
 
-/// Records in the spec of a job's experiment that the job was moved to another partition: the supervisor
-/// submits tasks again with what the spec says. Does nothing while other jobs of the experiment are in
-/// another partition. If the spec can't be written, warns: the job was moved. `jobs` is the queue after the
-/// move.
+/// Writes the new partition of a moved job into the spec of its experiment, because supervisors submit tasks
+/// again with the spec's options. Does nothing while other jobs of the experiment are in another partition.
+/// If the spec can't be written, only warns, since the job was moved. `jobs` is the queue after the move.
 void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs, queue::JobIdScope const& naming,
                  Context& context);
 

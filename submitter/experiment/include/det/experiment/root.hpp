@@ -4,18 +4,20 @@
 
 namespace det::experiment {
 
-/// The directory that holds all experiments: DET_ROOT, else the site's storage_root, else ~/det. An absolute
-/// path. It need not exist yet; if it does, it must be a directory of this user that no other user can write.
+/// Finds the directory that holds all experiments: DET_ROOT, else the site's storage_root, else ~/det.
+/// Returns an absolute path. The directory need not exist yet. If it exists, it must belong to this user and
+/// no other user may be able to write into it.
 Result<RootLayout> find_root(Environment const& environment);
 
-/// codes::unsafe_owner if the file or directory belongs to another user or others can write it. Succeeds if
-/// it does not exist. `what` begins the message; `advice` is the hint if it belongs to another user.
+/// Fails with codes::unsafe_owner if the file or directory belongs to another user or others can write it.
+/// Succeeds if it does not exist. `what` names it in the message; `advice` is the hint if it belongs to
+/// another user.
 Status require_private(std::filesystem::path const& path, std::string const& what, std::string const& advice);
 
-/// The part of Slurm comments that names this root.
+/// Returns the part of a job's Slurm comment that identifies this root: a checksum of its path.
 std::string root_id(RootLayout const& root);
 
-/// The Slurm comment of the jobs of an experiment: "det:<root>/7".
+/// Returns the Slurm comment of the jobs of an experiment: "det:<root_id>/7".
 std::string job_comment(RootLayout const& root, ExperimentId id);
 
 }  // namespace det::experiment

@@ -9,7 +9,7 @@
 
 namespace det::experiment {
 
-/// A configuration template: YAML that stands below a configuration.
+/// A configuration template: YAML with values that a configuration inherits unless it sets them.
 struct TemplateFile {
     std::string name;
     std::filesystem::path path;
@@ -20,24 +20,24 @@ struct TemplateText {
     std::string text;
 };
 
-/// The user's own templates, in the root, and those shipped with det-submit. Of two with one name the user's
-/// own is used.
+/// The user's own templates, which are in the root, and the templates shipped with det-submit. If two
+/// templates have the same name, the user's own is used.
 class TemplateStore {
 public:
     explicit TemplateStore(RootLayout root);
 
-    /// By name.
+    /// Returns the templates, sorted by name.
     Result<std::vector<TemplateFile>> list() const;
-    /// Reads a template. codes::no_such_template, with the most similar name; codes::unsafe_owner for one of
-    /// the user's that others can write.
+    /// Reads a template. codes::no_such_template, with a hint to the most similar name; codes::unsafe_owner
+    /// if it is the user's own and others can write it.
     Result<TemplateText> load(std::string const& name) const;
     bool has_own(std::string const& name) const;
 
-    /// Creates or replaces one of the user's own, atomically.
+    /// Creates or replaces one of the user's own templates, atomically.
     Result<TemplateFile> write(std::string const& name, std::string_view text) const;
-    /// codes::name_taken if the user has one of that name.
+    /// Creates one of the user's own templates. codes::name_taken if the user has a template of this name.
     Result<TemplateFile> create(std::string const& name, std::string_view text) const;
-    /// Removes one of the user's own; shipped ones can't be removed.
+    /// Removes one of the user's own templates. codes::not_yours for a shipped template.
     Result<TemplateFile> remove(std::string const& name) const;
 
 private:

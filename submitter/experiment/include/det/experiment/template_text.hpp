@@ -20,11 +20,12 @@ struct CheckedTemplate {
 Result<CheckedTemplate, Diagnostics> check_template(std::string text, std::string const& origin);
 Result<CheckedTemplate, Diagnostics> read_template(std::filesystem::path const& file);
 
-/// The text to show: the template's text, or its values with masked secrets if it has any. Pure.
+/// Returns the text to show: the template's text, or, if it has secrets, its values with the secrets masked.
+/// Pure.
 std::string shown_text(CheckedTemplate const& of);
 
-/// Sets the value that `assignment` ("a.b=value") names. Comments are kept if one scalar is replaced or a
-/// section is added, else only those at the top. Pure.
+/// Returns the template's text with the value that `assignment` ("a.b=value") sets. Keeps all comments if a
+/// scalar is replaced or a section is added, else only the comments at the top. Pure.
 Result<std::string, Diagnostics> with_value(CheckedTemplate const& old, std::string_view assignment);
 
 }  // namespace det::experiment

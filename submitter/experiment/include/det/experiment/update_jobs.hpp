@@ -6,38 +6,40 @@
 
 namespace det::experiment {
 
-/// A change of a job that Slurm is told, so that trials end, pause or continue.
+/// A change of a job in Slurm that makes trials end, pause or continue.
 struct JobUpdate {
     enum class Kind {
         cancel_job,       // a job, a task, or a whole array, at once
         cancel_waiting,   // the tasks of an array that have not begun
         hold,             // the tasks of an array that have not begun
         release,          // the held tasks of an array
-        wake_supervisor,  // a signal: the supervisor reads the `desired` files and acts
+        wake_supervisor,  // a signal; the supervisor then reads the `desired` files
     };
     Kind kind;
     slurm::JobRef job;
     friend bool operator==(JobUpdate const&, JobUpdate const&) = default;
 };
 
-/// The fewest calls that end an experiment: one call for an array whose tasks all end. A task that waits has
-/// nothing to save and is always cancelled. Pure.
+/// Returns the fewest calls that end an experiment: one call if all remaining tasks of an array are
+/// cancelled. Waiting tasks have nothing to save and are always cancelled. Pure.
 std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, Desired desired);
 
-/// Ends one trial at once. A trial that shares its job with others is ended by its supervisor. Pure.
+/// Returns the calls that end one trial at once. If the trial shares its job with others, the job's
+/// supervisor ends it. Pure.
 std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& record,
                                  tracker::history::TrialView const& trial);
 
-/// Running trials save their work, then wait in the queue, held like those that have not begun. Pure.
+/// Returns the calls that pause an experiment: they hold the arrays that have waiting tasks and signal the
+/// supervisors of running tasks to save their work. Pure.
 std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experiment);
 
-/// Releases these arrays. Pure.
+/// Returns the calls that release these arrays. Pure.
 std::vector<JobUpdate> plan_release(std::vector<ArrayJob> const& arrays);
 
-/// Makes the changes. A job that has ended or begun in the meantime is no failure.
+/// Makes the changes in Slurm. Ignores Slurm's error for a job that has ended in the meantime.
 Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& slurm);
 
-/// True if Slurm refused a change because the job is over.
+/// Returns true if Slurm refused a change because the job has ended.
 bool has_ended(Error const& error);
 
 }  // namespace det::experiment
