@@ -8,7 +8,8 @@
 namespace det::liveness {
 
 Cores cores_for(int local_ranks) {
-    // Not the affinity of this process: a rank that is bound to one core has it for itself.
+    // Compares with the cores of the node, not with the affinity of this process: a rank that is bound to one
+    // core has that core for itself.
     return local_ranks <= ::sysconf(_SC_NPROCESSORS_ONLN) ? Cores::own : Cores::shared;
 }
 

@@ -82,7 +82,7 @@ Result<Communicator> Communicator::open(ThreadLevel threads, std::optional<int> 
     if (int const code = MPI_Comm_dup(all, &session.communicator_); code != MPI_SUCCESS) {
         return mpi_error("make an MPI communicator", code);
     }
-    // The default handler ends the program at the first error.
+    // MPI's default error handler ends the program at the first error.
     MPI_Comm_set_errhandler(session.communicator_, MPI_ERRORS_RETURN);
     DET_TRY(check_tags());
     return session;

@@ -1,21 +1,22 @@
 #pragma once
 #include <det/transport/mpi/mpi_transport.hpp>
 
-// The C interface only: the C++ bindings of older MPIs do not compile as C++20.
+// Leaves out the C++ bindings: those of older MPIs do not compile as C++20.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
 namespace det::transport::mpi {
 
-/// "cannot <what>: " and the text of MPI's error code.
+/// Makes the Error "cannot <what>: " with MPI's text for the error code.
 Error mpi_error(std::string const& what, int code);
 
-/// A duplicate of a communicator, so that our messages never match receives of the program. MPI is
-/// initialised, by this object if the program has not done it.
+/// A duplicate of a communicator, so that our messages never match receives of the program. Initialises MPI
+/// if the program has not done it, and then finalises it in the destructor.
 class Communicator {
 public:
-    /// \param parent as Options::communicator
+    /// Collective over the ranks of `parent`.
+    /// \param parent like Options::communicator
     static Result<Communicator> open(ThreadLevel threads, std::optional<int> parent = {});
     Communicator(Communicator&& other) noexcept;
     Communicator& operator=(Communicator&&) = delete;
@@ -27,9 +28,10 @@ public:
     /// Number of ranks on this node. Collective.
     Result<int> local_size() const;
 
-    /// False after abandon.
+    /// Returns false after abandon().
     bool is_open() const { return communicator_ != MPI_COMM_NULL; }
-    /// Neither frees the communicator nor finalises MPI, because both wait for the other ranks.
+    /// After this call the destructor neither frees the communicator nor finalises MPI, because both wait for
+    /// the other ranks.
     void abandon() noexcept { communicator_ = MPI_COMM_NULL; }
 
 private:

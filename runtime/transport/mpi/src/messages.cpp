@@ -6,7 +6,7 @@
 namespace det::transport::mpi {
 namespace {
 
-/// Waits for `operation` and advances all other operations meanwhile.
+/// Blocks until `operation` is complete. Meanwhile advances the receives of all keys except `own`.
 Status wait_for(SharedState& state, Operation& operation, MatchKey own) {
     liveness::Backoff backoff(state.cores);
     for (;;) {
@@ -17,7 +17,8 @@ Status wait_for(SharedState& state, Operation& operation, MatchKey own) {
     }
 }
 
-/// Waits until MPI no longer uses the buffer. Errors are ignored: the caller is a destructor.
+/// Cancels a request and waits until MPI no longer uses its buffer. Ignores errors, because destructors call
+/// it.
 void cancel(SharedState& state, MPI_Request& request) {
     if (request == MPI_REQUEST_NULL || !state.communicator.is_open()) return;
     MPI_Cancel(&request);
@@ -31,7 +32,7 @@ void cancel(SharedState& state, MPI_Request& request) {
 Status SharedState::advance_receives_except(MatchKey match_key) {
     for (auto i = receives.begin(); i != receives.end();) {
         auto const& [other, waiting] = *i;
-        ++i;  // advance() may remove the receive and its queue
+        ++i;  // before advance(), which may remove the receive and its queue
         if (other != match_key) DET_TRY(waiting.front()->advance());
     }
     return Ok{};

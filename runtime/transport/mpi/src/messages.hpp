@@ -10,8 +10,7 @@
 namespace det::transport::mpi {
 
 // A message consists of pieces of exactly piece_limit_bytes and a last piece that is shorter and may be
-// empty. So a message below the limit is one piece, and the receiver recognises the end of a message without
-// knowing its size.
+// empty. So a message below the limit is one piece, and the receiver recognises the last piece by its size.
 
 class ReceiveMessage;
 
@@ -21,14 +20,14 @@ inline constexpr MatchKey no_match_key{-1, -1};
 
 /// State that all operations of one transport share.
 struct SharedState {
-    /// Advances the receives of all other keys: the peer may send what we wait for only after another
-    /// message.
+    /// Advances the receives of all keys except `match_key`: a peer may send the awaited message only after
+    /// this rank has received another one.
     Status advance_receives_except(MatchKey match_key);
 
     Communicator communicator;
     liveness::Cores cores;
     std::size_t piece_limit_bytes;
-    /// Posted receives, in the order in which they were posted.
+    /// The posted receives of each key, in the order in which they were posted.
     std::map<MatchKey, std::vector<ReceiveMessage*>> receives = {};
 };
 
@@ -56,7 +55,7 @@ private:
     Route route_;
     Bytes bytes_;
     std::vector<MPI_Request> pieces_;
-    std::size_t pieces_done_ = 0;  // counted from the first
+    std::size_t pieces_done_ = 0;  // number of sent pieces before the first unsent one
 };
 
 /// Receives by matched probes. A posted MPI_Irecv would be a little faster for tiny messages; but if the
@@ -71,7 +70,8 @@ public:
     Status start();
     Result<bool> test() override;
     Result<std::size_t> wait() override;
-    /// To be called on the first receive of a key. True when it is complete and has left the queue.
+    /// Must be called only on the first receive of a key. Does not block.
+    /// \return true if the receive is complete; it has then left the queue.
     Result<bool> advance();
 
 private:
@@ -86,7 +86,7 @@ private:
     MutableBytes into_;
     MPI_Request piece_ = MPI_REQUEST_NULL;
     std::size_t piece_size_ = 0;
-    std::size_t size_ = 0;            // of the pieces received so far
+    std::size_t size_ = 0;            // the bytes of the pieces received so far
     std::vector<std::byte> dropped_;  // a piece that does not fit into the buffer
     bool is_complete_ = false;
 };

@@ -1,4 +1,4 @@
-// det::transport_mpi: opens det_mpi.so and calls it.
+// The program's side of the MPI module: opens det_mpi.so and calls the functions of its table.
 #include "table.hpp"
 
 namespace det::transport::mpi {

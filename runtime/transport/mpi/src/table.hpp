@@ -6,7 +6,7 @@
 
 namespace det::transport::mpi {
 
-/// What det_mpi_module() of det_mpi.so returns.
+/// The functions of det_mpi.so. Its entry point det_mpi_module() returns this table.
 struct Table : ModuleTable {
     Result<std::unique_ptr<Transport>> (*open_transport)(Options);
     Result<std::unique_ptr<Collectives>> (*open_collectives)();

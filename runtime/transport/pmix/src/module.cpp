@@ -1,4 +1,4 @@
-// PMIx as a bootstrap: the entry point of det_pmix.so.
+// A Bootstrap over PMIx, and the entry point of det_pmix.so.
 #include <condition_variable>
 #include <fmt/format.h>
 #include <mutex>
@@ -15,7 +15,8 @@ Error pmix_error(std::string const& what, pmix_status_t status) {
     return Error{code, fmt::format("cannot {}: {}", what, PMIx_Error_string(status))};
 }
 
-/// The result of a PMIx call. Shared with its callback, which may run after wait() has timed out.
+/// The result of a non-blocking PMIx call. The caller and the callback share ownership, because the callback
+/// may run after wait() has timed out.
 class Outcome {
 public:
     void set(pmix_status_t status, std::string value = {}) {
@@ -41,7 +42,7 @@ private:
     std::string value_;
 };
 
-/// Ownership of an Outcome, as the void* that PMIx hands to a callback.
+/// Shared ownership of an Outcome, converted to and from the void* that PMIx passes to a callback.
 using SharedOutcome = std::shared_ptr<Outcome>;
 void* to_pointer(SharedOutcome const& outcome) { return std::make_unique<SharedOutcome>(outcome).release(); }
 std::unique_ptr<SharedOutcome> from_pointer(void* pointer) {
@@ -58,7 +59,7 @@ void on_value(pmix_status_t status, pmix_value_t* value, void* pointer) {
     (*outcome)->set(status, bytes.size == 0 ? std::string() : std::string(bytes.bytes, bytes.size));
 }
 
-/// Initialises PMIx, and finalises it when it is destroyed.
+/// The connection to PMIx: open() initialises PMIx, and the destructor finalises it.
 class Client {
 public:
     static Result<Client> open() {
@@ -107,7 +108,7 @@ public:
           options_(options) {}
 
 private:
-    // PMIx takes an empty value for an absent one, so one byte precedes each value.
+    // PMIx treats an empty value as absent, so one byte precedes each value.
     Status do_put(std::string const& key, std::string const& value) override {
         auto bytes = '=' + value;
         pmix_value_t wrapped{};
@@ -146,7 +147,7 @@ private:
         return values;
     }
 
-    /// A fence that also distributes what all ranks have put.
+    /// Runs a fence that also distributes the values of all ranks.
     Status collect() {
         auto const all = client_.peer(PMIX_RANK_WILDCARD);
         pmix_info_t collect_data{};

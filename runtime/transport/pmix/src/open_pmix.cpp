@@ -1,4 +1,4 @@
-// det::transport_pmix: opens det_pmix.so and calls it.
+// The program's side of the PMIx module: opens det_pmix.so and calls the functions of its table.
 #include "table.hpp"
 
 namespace det::transport::pmix {

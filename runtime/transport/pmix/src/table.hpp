@@ -5,7 +5,7 @@
 
 namespace det::transport::pmix {
 
-/// What det_pmix_module() of det_pmix.so returns.
+/// The functions of det_pmix.so. Its entry point det_pmix_module() returns this table.
 struct Table : ModuleTable {
     Result<std::unique_ptr<Bootstrap>> (*open_bootstrap)(BootstrapOptions);
 };

@@ -7,7 +7,7 @@
 namespace det::transport::tcp {
 namespace {
 
-/// Adds to `bytes` until there are `size` of them.
+/// Calls recv(2) once and appends the data to `bytes`, which then has at most `size` bytes.
 Progress read_up_to(UniqueFd const& socket, std::string& bytes, std::size_t size) {
     char buffer[answer_bytes + verdict_bytes];
     auto const received = ::recv(socket.get(), buffer, std::min(sizeof buffer, size - bytes.size()), 0);

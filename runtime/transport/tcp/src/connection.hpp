@@ -6,10 +6,10 @@
 
 namespace det::transport::tcp {
 
-// Both ends of a connection prove that they belong to the run, in non-blocking steps. After that messages go
-// in both directions.
+// Both ends of a connection prove that they belong to the run, in non-blocking steps. After that both ends
+// send messages.
 
-/// The side that has called: ours to a peer.
+/// A connection that this rank has made to a peer.
 class OutgoingConnection {
 public:
     static Result<OutgoingConnection> begin(Endpoint const& peer, SessionKey const& key, Rank self);
@@ -21,8 +21,9 @@ public:
     bool is_blocked() const { return reader_.is_blocked(); }
     MessageWriter& messages() { return writer_; }
     MessageWriter const& messages() const { return writer_; }
-    /// Does nothing while the connection is not open.
+    /// Sends queued messages. Does nothing while the handshake is not complete.
     Progress write();
+    /// Advances the handshake, or sends and receives messages. Does not block.
     Progress advance(MessageReader::Place const& place);
 
 private:
@@ -45,7 +46,7 @@ private:
     MessageReader reader_;
 };
 
-/// The side that answers: a peer's to us.
+/// A connection that this rank has accepted.
 class IncomingConnection {
 public:
     using Place = std::function<std::shared_ptr<RecvRequest>(Rank from, MessageHead const& head)>;
@@ -56,7 +57,7 @@ public:
     short events() const;
     bool is_blocked() const { return reader_.is_blocked(); }
     std::optional<Rank> peer() const { return peer_; }
-    /// Whether messages can be sent to the peer.
+    /// Whether the handshake is complete, so that messages can be sent.
     bool is_open() const { return peer_ && unsent_.empty(); }
     MessageWriter& messages() { return writer_; }
     MessageWriter const& messages() const { return writer_; }

@@ -12,13 +12,13 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t unauthenticated_max = 64;
-constexpr std::chrono::seconds answer_timeout{30};  // a rank may compute for a while before it talks again
+constexpr std::chrono::seconds answer_timeout{30};  // the peer may compute between steps of its handshake
 constexpr int yields_before_sleep = 1000;
 constexpr int turns_per_full_check = 16;
-constexpr std::size_t answer_max_bytes = 4096;  // what shares a connection with what comes the other way
-constexpr int max_sleep_ms = 50;                // ranks may be lost that no socket tells of
+constexpr std::size_t answer_max_bytes = 4096;  // larger messages use a connection of their own direction
+constexpr int max_sleep_ms = 50;                // no socket event reports a rank that the monitor lost
 
-/// Where all ranks listen, and the secret of the chief.
+/// The endpoints at which the ranks listen, and the secret that the chief has generated.
 struct SharedEndpoints {
     std::string secret;
     std::vector<Endpoint> endpoints;
@@ -64,7 +64,8 @@ Connections::Connections(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener
       peers_(endpoints_.size()) {}
 
 Connections::~Connections() {
-    // What we sent last may still be on its way: nobody closes before everybody has all.
+    // Data that this rank sent may still be in transit: a rank closes its connections only when all ranks
+    // have reached this point.
     if (is_open() && has_all_ranks()) (void)bootstrap_->fence();
 }
 
@@ -85,8 +86,8 @@ Status Connections::check_alive(Rank peer) const {
     return describe_loss(monitor_.get(), peer);
 }
 
-/// Small messages of the higher rank answer on the connection of the lower one, where acknowledgements then
-/// travel along; large ones do better with a connection for each direction.
+/// Small messages to a lower rank use the connection that the lower rank made, so that acknowledgements
+/// travel with the messages. Large messages are faster with a connection for each direction.
 IncomingConnection* Connections::incoming_for_reply(Rank to, std::size_t size_bytes) {
     if (to > rank_ || size_bytes > answer_max_bytes) return nullptr;
     auto const found =
@@ -139,7 +140,7 @@ void Connections::cancel(Rank to, SendRequest const& request) {
     auto const cuts_message = [&](auto& connection) {
         return connection.messages().cancel(request) && request.has_begun();
     };
-    // Of what has begun half is on its way: nothing can follow it.
+    // No other message can follow a partly sent one on its connection, so that connection is closed.
     auto const known = outgoing_.find(to.value);
     bool is_interrupted = known != outgoing_.end() && cuts_message(known->second);
     if (is_interrupted) outgoing_.erase(known);
@@ -235,7 +236,7 @@ bool Connections::advance_outgoing(Scope scope, Rank peer) {
 
 Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
     PeerWait wait(waits_, monitor_.get(), rank_, peer);
-    // Few yields: a rank that shares our core may send what we wait for within microseconds.
+    // Yields after each poll: a rank on the same core may send the awaited message within microseconds.
     liveness::Backoff backoff(cores_, {.polls = yields_before_sleep, .polls_per_yield = 1});
     for (int turn = 0; !is_over(); ++turn) {
         bool const checks_all = turn % turns_per_full_check == 0;
@@ -244,10 +245,10 @@ Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
         DET_TRY(check_alive(peer));
         DET_TRY(wait.check());
         if (backoff.spin() || !backoff.yield_or_sleep()) continue;
-        // progress(): a blocked message may go on, which no socket reports.
+        // A blocked message may have become receivable, which no socket event reports.
         if (progress()) continue;
         sleep_until_event();
-        turn = -1;  // any connection may have an event
+        turn = -1;  // so that the next turn checks all connections: any of them may have an event
     }
     return Ok{};
 }
@@ -255,7 +256,8 @@ Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
 void Connections::sleep_until_event() {
     entries_.assign(1, {listener_.get(), POLLIN, 0});
     for (auto const& connection : incoming_) {
-        // poll(2) passes over what is negative: what is held up waits for us, not for the network.
+        // poll(2) ignores a negative descriptor. A blocked connection waits for a receive of this rank, not
+        // for data from the network.
         entries_.push_back({connection.is_blocked() ? -1 : connection.fd(), connection.events(), 0});
     }
     for (auto const& [rank, connection] : outgoing_)

@@ -10,7 +10,7 @@
 
 namespace det::transport::tcp {
 
-/// Connections to and from the peers that we have talked to, and the messages between.
+/// The connections of this rank to its peers, and the messages on them.
 class Connections {
 public:
     static Result<std::unique_ptr<Connections>> open(std::unique_ptr<Bootstrap> bootstrap, Options options);
@@ -27,29 +27,31 @@ public:
     std::shared_ptr<RecvRequest> receive(Rank from, Tag tag, MutableBytes into) {
         return mailbox_.post_receive(from, tag, into);
     }
-    /// The buffer is its owner's again, whatever that costs.
+    /// Cancels a send, after which its buffer is not accessed. If the message was partly sent, the connection
+    /// is closed and the peer counts as lost.
     void cancel(Rank to, SendRequest const& request);
     void cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request) {
         mailbox_.cancel(from, tag, request);
     }
 
-    /// Until nothing that follows waits for what was taken back.
+    /// Blocks until the empty messages that replace cancelled ones have been sent: a later message can't be
+    /// received before them.
     Status flush();
 
-    /// Moves on everything that can be; false: there was nothing.
+    /// Advances all connections without blocking. Returns false if there was nothing to do.
     bool progress();
-    /// Until `is_over`, or an Error: the peer is lost, or out of wait.
+    /// Blocks until `is_over` returns true. Fails if a rank is lost, or at the time limit of the WaitPolicy.
     Status wait(Rank peer, std::function<bool()> const& is_over);
-    /// An Error, once the monitor knows of one that was lost.
+    /// Fails if the monitor has reported a lost rank.
     Status check_ranks() const { return monitor_ ? monitor_->check() : Status(Ok{}); }
-    /// An Error, once we know that this rank is out of reach.
+    /// Fails if a connection to this rank has broken.
     Status check_alive(Rank peer) const;
 
 private:
     struct Peer {
-        std::uint32_t sent = 0, begun = 0;  // messages to it, and from it
+        std::uint32_t sent = 0, begun = 0;  // number of messages sent to it, and begun to receive from it
         bool is_lost = false;
-        bool uses_our_connection = false;  // its last message came on the connection that we made
+        bool uses_our_connection = false;  // its last message arrived on the connection that this rank made
     };
     enum class Scope { peer_only, all };
 
@@ -58,15 +60,17 @@ private:
 
     void sleep_until_event();
     bool accept_connections();
-    /// At all connections; or at those that have something to send, and at that on which `peer` spoke last.
+    /// Scope::all: all connections. Scope::peer_only: those with unsent messages, and the one on which the
+    /// last message of `peer` arrived.
     bool advance_connections(Scope scope, Rank peer);
     bool advance_incoming(Scope scope, Rank peer);
     bool advance_outgoing(Scope scope, Rank peer);
-    /// Ours to this peer.
+    /// Returns this rank's connection to the peer; connects if there is none.
     Result<OutgoingConnection*> outgoing_to(Rank to);
-    /// The peer's, where a message of this size goes by that.
+    /// Returns the connection that the peer made, if a message of this size uses it; otherwise nullptr.
     IncomingConnection* incoming_for_reply(Rank to, std::size_t size_bytes);
-    /// None: it is another's turn, or too much has come from this peer that nobody has asked for.
+    /// Returns the receive for an arriving message. nullptr: an earlier message of this peer has not begun
+    /// yet, or too many of its messages have no posted receive.
     std::shared_ptr<RecvRequest> match_next(Rank from, MessageHead const& head);
     bool has_cancelled_to(Rank peer) const;
     void mark_lost(Rank peer) { at(peer).is_lost = true; }
@@ -75,7 +79,7 @@ private:
     Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
-    std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
+    std::unique_ptr<Bootstrap> bootstrap_;  // nullptr after abandon()
     UniqueFd listener_;
     SessionKey key_;
     std::vector<Endpoint> endpoints_;  // by rank

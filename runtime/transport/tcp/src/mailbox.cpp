@@ -6,7 +6,8 @@ namespace det::transport::tcp {
 
 bool Mailbox::may_buffer(Rank from, std::uint64_t size_bytes) const {
     auto const& peer = at(from);
-    // A posted receive may match a later message, and a message to the own rank is stored only here.
+    // A message that matches a posted receive may arrive behind this one. A message of this rank to itself
+    // has no other place where it could wait.
     return peer.posted > 0 || from == own_ || peer.unexpected_bytes + size_bytes <= unexpected_limit_bytes_;
 }
 

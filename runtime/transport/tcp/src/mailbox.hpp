@@ -11,15 +11,15 @@
 namespace det::transport::tcp {
 
 /// Matches arriving messages with posted receives, in order for each peer and tag.
-///
 class Mailbox {
 public:
+    /// \param size the number of ranks.
     /// \param unexpected_limit_bytes limit per peer for messages without a posted receive.
     Mailbox(Rank own, std::size_t size, std::size_t unexpected_limit_bytes)
         : own_(own), unexpected_limit_bytes_(unexpected_limit_bytes), peers_(size) {}
 
-    /// The receive for an arriving message. Returns null if the peer has exceeded its limit of unexpected
-    /// messages.
+    /// Returns the posted receive for an arriving message, or a new one that buffers it. Returns nullptr if
+    /// the buffered messages of the peer would exceed the limit.
     std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
     /// Posts a receive. Its message may have arrived already.
     std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);
@@ -34,8 +34,8 @@ private:
     };
     using MatchKey = std::pair<int, std::uint32_t>;  // peer and tag
     struct Peer {
-        std::uint64_t unexpected_bytes = 0;  // what it has sent too early
-        int posted = 0;                      // messages of it that are waited for
+        std::uint64_t unexpected_bytes = 0;  // of its messages without a posted receive
+        int posted = 0;                      // number of posted receives without a message
     };
 
     bool may_buffer(Rank from, std::uint64_t size_bytes) const;

@@ -10,22 +10,22 @@
 
 namespace det::transport::tcp {
 
-/// Ahead of each message on a connection.
+/// The header that precedes each message on a connection.
 struct MessageHead {
     std::uint32_t tag = 0;
     std::uint32_t number =
-        0;  // among all that its sender has for this peer: they may come on two connections
+        0;  // orders the messages of a sender to this peer, because they may arrive on two connections
     std::uint64_t size = 0;
 };
 static_assert(sizeof(MessageHead) == 16);
 /// The tag of an empty message that replaces a cancelled one.
 inline constexpr std::uint32_t cancelled_tag = ~std::uint32_t{0};
 
-/// A message that leaves: the bytes are its sender's until it is over.
+/// A message that is being sent. Does not own the bytes, which must stay valid until it is over.
 struct SendRequest {
     MessageHead head;
     Bytes bytes;
-    std::size_t done = 0;  // of head and bytes
+    std::size_t done = 0;  // number of sent bytes of head and `bytes` together
 
     bool is_over() const { return done == sizeof head + bytes.size(); }
     bool has_begun() const { return done != 0; }
@@ -41,7 +41,7 @@ struct RecvRequest {
     bool has_size = false;
 
     bool is_over() const { return has_size && done == size; }
-    /// The message has this size: it goes into `into`, or where that has no room into `own`.
+    /// Sets the size of the message, and allocates `own` if the message does not fit into `into`.
     void begin(std::uint64_t message_size);
     std::byte* place() { return own.empty() ? into.data() : own.data(); }
 };
@@ -69,13 +69,13 @@ private:
     std::deque<std::shared_ptr<SendRequest>> requests_;
 };
 
-/// Messages that come by a connection.
+/// Receives the messages of a connection.
 class MessageReader {
 public:
-    /// Returns the receive for the next message; null: none yet, it is called again later.
+    /// Returns the receive for the next message. nullptr: there is none yet, and the reader asks again later.
     using Place = std::function<std::shared_ptr<RecvRequest>(MessageHead const& head)>;
 
-    /// There is a message for which there is no place yet.
+    /// Whether the next message has arrived but has no receive yet.
     bool is_blocked() const { return request_ == nullptr && buffered() >= sizeof(MessageHead); }
     /// Processes all buffered data and the data of one more recv(2).
     Progress advance(UniqueFd const& socket, Place const& place);
@@ -87,7 +87,7 @@ private:
     void take_buffered();
     ssize_t read(UniqueFd const& socket);
 
-    std::array<std::byte, 1024> buffer_{};  // a small message comes with its head
+    std::array<std::byte, 1024> buffer_{};  // for one recv(2) of a small message together with its head
     std::size_t begin_ = 0, end_ = 0;
     std::shared_ptr<RecvRequest> request_;
 };

@@ -66,7 +66,7 @@ Result<bool> ReceiveOperation::test() {
 Result<std::size_t> ReceiveOperation::wait() {
     DET_TRY(connections_->wait(from_, [this] { return request_->is_over(); }));
     auto const size = static_cast<std::size_t>(request_->size);
-    // It came before it was asked for.
+    // The message arrived before its receive was posted.
     if (!request_->own.empty() && size <= into_.size()) std::memcpy(into_.data(), request_->own.data(), size);
     return size;
 }

@@ -5,8 +5,9 @@
 
 namespace det::transport::ucx {
 
-/// What UCX calls the devices of these network interfaces ("ib0" -> "ib0,mlx5_0:1"): an interface of an RDMA
-/// adapter stands for the adapter, which is what makes it fast. `sys`: where the kernel tells of its devices.
+/// Converts network interfaces to UCX device names: "ib0" -> "ib0,mlx5_0:1". If an interface belongs to an
+/// RDMA adapter, the result includes the adapter.
+/// \param sys the sysfs directory
 std::string ucx_devices(std::string_view interfaces, std::filesystem::path const& sys = "/sys");
 
 }  // namespace det::transport::ucx

@@ -8,7 +8,7 @@
 
 namespace det::transport::ucx {
 
-/// A flush that UCX has begun: it is over when all that was sent before it has arrived.
+/// A flush of an endpoint that UCX has started. It is over when all messages sent before it have arrived.
 class Flush {
 public:
     explicit Flush(ucs_status_ptr_t request) : request_(request) {}
@@ -18,10 +18,10 @@ public:
         return *this;
     }
     ~Flush() {
-        if (UCS_PTR_IS_PTR(request_)) ucp_request_free(request_);  // no memory of ours is a part of it
+        if (UCS_PTR_IS_PTR(request_)) ucp_request_free(request_);  // a flush uses no buffer of the caller
     }
 
-    /// UCS_INPROGRESS until it is over.
+    /// Returns UCS_INPROGRESS until the flush is over.
     ucs_status_t status() const {
         return UCS_PTR_IS_PTR(request_) ? ucp_request_check_status(request_) : UCS_PTR_STATUS(request_);
     }
@@ -32,8 +32,8 @@ private:
 
 bool are_over(std::vector<Flush> const& flushes);
 
-/// Moves UCX on in a thread of its own until flushes are over, for an owner who has turned to something else.
-/// While it lives nobody else may use the worker; it ends without delay.
+/// A thread that progresses UCX until all flushes are over, while the rank computes. No other thread may use
+/// the worker while this object exists. The destructor stops the thread without waiting for the flushes.
 class FlushThread {
 public:
     FlushThread(ucp_worker_h worker, std::vector<Flush> flushes);

@@ -10,24 +10,24 @@ namespace {
 constexpr std::chrono::seconds cancel_timeout{2};
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
 
-/// Who sent it, and the conversation.
+/// Encodes the sending rank and the tag.
 ucp_tag_t ucp_tag(Rank from, Tag tag) {
     return (static_cast<ucp_tag_t>(static_cast<std::uint32_t>(from.value)) << 32) | tag.value;
 }
 
 ucp_request_param_t no_params() { return {}; }
 
-/// Until `operation` is over, while everything else that is under way goes on.
+/// Blocks until `operation` is complete, and advances all other operations meanwhile.
 Status poll(Worker& worker, Operation& operation, Rank peer) {
     liveness::Backoff backoff(worker.cores());
     auto wait = worker.begin_wait(peer);
     for (;;) {
         DET_TRY_ASSIGN(bool const is_over, operation.test());
         if (is_over) return Ok{};
-        // A peer may serve the one we wait for only after another.
+        // A peer may send the awaited message only after this rank has received another one.
         for (auto i = worker.receives.begin(); i != worker.receives.end();) {
             auto* const first = i->second.front();
-            ++i;  // the first may leave, and its match_key with it
+            ++i;  // before find(), which may remove the receive and its queue
             DET_TRY(first->find());
         }
         DET_TRY(wait.check());
@@ -35,7 +35,7 @@ Status poll(Worker& worker, Operation& operation, Rank peer) {
     }
 }
 
-/// nullptr once it is over; its status tells how.
+/// Progresses UCX and returns the status of the request. Frees a complete request and sets it to nullptr.
 ucs_status_t advance(Worker& worker, ucs_status_ptr_t& request) {
     if (request == nullptr) return UCS_OK;
     worker.progress();
@@ -44,7 +44,8 @@ ucs_status_t advance(Worker& worker, ucs_status_ptr_t& request) {
     return status;
 }
 
-/// Whether it is over. A peer that was lost is what went wrong, before anything that UCX says of the request.
+/// Returns whether the request is complete. If the peer is lost, that is the error, whatever status UCX
+/// reports for the request.
 template <class Cannot>
 Result<bool> move_on(Worker& worker, Rank peer, ucs_status_ptr_t& request, Cannot const& cannot) {
     auto const status = advance(worker, request);
@@ -65,7 +66,7 @@ SendMessage::~SendMessage() {
         if (has_ended()) return;
     }
     worker_->abandon_peer(
-        route_.peer);  // a large message can't be taken back: its peer may fetch it at any time
+        route_.peer);  // UCX can't cancel a large send: the peer may read its buffer at any time
     if (!has_ended()) ucp_request_free(request_);
 }
 
@@ -109,7 +110,8 @@ Error ReceiveMessage::cannot(ucs_status_t status) const {
 
 Status ReceiveMessage::start() {
     worker_->receives[match_key()].push_back(this);
-    // Two ranks that only receive from each other would never be connected, nor learn that the other is lost.
+    // Without an endpoint, two ranks that only receive from each other would not learn that the other is
+    // lost.
     DET_TRY(worker_->endpoint(route_.peer));
     return Ok{};
 }

@@ -5,13 +5,14 @@
 
 namespace det::transport::ucx {
 
-/// A message with its peer.
+/// The peer and the tag of a message.
 struct Route {
     Rank peer;
     Tag tag;
 };
 
-/// What waits for a rank that is lost ends with an Error, and its buffer is its owner's again.
+/// Fails if the peer is lost. The destructor cancels the send, by closing the endpoint if UCX can't cancel
+/// it.
 class SendMessage final : public Operation {
 public:
     SendMessage(std::shared_ptr<Worker> worker, Route route, Bytes bytes)
@@ -28,11 +29,11 @@ private:
     std::shared_ptr<Worker> worker_;
     Route route_;
     Bytes bytes_;
-    ucs_status_ptr_t request_ = nullptr;  // while it is under way
+    ucs_status_ptr_t request_ = nullptr;  // nullptr: complete or not started
 };
 
-/// Looks what there is before it takes it, by matched probes, and so knows the size of a message that has no
-/// room.
+/// Receives by matched probes, so that the size of a message is known before it is received, even if it does
+/// not fit into the buffer.
 class ReceiveMessage final : public Operation {
 public:
     ReceiveMessage(std::shared_ptr<Worker> worker, Route route, MutableBytes into)
@@ -42,7 +43,8 @@ public:
     Status start();
     Result<bool> test() override;
     Result<std::size_t> wait() override;
-    /// For the first of its match_key, which it leaves when it has found its message.
+    /// Must be called only on the first receive of a key. Probes for the message; if it has arrived, starts
+    /// to receive it and leaves the queue.
     Status find();
 
 private:
@@ -53,9 +55,9 @@ private:
     std::shared_ptr<Worker> worker_;
     Route route_;
     MutableBytes into_;
-    std::optional<std::size_t> size_;     // once it is found
-    ucs_status_ptr_t request_ = nullptr;  // while its bytes are under way
-    std::vector<std::byte> dropped_;      // a message for which the buffer has no room
+    std::optional<std::size_t> size_;     // nullopt: the message has not been found yet
+    ucs_status_ptr_t request_ = nullptr;  // the receive of the found message, until it is complete
+    std::vector<std::byte> dropped_;      // a message that does not fit into the buffer
 };
 
 }  // namespace det::transport::ucx

@@ -1,4 +1,4 @@
-// det::transport_ucx: opens det_ucx.so and calls it.
+// The program's side of the UCX module: opens det_ucx.so and calls the functions of its table.
 #include "table.hpp"
 
 namespace det::transport::ucx {

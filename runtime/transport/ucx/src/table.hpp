@@ -5,7 +5,7 @@
 
 namespace det::transport::ucx {
 
-/// What det_ucx_module() of det_ucx.so returns.
+/// The functions of det_ucx.so. Its entry point det_ucx_module() returns this table.
 struct Table : ModuleTable {
     Result<std::unique_ptr<Transport>> (*open_transport)(std::unique_ptr<Bootstrap>, Options);
 };

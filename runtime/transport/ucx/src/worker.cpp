@@ -16,10 +16,10 @@ using std::chrono::steady_clock;
 
 constexpr char address_key[] = "ucx-address";
 constexpr std::chrono::seconds close_timeout{5};
-constexpr std::chrono::milliseconds flush_time{1};  // for peers who are in the same operation
+constexpr std::chrono::milliseconds flush_time{1};  // enough if the peer is in a call of UCX as well
 
-/// What of UCX's configuration is ours to say. With error handling by peers, shared memory is left out unless
-/// it is told to take part in it; and by default it asks every 20 s only whether a process still lives.
+/// A UCX option that the transport sets. With peer error handling UCX leaves out shared memory unless
+/// MM_ERROR_HANDLING is set. By default UCX checks only every 20 s whether a peer process still exists.
 struct Setting {
     char const* name;
     std::string value;
@@ -100,7 +100,8 @@ Worker::~Worker() {
     if (context_ != nullptr) ucp_cleanup(context_);
 }
 
-/// Nobody closes a connection on which another still awaits something, be it UCX's answer to a flush.
+/// Waits until all ranks close the transport. Progresses UCX meanwhile, because a peer may still wait for
+/// this rank, for example for the reply to a flush.
 void Worker::close_with_peers() {
     try {
         std::atomic<bool> is_over = false;
@@ -112,7 +113,7 @@ void Worker::close_with_peers() {
         while (!is_over) {
             if (!progress()) backoff.pause();
         }
-    } catch (std::system_error const&) {  // no thread to be had
+    } catch (std::system_error const&) {  // the thread could not be started
         (void)bootstrap_->fence();
     }
 }
@@ -144,7 +145,7 @@ Result<ucp_ep_h> Worker::endpoint(Rank rank) {
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<ucp_address_t const*>(address.data());
-    // To ourselves nothing can be lost, and what UCX has for that knows no errors.
+    // UCX's transport for messages of a process to itself has no error handling, and needs none.
     params.err_mode = rank == rank_ ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_error, &peer};
     auto const status = ucp_ep_create(worker_, &params, &peer.endpoint);

@@ -15,14 +15,14 @@ namespace det::transport::ucx {
 
 class ReceiveMessage;
 
-/// "cannot <what>: " and UCX's own words.
+/// Makes the Error "cannot <what>: " with UCX's text for the status.
 Error ucx_error(std::string const& what, ucs_status_t status);
 
 /// Peer and tag.
 using MatchKey = std::pair<int, std::uint32_t>;
 
-/// A UCX worker, and an endpoint for each rank that we have talked to. What all operations of a transport
-/// share.
+/// A UCX worker, and an endpoint for each peer that this rank has used. All operations of a transport share
+/// it.
 class Worker {
 public:
     static Result<std::unique_ptr<Worker>> open(std::unique_ptr<Bootstrap> bootstrap, Options options);
@@ -33,40 +33,44 @@ public:
     Rank rank() const { return rank_; }
     int size() const { return static_cast<int>(peers_.size()); }
     liveness::Cores cores() const { return cores_; }
-    /// For the thread that calls: the settler has ended.
+    /// Returns the worker for use by the calling thread. Stops the flush thread first.
     ucp_worker_h handle() {
         flush_thread_.reset();
         return worker_;
     }
 
     bool is_open() const { return bootstrap_ != nullptr; }
-    /// The others hear of it; nothing is waited for.
+    /// Closes the bootstrap and the monitor, so that the destructor does not wait for the other ranks.
     void abandon() noexcept {
         bootstrap_.reset();
         monitor_.reset();
     }
     PeerWait begin_wait(Rank peer) const { return {waits_, monitor_.get(), rank_, peer}; }
 
-    /// Made when it is first asked for.
+    /// Returns the endpoint of a peer; the first call for a peer creates it.
     Result<ucp_ep_h> endpoint(Rank peer);
-    /// An Error, once the monitor knows of one that was lost.
+    /// Fails if the monitor has reported a lost rank.
     Status check_ranks() const { return monitor_ ? monitor_->check() : Status(Ok{}); }
-    /// An Error, once UCX has told us that this rank is out of reach.
+    /// Fails if UCX has reported that this rank is lost, or after abandon_peer().
     Status check_alive(Rank peer) const;
-    /// Ends all that is under way to a peer, and what comes later: when a send has to be given up.
+    /// Closes the endpoint of a peer by force, because a send to it can't be cancelled. All current and later
+    /// operations with this peer fail.
     void abandon_peer(Rank peer);
 
-    /// Moves on everything that is under way. False: there was nothing to do.
+    /// Progresses all operations. Returns false if there was nothing to do.
     bool progress();
-    /// Until it is over, or the time is: false.
+    /// Blocks until the request is complete, and frees it. Returns false if it failed at once or timed out.
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
 
-    /// What was sent arrives from here on without a call: by the settler, where a peer is not in UCX now.
+    /// After this call all finished sends arrive without further calls. A thread completes the flush if a
+    /// peer does not answer within 1 ms, because it is not in a call of UCX.
     Status flush();
-    /// Peers to whom something was sent that UCX may still have to move on here, though it counts as sent.
+    /// Peers with sends since the last flush(). UCX may have reported such a send as complete while its data
+    /// is still in a buffer of this process.
     std::set<Rank> unflushed;
 
-    /// Receives that wait for their message, by match_key in the order in which they were asked for.
+    /// The receives that have not found their message yet, for each key in the order in which they were
+    /// posted.
     std::map<MatchKey, std::deque<ReceiveMessage*>> receives;
 
 private:
@@ -95,14 +99,14 @@ private:
     Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
-    std::unique_ptr<Bootstrap> bootstrap_;  // none: we have left
+    std::unique_ptr<Bootstrap> bootstrap_;  // nullptr after abandon()
     liveness::Cores cores_;
-    std::unique_ptr<RankMonitor> monitor_;  // none: ranks are lost where UCX says so
+    std::unique_ptr<RankMonitor> monitor_;  // nullptr: only UCX detects lost ranks
     WaitPolicy waits_;
-    std::vector<Peer> peers_;  // by rank; where it lies is known to UCX
+    std::vector<Peer> peers_;  // by rank; never resized, because UCX keeps pointers to the elements
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
-    std::optional<FlushThread> flush_thread_;  // none: UCX is moved on by whoever calls
+    std::optional<FlushThread> flush_thread_;  // nullopt: the callers' threads progress UCX
 };
 
 }  // namespace det::transport::ucx

@@ -8,21 +8,20 @@ namespace det::liveness {
 enum class Cores { own, shared };
 
 /// \param local_ranks number of ranks on this node
-/// \return Cores::shared if the node has fewer cores: a spinning rank would then keep the rank that it waits
-/// for from
-///   running
+/// \return Cores::shared if the node has fewer cores than ranks: a spinning rank could then occupy the core
+///   that the awaited rank needs
 Cores cores_for(int local_ranks);
 
-/// How one wait by polling proceeds: it spins, then yields the core, then sleeps for 1/16 of the time already
-/// slept, from 20 us to 1 ms. One object is one wait of one thread.
+/// Decides what a thread does between two polls: it spins, then yields the core, then sleeps. A sleep takes
+/// 1/16 of the time since the first sleep, from 20 us to 1 ms. Not thread-safe.
 class Backoff {
 public:
     /// Applies to the polls between spinning and sleeping.
     struct Yields {
         int polls = 20'000;
-        // In MPI, what one rank's poll finds is visible to the next: a yield after each poll makes a round
-        // through all ranks of it. Measured for 8 bytes on 2 cores: 4 ranks 13 us with 1, 5 us with 8; 8
-        // ranks 42 us with 1, 26 us with 8.
+        // A yield lets all other ranks on the core run before the next poll, so a yield after each poll is
+        // slow. Measured for 8 bytes over MPI on 2 cores: 4 ranks 13 us with 1, 5 us with 8; 8 ranks 42 us
+        // with 1, 26 us with 8.
         int polls_per_yield = 8;
     };
 
@@ -31,24 +30,26 @@ public:
         restart();
     }
 
-    /// What was awaited has come: the wait for the next begins.
+    /// Begins a new wait. To be called after the previous wait has ended.
     void restart() {
         spins_left_ = spins_;
         yields_left_ = yields_.polls;
     }
 
-    /// First after each poll that found nothing. \return false once it is time to stop spinning.
+    /// To be called first after each poll that found nothing.
+    /// \return false when it is time to stop spinning
     bool spin() {
         if (spins_left_ == 0) return false;
         --spins_left_;
         return true;
     }
-    /// Then, if spin() returned false: yields, or returns how long to sleep.
+    /// To be called if spin() returned false. Yields and returns nullopt, or returns how long the caller
+    /// should sleep.
     std::optional<std::chrono::microseconds> yield_or_sleep();
-    /// Number of calls of yield_or_sleep since restart that did not ask to sleep.
+    /// Number of calls of yield_or_sleep() since restart() that returned nullopt.
     int yields() const { return yields_.polls - yields_left_; }
 
-    /// All of it, for a caller that nothing wakes: spins, yields or sleeps.
+    /// Spins, yields or sleeps, for a caller whose sleep no event can end.
     void pause();
 
 private:

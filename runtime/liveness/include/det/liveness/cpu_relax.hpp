@@ -5,7 +5,7 @@
 
 namespace det::liveness {
 
-/// One step of a spin loop: some ten nanoseconds in which this core does not access memory.
+/// One step of a spin loop. On x86 the core pauses for some tens of nanoseconds; elsewhere it does nothing.
 inline void cpu_relax() {
 #ifdef __SSE2__
     _mm_pause();

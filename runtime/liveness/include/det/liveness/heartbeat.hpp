@@ -9,11 +9,12 @@
 namespace det::liveness {
 
 /// A thread, det-heartbeat, that increments a counter in shared memory while this process runs. Other ranks
-/// see from it when the process is stopped; a rank that computes for hours between two operations still
-/// counts up.
+/// detect a stopped or ended process by a counter that no longer changes. The counter also grows while the
+/// rank computes for hours between two operations.
 class Heartbeat {
 public:
     /// \param count must outlive this object
+    /// \param interval time between two increments
     Heartbeat(std::atomic<std::uint64_t>& count, std::chrono::milliseconds interval);
     ~Heartbeat();
     Heartbeat(Heartbeat const&) = delete;

@@ -6,18 +6,19 @@
 
 namespace det::liveness {
 
-/// The process id namespace of this process, or zero if it is not known. Process ids are comparable only
-/// between processes of the same namespace.
+/// Returns the process id namespace of this process, or zero if it is not known. Process ids are comparable
+/// only between processes of the same namespace.
 std::uint64_t own_pid_namespace();
 
-/// Another process of this machine, observed by a pidfd, which reports zombies as ended too.
+/// Another process of this machine, observed by a pidfd, which also reports a zombie as ended.
 class PeerProcess {
 public:
-    /// Without a pidfd (old kernels, a process of another namespace) the process never counts as ended; its
-    /// heartbeat stops.
+    /// If there is no pidfd (an old kernel, a process of another namespace), has_ended() always returns
+    /// false, and only the heartbeat shows that the process has ended.
+    /// \param pid_namespace the own_pid_namespace() of that process
     PeerProcess(pid_t pid, std::uint64_t pid_namespace);
 
-    /// Does not block: one system call.
+    /// Does not block; makes one system call.
     bool has_ended() const;
 
 private:

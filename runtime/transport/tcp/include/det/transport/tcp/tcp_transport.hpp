@@ -7,19 +7,22 @@ namespace det::transport::tcp {
 struct Options {
     /// The address on which this rank listens.
     std::string address = "127.0.0.1";
-    /// The number of ranks on this node, which may share its cores while they wait.
+    /// Number of ranks on this node. If it has fewer cores, waiting ranks yield instead of spinning.
     int local_ranks = 1;
-    /// Limit per peer for messages that arrive before their receive is posted. Beyond it this rank stops
-    /// reading from the peer until it waits for a message of it.
+    /// Limit in bytes per peer for messages that arrive before their receive is posted. Beyond it this rank
+    /// stops reading from the peer until it posts a receive for a message from that peer.
     std::size_t unexpected_limit_bytes = std::size_t{64} << 20;
-    /// Reports lost ranks to which this rank has no connection.
+    /// Reports lost ranks, also those to which this rank has no connection. May be null.
     std::unique_ptr<RankMonitor> monitor = {};
     WaitPolicy waits = {};
 };
 
-/// Opens a transport over TCP sockets between the ranks of the bootstrap. Opening and closing are collective,
-/// unless a rank abandons. A connection is made at the first send; both ends prove that they belong to the
-/// run.
+/// Opens a transport over TCP sockets between the ranks of the bootstrap. A connection is made at the first
+/// send; both ends prove that they belong to the run.
+///
+/// Collective over all ranks; blocks until all have called it. The destructor is collective too, unless the
+/// rank has called abandon() or a rank is lost.
+/// \return the errors of the bootstrap, or an error of the socket
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
 
 }  // namespace det::transport::tcp

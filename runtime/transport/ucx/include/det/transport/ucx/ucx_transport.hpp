@@ -10,7 +10,8 @@ struct Options {
     std::string interfaces = {};
     /// Number of ranks on this node. If it has fewer cores, waiting ranks yield instead of spinning.
     int local_ranks = 1;
-    /// Reports lost ranks that UCX does not notice, and those that this rank does not talk to. May be null.
+    /// Reports lost ranks that UCX does not notice, and those with which this rank exchanges no messages. May
+    /// be null.
     std::unique_ptr<RankMonitor> monitor = {};
     WaitPolicy waits = {};
 };
@@ -19,13 +20,15 @@ struct Options {
 bool is_available();
 
 /// Opens a transport over UCX (InfiniBand and other RDMA networks, TCP, shared memory) between the ranks of
-/// `bootstrap`. Variables of UCX (UCX_TLS ...) hold where the options say nothing. Opens det_ucx.so first.
+/// `bootstrap`. The environment variables of UCX (UCX_TLS ...) apply, except UCX_MM_ERROR_HANDLING and
+/// UCX_KEEPALIVE_INTERVAL, which the transport sets, and UCX_NET_DEVICES if `interfaces` is set. Opens
+/// det_ucx.so first.
 ///
-/// Collective over all ranks; blocks until all have called. They also destroy it together, unless one
-/// abandons. When the process of a rank ends, waits for that rank end with an error: at once over TCP, within
-/// two seconds over shared memory. \return codes::not_supported if det_ucx.so or UCX can't be loaded;
-/// codes::transport if UCX fails; errors of the
-///   bootstrap.
+/// Collective over all ranks; blocks until all have called it. The destructor is collective too, unless the
+/// rank has called abandon() or a rank is lost. When the process of a rank ends, waits for that rank fail: at
+/// once over TCP, within two seconds over shared memory.
+/// \return codes::not_supported if det_ucx.so or UCX can't be loaded; codes::transport if UCX fails; the
+///   errors of the bootstrap.
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
 
 }  // namespace det::transport::ucx
