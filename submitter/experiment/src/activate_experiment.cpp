@@ -15,7 +15,8 @@ bool is_interrupted(tracker::history::TrialView const& trial) {
     return trial.state == lifecycle::State::interrupted && trial.record.desired == Desired::run;
 }
 
-/// Removes the claims of interrupted trials that share nodes: the tasks that had claimed them have ended.
+/// In an experiment whose trials share nodes, removes the claims of interrupted trials, so that a new task
+/// can claim them. The tasks that claimed them have ended.
 Status remove_claims(OpenExperiment const& experiment) {
     if (!experiment.view.record.is_packed()) return Ok{};
     for (auto const& trial : experiment.view.trials) {
@@ -42,7 +43,7 @@ Result<std::vector<ArrayJob>> resubmit_interrupted(OpenExperiment const& experim
     return submitted;
 }
 
-/// Slurm holds a requeued job back for two minutes (its BeginTime): a trial that was paused need not wait.
+/// Makes paused trials eligible at once: Slurm gives a requeued job a BeginTime two minutes in the future.
 void clear_requeue_delay(tracker::history::ExperimentView const& view, Context& context) {
     std::set<slurm::JobRef> tasks;
     for (auto const& trial : view.trials) {
@@ -58,7 +59,8 @@ void clear_requeue_delay(tracker::history::ExperimentView const& view, Context& 
     }
 }
 
-/// Whether the `created` event is on the disk: the one that open_experiment_with_jobs adds has no author.
+/// Returns true if the `created` event is on disk. The event that open_experiment_with_jobs adds in memory
+/// has no author.
 bool is_recorded(tracker::history::ExperimentRecord const& record) {
     for (auto const& event : record.events) {
         if (event.kind == event_kinds::created) return !event.by.empty();

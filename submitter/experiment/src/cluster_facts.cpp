@@ -75,8 +75,8 @@ slurm::ClusterConfig config_from(Json const& json) {
 /// Identifies the cluster: the file that SLURM_CONF names.
 std::string cluster_of(Context const& context) { return context.environment.find("SLURM_CONF").value_or(""); }
 
-/// The cached value. Nothing if it is too old, of another cluster or program version, damaged, or not private
-/// to this user.
+/// Returns the cached value. Returns nothing if the file is older than a minute, damaged or not private to
+/// this user, or if another cluster or another version of the format wrote it.
 template <class T>
 std::optional<T> find_recent(std::filesystem::path const& file, Context const& context,
                              T (*read)(Json const&)) {

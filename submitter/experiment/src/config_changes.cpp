@@ -12,7 +12,7 @@
 namespace det::experiment {
 namespace {
 
-/// A key that can't change, with everything below it.
+/// A key that a continuation can't change. The keys below it can't change either.
 struct Fixed {
     std::string_view key;
     std::string_view why;
@@ -22,7 +22,7 @@ struct Fixed {
 constexpr char fork[] = "'det-submit experiment fork' makes a new experiment that differs in it";
 constexpr char gc_policy[] = "use 'det-submit experiment set gc-policy'";
 
-// The first that fits says why.
+// The first entry that matches a key gives the reason: longer keys stand before their prefixes.
 constexpr Fixed fixed_keys[] = {
     {"searcher.name", "an experiment keeps its kind of search", fork},
     {"checkpoint_storage.save_experiment_best", "it has a command of its own", gc_policy},
@@ -68,7 +68,7 @@ std::optional<search::Search> search_of(ExperimentSpec const& spec) {
     return search ? std::optional(*std::move(search)) : std::nullopt;
 }
 
-/// The place of the change that probably gave trials other hyperparameters.
+/// Returns the location of the change that most likely gave trials other hyperparameters.
 std::optional<SourceSpan> place_of_search(std::vector<ConfigChange> const& changes) {
     for (auto const* section : {"hyperparameters", "searcher", "reproducibility"}) {
         for (auto const& change : changes) {

@@ -38,7 +38,7 @@ Status check_over(tracker::history::ExperimentView const& experiment) {
             : fmt::format("wait for its end, or end it with 'det-submit experiment cancel {}'", id));
 }
 
-/// The trials that a continuation runs. codes::wrong_state if there is nothing to continue.
+/// Returns the trials that a continuation runs. codes::wrong_state if there is nothing to continue.
 Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::ExperimentView const& experiment) {
     DET_TRY(check_over(experiment));
     auto const id = experiment.record.id.value;
@@ -62,7 +62,8 @@ Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::Experimen
                        fmt::format("'det-submit experiment fork {}' makes a new one", id));
 }
 
-/// Whether it was continued and no trial has begun since: the jobs of that continuation may still be held.
+/// Returns true if the experiment was continued and no continued trial has begun since. The jobs of that
+/// continuation may still be held.
 bool has_just_been_continued(tracker::history::ExperimentView const& experiment) {
     auto const& record = experiment.record;
     if (record.revision() == 0 || experiment.state != State::queued || record.desired != Desired::run)
@@ -86,7 +87,8 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     return request;
 }
 
-/// For an experiment that was continued and has not begun since.
+/// Finishes the last continuation again. No trial of it has begun. codes::wrong_state if the requested
+/// configuration differs from that of the last continuation.
 Result<ContinuedExperiment, Diagnostics> repeat(OpenExperiment experiment, ContinueOptions const& options,
                                                 Context& context) {
     auto const& record = experiment.view.record;

@@ -35,8 +35,8 @@ Result<ExperimentId> take_id(RootLayout const& root) {
     }
 }
 
-/// Removes what a failed creation has made. Directories that all experiments share are removed only if they
-/// did not exist before and are empty: another creation may run at the same time.
+/// Removes the files of a failed creation. Removes the directories that all experiments share only if they
+/// did not exist before and are empty, because another creation may run at the same time.
 class Cleanup {
 public:
     explicit Cleanup(RootLayout const& root) {
@@ -65,7 +65,7 @@ Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& sp
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
     DET_TRY(write_configuration(request, layout));
-    // An absent file means `run`: the usual creation does not wait for the disk here.
+    // If the file is absent, `run` is desired: the usual creation saves a write that waits for the disk.
     if (request.desired != Desired::run) DET_TRY(journal::write_desired(layout.desired(), request.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
@@ -113,8 +113,8 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     return result;
 }
 
-/// Lists the code. Refuses a directory or file that other users could change, since it will run as this user.
-/// Checks only the paths that the user named: only users who may write there can replace what is below.
+/// Lists the code. Refuses a directory or file that other users could change, because the code runs as this
+/// user. Checks only the paths that the user named, not the files below them.
 Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code) {
     constexpr char advice[] = "copy it to a directory of yours";
     Diagnostics problems;
@@ -144,7 +144,7 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, Roo
 }  // namespace
 
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
-    // Problems of the code are reported before Slurm is asked.
+    // Reports problems of the code before it asks Slurm.
     DET_TRY_ASSIGN(auto const code, list_code(request.code));
     if (code) context.on_warnings(code->warnings);
     DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));

@@ -14,14 +14,15 @@
 namespace det::experiment {
 namespace {
 
-/// Writes what is desired. A stricter wish that was written before stays.
+/// Writes the desired state, unless the file already has a stricter one.
 Status write_stricter(std::filesystem::path const& path, Desired wanted) {
     DET_TRY_ASSIGN(auto const now, journal::load_desired(path));
     if (stricter(now, wanted) == now) return Ok{};
     return journal::write_desired(path, wanted);
 }
 
-/// Removes all checkpoints except those that other experiments start from. Returns the UUIDs of these.
+/// Removes all checkpoints of an experiment except those that other experiments start from. Returns the UUIDs
+/// of the kept ones.
 Result<std::vector<std::string>> remove_checkpoints(OpenExperiment const& experiment,
                                                     Context const& context) {
     std::vector<std::string> kept;
@@ -35,8 +36,8 @@ Result<std::vector<std::string>> remove_checkpoints(OpenExperiment const& experi
     return kept;
 }
 
-/// Writes the mark first: a directory that is half removed is not shown. The directory itself stays, so that
-/// its number is not given again.
+/// Writes the file that marks the experiment as deleted first, so that no command shows a half removed
+/// experiment. Keeps the directory itself, so that no later experiment gets its id.
 Status remove_files(ExperimentLayout const& layout) {
     DET_TRY(write_file(layout.deleted(), ""));
     DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
@@ -46,8 +47,8 @@ Status remove_files(ExperimentLayout const& layout) {
     return Ok{};
 }
 
-/// The number of tasks of an array that may run at once: the array's share of `running_max` by its size, at
-/// least one.
+/// Returns the number of tasks of an array that may run at the same time: the array's share of `running_max`,
+/// proportional to its number of trials, at least one.
 std::uint32_t share_of(ArrayJob const& array, std::uint32_t running_max, std::uint32_t trial_count) {
     auto const size = std::min(array.trial_count, trial_count);
     auto const share = std::uint64_t{running_max} * size / std::max(1u, trial_count);
@@ -61,7 +62,7 @@ Status limit_arrays(tracker::history::ExperimentRecord const& record, std::uint3
             {array.job, {}}, {.running_tasks_max = share_of(array, running_max, record.spec->trial_count)});
         if (done || has_ended(done.error())) continue;
         auto error = std::move(done).error();
-        // Since Slurm 23.02 only operators may change it.
+        // Since Slurm 23.02 only operators may change the limit of running tasks (ArrayTaskThrottle).
         if (error.code == codes::slurm_refused) {
             error.hint =
                 "a Slurm operator can change it; or cancel it and create it again with "

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Asks slurmctld rarely and reads the journals often, which costs slurmctld nothing.
+// The poller reads the journals often, which does not load slurmctld, and asks slurmctld rarely.
 constexpr auto poll_interval = 500ms;
 constexpr auto queue_interval = 10s;
 
@@ -39,7 +39,7 @@ Result<tracker::history::ExperimentView> ExperimentPoller::poll() {
             asked_ = now;
         }
         auto view = view_experiment(std::move(record), queue_);
-        // The journals may have gone on since the queue was read.
+        // The journals may have new records since the queue was read.
         if (fresh || !has_settled_part(view)) return view;
         asked_ = now - queue_interval;
     }

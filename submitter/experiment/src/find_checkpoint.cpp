@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Copies one file; its directories are made.
+/// Copies one file. Makes the missing directories of the target.
 Status copy_one(fs::path const& from, fs::path const& to) {
     DET_TRY(make_directories(to.parent_path()));
     std::error_code error;
@@ -31,7 +31,7 @@ Status copy_all(checkpoint::Store::Whole const& whole, fs::path const& target) {
     return write_file(target / manifest_name, render_manifest(whole.manifest));
 }
 
-/// Looks for a checkpoint in several stores, in each once.
+/// Looks for a checkpoint in several stores. Opens each store once.
 class StoreSearch {
 public:
     StoreSearch(std::string const& uuid, Environment const& environment)
@@ -46,7 +46,8 @@ public:
         found_ = FoundCheckpoint{*std::move(store), *std::move(manifest)};
     }
 
-    /// If no store has it and one of them failed, the error of that one.
+    /// Returns the checkpoint. If no store has it, returns the first error of a store that failed, else
+    /// codes::no_such_checkpoint.
     Result<FoundCheckpoint> result() && {
         if (found_) return *std::move(found_);
         if (trouble_) return *std::move(trouble_);
@@ -66,7 +67,7 @@ private:
     std::optional<Error> trouble_;
 };
 
-/// The trial that committed it: the run "7.3.2" without its last part.
+/// Returns the trial that committed the checkpoint: "7.3" if the manifest names the run "7.3.2".
 std::optional<TrialId> trial_of(CheckpointManifest const& manifest) {
     return parse_trial_id(manifest.run.substr(0, manifest.run.rfind('.')));
 }

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
 
-/// The written layers, the highest first. A layer that can't be read is left out and reported in `found`.
+/// The layers that the user wrote, the highest first. A layer that can't be read is left out and reported in
+/// `found`.
 struct Layers {
     std::vector<config::Layer> high_to_low;
     std::string written;
     std::string changes_written = {};
     std::optional<std::string> template_file;
     Diagnostics found;
-    bool all_read = true;  // else missing keys can't be reported
+    bool all_read = true;  // if false, keys that seem missing are not reported
 
     void give_up(Diagnostics problems) {
         found.append(std::move(problems));
@@ -47,7 +48,8 @@ struct Layers {
         add_document(written, file.string());
     }
 
-    /// A file whose values replace those of the layers below; the values of add_file merge with them.
+    /// Adds a file whose values replace the values of lower layers. The values of add_file, in contrast, are
+    /// merged with them.
     void add_changes(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
         if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
@@ -58,14 +60,15 @@ struct Layers {
         changes_written = *std::move(text);
     }
 
-    /// secrets.json: JSON is YAML.
+    /// Adds secrets.json. Its JSON is parsed as YAML.
     void add_secrets(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
         if (!text) return give_up(std::move(text).error().while_doing("reading the secrets"));
         add_document(*text, file.string());
     }
 
-    /// Replaces down to SECTION.KEY: a deeper value (max_length, a hyperparameter) is replaced as a whole.
+    /// Adds one layer for each KEY or SECTION.KEY. The value of SECTION.KEY (max_length, a hyperparameter)
+    /// replaces the old one as a whole, also if it is a map.
     void add_change(std::vector<std::string> path, yaml::Node::Entry const& entry) {
         path.push_back(entry.key);
         if (path.size() == 1 && entry.value.is_map()) {
@@ -99,7 +102,7 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     return layers;
 }
 
-/// The lowest layer: defaults that depend on the file, the root and the time.
+/// Returns the lowest layer as YAML: defaults that depend on the file, the root and the time.
 std::string base_layer(ConfigSources const& sources, RootLayout const& root, UtcTime now) {
     auto const quoted = [](std::string const& text) { return to_line(Json(text)); };
     return fmt::format(
@@ -111,7 +114,8 @@ std::string base_layer(ConfigSources const& sources, RootLayout const& root, Utc
 
 using HighToLow = std::vector<config::Layer>;
 
-/// The written layers, below the invariants of the site and above its defaults.
+/// Puts the layers that the user wrote between the site's invariants, which override them, and the site's
+/// defaults.
 HighToLow with_site(HighToLow const& written, config::SiteFile const& site, config::PoolEntry const* pool) {
     auto all = config::site_invariants(site, pool);
     all.insert(all.end(), written.begin(), written.end());
@@ -120,8 +124,8 @@ HighToLow with_site(HighToLow const& written, config::SiteFile const& site, conf
     return all;
 }
 
-/// The pool of the experiment as the site file has it; nullptr if the file does not mention it. Layers of
-/// pools are not considered: they depend on the pool.
+/// Finds the site file's entry for the pool of the experiment; nullptr if the site file has none. Ignores the
+/// configuration layers of pools, because they are known only after the pool.
 config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile const& site,
                                    ConfigSources const& sources) {
     if (site.pools.empty()) return nullptr;
@@ -145,7 +149,7 @@ config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile co
     return first != site.pools.end() ? &*first : nullptr;
 }
 
-/// Warns of each written value that an invariant of the site replaces.
+/// Warns about each value of the user that an invariant of the site replaces.
 void warn_overruled(yaml::Node const& demanded, yaml::Node const& written, std::string const& path,
                     Diagnostics& found) {
     for (auto const& entry : demanded.entries()) {
@@ -186,7 +190,7 @@ Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, Con
     return config;
 }
 
-/// Adds the problems of the merged configuration, except those that a single document has already.
+/// Adds the problems of the merged configuration, except those that were reported for a single document.
 void append_news(Diagnostics& found, Diagnostics const& more) {
     auto const known = found.sorted();
     for (auto const& [severity, error] : more.sorted()) {
@@ -203,7 +207,7 @@ Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, Roo
     auto layers = read_layers(sources, root);
     if (layers.found.has_errors()) return std::move(layers.found);
     DET_TRY_ASSIGN(auto merged, config::merge_layers(layers.high_to_low));
-    // Overrides have no document of their own to be checked in.
+    // Checks the merged document, because add_override does not check the overrides.
     if (auto const problems = config::check_sanity(merged); problems.has_errors())
         return config::mask_secrets(problems, merged);
     return MergedConfig{std::move(merged), std::move(layers.written), std::move(layers.template_file),

@@ -15,8 +15,8 @@ constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
 constexpr char usual_place[] = "/etc/det/site.yaml";
 constexpr char site_variable[] = "DET_SITE";
 
-/// Only root and this user may be able to replace it. In a directory with the sticky bit (/tmp), other users
-/// can add files but replace none.
+/// Fails unless only root and this user can write the file or directory. Accepts a directory with the sticky
+/// bit (/tmp): other users can add files to it but can't replace existing ones.
 Status check_trusted(fs::path const& path, std::string const& what) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("open {}", what), errno);
@@ -32,7 +32,8 @@ Status check_trusted(fs::path const& path, std::string const& what) {
     return Ok{};
 }
 
-/// Checks the file that the path leads to, and the directories in which either could be replaced.
+/// Checks the file that `path` resolves to, the directory of that file and the directory of `path`. A user
+/// who can write one of these directories could replace the file or a symbolic link to it.
 Status check_trusted_file(fs::path const& path, std::string_view what) {
     std::error_code failure;
     auto const real = fs::canonical(path, failure);

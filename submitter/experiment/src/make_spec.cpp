@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An entrypoint that only names a trial class is Determined's oldest form.
+/// Returns the entrypoint's argv. An entrypoint in Determined's oldest form only names a trial class: it is
+/// started under torch_distributed.
 std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
     if (auto const* command = std::get_if<std::string>(&entrypoint)) {
         if (!launch::launchers::is_trial_class(*command)) return {"sh", "-c", *command};
@@ -30,7 +31,7 @@ std::vector<std::string> environment_variables(config::ExperimentConfig const& c
     return list;
 }
 
-/// Leaves out policies without an action and those that switch a default off.
+/// Converts the log policies. Leaves out those without a pattern or without an action.
 std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) {
     std::vector<LogPolicySpec> policies;
     for (auto const& policy : config.log_policies) {
@@ -45,9 +46,9 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
     if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
         return fs::path(directory->container_path).lexically_normal().string();
     auto const* shared = std::get_if<config::SharedFsStorage>(&location);
-    if (shared == nullptr) return "";  // s3: in no directory
+    if (shared == nullptr) return "";  // s3 storage has no directory
     fs::path path(shared->host_path);
-    // An absolute storage_path lies below host_path already.
+    // If storage_path is absolute, operator/= replaces host_path: storage_path is already below it.
     if (shared->storage_path) path /= *shared->storage_path;
     return path.lexically_normal().string();
 }

@@ -15,7 +15,8 @@ Result<tracker::history::ExperimentRecord> load_record(RootLayout const& root, s
     return tracker::history::JournalHistory(root).load_experiment(id);
 }
 
-/// The arrays that an interrupted creation had submitted, as it would have recorded them.
+/// Finds the arrays that an interrupted creation submitted. Returns them as the creation would have recorded
+/// them.
 std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std::string const& comment,
                                   ExperimentSpec const* spec) {
     std::map<std::uint32_t, std::uint32_t> task_counts;
@@ -65,7 +66,7 @@ Result<ExperimentId> require_experiment_id(std::string const& text) {
 
 Result<TrialId> require_trial_id(std::string const& text) {
     if (auto const id = parse_trial_id(text)) return *id;
-    // An experiment of one trial is its trial.
+    // The id of an experiment stands for its trial 0.
     if (auto const experiment = parse_experiment_id(text)) return TrialId{*experiment, 0};
     return Error{codes::usage, fmt::format("'{}' is not the id of a trial", text),
                  "write it as EXPERIMENT.TRIAL, for example 7.0"};

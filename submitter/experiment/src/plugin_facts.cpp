@@ -13,7 +13,7 @@ constexpr std::size_t plugstack_limit_bytes = std::size_t{1} << 20;
 constexpr int include_depth_max = 4;
 constexpr char usual_place[] = "/etc/slurm/plugstack.conf";
 
-/// The files of "include dir/*.conf", in the order in which Slurm reads them.
+/// Returns the files that "include dir/*.conf" selects, in the order in which Slurm reads them.
 std::vector<fs::path> included(std::string const& pattern) {
     std::vector<fs::path> paths;
     glob_t found{};
@@ -42,7 +42,7 @@ Result<std::optional<site::PlugstackLine>> find_line(fs::path const& path, int d
     return std::optional<site::PlugstackLine>();
 }
 
-/// As Slurm looks for it: a bare name lies in one of PluginDir's directories.
+/// Finds the plugin's shared object as Slurm does: searches PluginDir's directories if the path is relative.
 fs::path object_path(std::string const& written, slurm::ClusterConfig const& config) {
     if (written.starts_with('/')) return written;
     auto const directories = config.find("PluginDir").value_or("");
@@ -59,7 +59,7 @@ site::PluginFacts find_plugin(slurm::ClusterConfig const& config) {
     site::PluginFacts facts;
     facts.plugstack = config.find("PlugStackConfig").value_or("");
     if (facts.plugstack.empty()) facts.plugstack = usual_place;
-    if (!path_exists(facts.plugstack)) return facts;  // Slurm takes that for an empty one
+    if (!path_exists(facts.plugstack)) return facts;  // Slurm treats a missing file as an empty one
     auto line = find_line(facts.plugstack, 0);
     if (!line) {
         facts.why_unknown = line.error().message;

@@ -16,7 +16,7 @@
 namespace det::experiment {
 namespace {
 
-/// The first value that a search would try; nothing for a hyperparameter without a choice.
+/// Returns the first value of a hyperparameter's range or list; nothing for a constant or a nested section.
 struct OneValue {
     std::optional<Json> operator()(config::ConstHyperparameter const&) const { return std::nullopt; }
     std::optional<Json> operator()(config::IntHyperparameter const& range) const {
@@ -44,8 +44,8 @@ void fix(std::vector<std::string>& overrides, config::Hyperparameters const& all
     }
 }
 
-/// What `experiment create --test` puts over a configuration, as --config writes it: one trial of one batch
-/// with one point of the search, no restarts, no checkpoint kept.
+/// Returns the overrides of `experiment create --test`, in the syntax of --config: one trial of one batch
+/// with one point of the search space, no restarts, and a GC policy that keeps no checkpoint.
 std::vector<std::string> test_overrides(config::ExperimentConfig const& config) {
     std::vector<std::string> overrides{
         fmt::format(
@@ -66,19 +66,20 @@ Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig cons
     DET_TRY_ASSIGN(auto const recent, load_site(file, context, Freshness::recent));
     auto plan = plan::plan_submission(config, recent);
     if (plan || context.cache.empty()) return plan;
-    // The cached description of the cluster may be old: pools and nodes change.
+    // The plan may have failed because the cached partitions are out of date.
     DET_TRY_ASSIGN(auto const current, load_site(file, context, Freshness::current));
     return plan::plan_submission(config, current);
 }
 
-/// A single trial fits into any array: Slurm is not asked.
+/// Returns the largest array size to use. Does not ask Slurm for a single trial, which fits into any array.
 Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Context& context) {
     if (plan.trial_count == 1) return 1u;
     DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
     return plan::array_size_max(config, plan.trial_count);
 }
 
-/// Asks Slurm only if the partition does not say it.
+/// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if the
+/// partition does not set this time.
 std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& context) {
     if (auto const of_partition = site::preemption_notice_s(pool)) return of_partition;
     auto const config = load_cluster_config(context, Freshness::recent);

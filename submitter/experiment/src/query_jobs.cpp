@@ -45,7 +45,7 @@ int slots_of(JobStatus const& job, site::Site const& site) {
     if (auto const gpus = slurm::parse_gpu_count(job.tres_per_node); gpus > 0) return job.nodes * gpus;
     auto const* pool = site.find_pool(job.partition);
     if (pool == nullptr || pool->slot_type != SlotType::cpu) return 0;
-    // While it waits Slurm counts one CPU of a whole node.
+    // For a waiting job that asks for whole nodes, Slurm reports one CPU per node.
     return is_experiment(job) ? job.nodes * pool->slots_per_node : job.cpus;
 }
 

@@ -22,7 +22,7 @@ Status check_owner(std::filesystem::path const& path) {
     return require_private(path, fmt::format("the root '{}'", path.string()), root_hint);
 }
 
-/// The site's storage_root with this user's name; empty if the site file sets none.
+/// Returns the site's storage_root with this user's name inserted; empty if the site file sets none.
 Result<std::string> root_of_site(Environment const& environment) {
     auto const site = load_site_file(environment);
     if (!site) return site.error().sorted().front().error;

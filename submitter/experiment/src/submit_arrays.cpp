@@ -27,8 +27,8 @@ Result<std::string> render_script(SubmissionRequest const& request, ExperimentId
                                   {array.first_trial, array.trial_count, array.running_max, array.lanes}});
 }
 
-/// A script in memory that sbatch can open by a path: to ask whether it would be accepted, nothing needs to
-/// be written to a disk.
+/// A script in memory that sbatch can open by a path. The question whether Slurm would accept a script thus
+/// writes nothing to disk.
 class ScriptInMemory {
 public:
     static Result<ScriptInMemory> make(std::string_view text) {
@@ -44,7 +44,8 @@ private:
     UniqueFd fd_;
 };
 
-/// "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ...": the time; empty where there is none.
+/// Returns the time in "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ..."; empty if the text
+/// has none.
 std::string start_estimate_in(std::string_view said) {
     constexpr std::string_view before = " to start at ";
     auto const found = said.find(before);
@@ -59,7 +60,7 @@ Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig co
     return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
 }
 
-/// One array, held.
+/// Writes the script of one array and submits the array, held.
 Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout const& layout,
                               ExperimentSpec const& spec, ArrayJob const& array, Context& context) {
     auto const path = layout.script(array.first_trial);
@@ -90,7 +91,7 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
 }
 
 Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context) {
-    // sbatch takes what waits for nodes that are drained or down; its --test-only refuses it.
+    // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
     if (request.plan.must_wait_for_nodes()) return std::string();
     DET_TRY_ASSIGN(auto const script, render_first_script(request));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));

@@ -32,8 +32,9 @@ Error wrong_state(std::string message, std::string hint = "") {
     return {codes::wrong_state, std::move(message), std::move(hint)};
 }
 
-/// Held by one `experiment continue` at a time; the kernel releases it when the process ends. On a file
-/// system without such locks two processes may continue one experiment at the same time.
+/// Takes a lock that one `experiment continue` at a time can hold. The kernel releases it when the process
+/// ends. If the file system does not support flock, two processes may continue one experiment at the same
+/// time.
 Result<UniqueFd> lock_revisions(ExperimentLayout const& layout) {
     DET_TRY(make_directories(layout.revisions()));
     auto const path = layout.revisions() / "lock";
@@ -44,7 +45,8 @@ Result<UniqueFd> lock_revisions(ExperimentLayout const& layout) {
     return fd;
 }
 
-/// Checks under the lock what was read before it was taken.
+/// Reads the experiment again under the lock. codes::wrong_state if another process has continued it since it
+/// was read without the lock.
 Status check_unchanged(OpenExperiment const& experiment) {
     DET_TRY_ASSIGN(auto const now,
                    tracker::history::JournalHistory(experiment.root).load_experiment(experiment.id()));
@@ -53,7 +55,8 @@ Status check_unchanged(OpenExperiment const& experiment) {
         fmt::format("another process has just continued experiment {}", experiment.id().value));
 }
 
-/// A number that no revision has had, also none that was interrupted: its event is there.
+/// Returns a number that no revision has used. Also reads the `continued` events, because an interrupted
+/// continuation may have written its event but not the new spec.json.
 Result<std::uint32_t> next_revision(OpenExperiment const& experiment) {
     auto highest = experiment.view.record.revision();
     DET_TRY_ASSIGN(auto const events, journal::load_events(experiment.layout.events()));
@@ -64,7 +67,7 @@ Result<std::uint32_t> next_revision(OpenExperiment const& experiment) {
     return highest + 1;
 }
 
-/// Removes what interrupted continuations left.
+/// Cancels the jobs and removes the directories of interrupted continuations.
 Status clear_leftovers(OpenExperiment const& experiment, Context& context) {
     DET_TRY_ASSIGN(auto const numbers, list_numbers(experiment.layout.revisions()));
     std::set<std::uint32_t> in_force{0};
@@ -77,7 +80,8 @@ Status clear_leftovers(OpenExperiment const& experiment, Context& context) {
     return Ok{};
 }
 
-/// Keeps the files that people read as they were before the first continuation.
+/// Links the configuration and spec.json of the original experiment into revisions/0, before the first
+/// continuation replaces them.
 Status keep_original(ExperimentLayout const& layout) {
     auto const original = layout.revisions() / "0";
     DET_TRY(make_directory(original));
@@ -119,7 +123,7 @@ Json event_body(Continuation const& continuation, SubmittedContinuation const& c
     return body;
 }
 
-/// Writes and submits everything; the last step, the new spec.json, is what continues the experiment.
+/// Does steps 1 to 4 of submit_continuation. The last one, the new spec.json, commits the continuation.
 Result<SubmittedContinuation> write_revision(Continuation const& continuation, Context& context) {
     auto const& experiment = continuation.experiment;
     SubmittedContinuation continued;

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t template_limit_bytes = std::size_t{1} << 20;
-constexpr std::size_t name_bytes_max = 200;  // a file name holds 255, with our ending and a temporary's
+constexpr std::size_t name_bytes_max = 200;  // leaves space for suffixes in a file name of 255 bytes
 constexpr std::string_view ending = ".yaml";
 
 bool is_template_name(std::string_view name) {
@@ -29,7 +29,7 @@ Status check_name(std::string const& name) {
                  "use letters, digits, '.', '_' and '-', a letter or digit first"};
 }
 
-/// The names of the templates that lie in a directory.
+/// Returns the names of the templates in a directory.
 Result<std::vector<std::string>> names_in(fs::path const& directory) {
     DET_TRY_ASSIGN(auto const files, list_directory(directory));
     std::vector<std::string> names;

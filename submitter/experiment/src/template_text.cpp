@@ -26,7 +26,8 @@ std::string top_comments(std::string_view text) {
     return comments;
 }
 
-/// Candidate texts with the new value; those that keep most of the old text come first.
+/// Returns candidate texts with the new value. The first one keeps most of the old text. The caller checks
+/// that a candidate parses to the wanted document.
 std::vector<std::string> candidates(CheckedTemplate const& old, config::Layer const& change,
                                     yaml::Node const& wanted) {
     std::vector<std::string> texts;
@@ -68,7 +69,7 @@ std::string shown_text(CheckedTemplate const& of) {
 Result<std::string, Diagnostics> with_value(CheckedTemplate const& old, std::string_view assignment) {
     DET_TRY_ASSIGN(auto const change, config::parse_override(assignment));
     DET_TRY_ASSIGN(auto const wanted, config::replace_value(old.document, change));
-    // The error refers to the command line, not to a file that was not written.
+    // Checks `wanted` and not the new text, so that an error refers to the command line.
     if (auto const found = config::check_sanity(wanted); found.has_errors())
         return config::mask_secrets(found, wanted);
     for (auto& text : candidates(old, change, wanted)) {

@@ -11,12 +11,13 @@ bool has_begun(tracker::history::TrialView const& trial) {
     return trial.job->state == slurm::JobState::running || trial.job->state == slurm::JobState::suspended;
 }
 
-/// True if Slurm knows the job and it is not over.
+/// Returns true if Slurm knows the trial's job and the job has not ended.
 bool is_in_slurm(tracker::history::TrialView const& trial) {
     return trial.job && !slurm::is_over(trial.job->state);
 }
 
-/// Replaces the cancellations of all remaining tasks of an array by one of the array.
+/// If all remaining tasks of an array are cancelled, and they are at least two, replaces their cancellations
+/// by one cancellation of the array.
 void join_arrays(std::vector<JobUpdate>& updates, tracker::history::ExperimentRecord const& record,
                  std::vector<tracker::history::TrialView> const& trials) {
     for (auto const& array : record.arrays()) {
@@ -32,7 +33,7 @@ void join_arrays(std::vector<JobUpdate>& updates, tracker::history::ExperimentRe
     }
 }
 
-/// Each task once, also if several trials share it.
+/// Returns the running tasks. Contains each task once, also if several trials share it.
 std::set<slurm::JobRef> running_tasks(tracker::history::ExperimentView const& experiment) {
     std::set<slurm::JobRef> running;
     for (auto const& trial : experiment.trials) {
@@ -42,7 +43,8 @@ std::set<slurm::JobRef> running_tasks(tracker::history::ExperimentView const& ex
     return running;
 }
 
-/// For trials that share jobs: running ones save their work, tasks that have not begun are cancelled.
+/// Implements plan_end for trials that share jobs. Desired::kill cancels all arrays. Desired::cancel cancels
+/// waiting tasks and signals the supervisors of running tasks to save their work.
 std::vector<JobUpdate> plan_packed_end(tracker::history::ExperimentView const& experiment, Desired desired) {
     std::vector<JobUpdate> updates;
     bool const at_once = desired == Desired::kill;
@@ -109,7 +111,8 @@ std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& recor
     auto const task = record.task_of(trial.record.id.index);
     if (!task || !is_in_slurm(trial)) return {};
     if (!record.is_packed()) return {{JobUpdate::Kind::cancel_job, *task}};
-    // A trial that waits reads its `desired` file before it begins.
+    // A waiting trial needs no call: its supervisor reads the trial's `desired` file before it starts the
+    // trial.
     if (!has_begun(trial)) return {};
     return {{JobUpdate::Kind::wake_supervisor, *task}};
 }

@@ -28,7 +28,7 @@ struct SubmissionRequest {
     std::string job_template;
     std::filesystem::path det_launch;
     std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
-    std::optional<std::uint32_t> notice_s = {};  // seconds between Slurm's preemption notice and SIGKILL, if known
+    std::optional<std::uint32_t> notice_s = {};  // seconds from Slurm's notice to SIGKILL, if known
     Desired desired = Desired::run;              // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
