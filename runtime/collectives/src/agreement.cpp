@@ -11,7 +11,7 @@ std::string difference(Head const& below, Head const& above) {
     return describe_difference(below.call, {below.rank}, above.call, {above.rank});
 }
 
-/// Merges a received message. If both hold a failure, the reason of the lower ranks stays.
+/// Merges a received message. If both messages hold a failure, the reason of the lower ranks is kept.
 void join(Message& mine, Message const& theirs, Side side, Merge const& merge) {
     auto const ours = mine.head();
     auto const head = theirs.head();

@@ -1,4 +1,5 @@
-// Schedules in which each rank begins or ends with the block of its own number: rings, halving and doubling.
+// Schedules in which each rank begins or ends with the block that has its own number: rings, halving,
+// doubling.
 #include <bit>
 
 #include "steps.hpp"
@@ -28,7 +29,8 @@ Schedule ring_allgather(int rank, int ranks) {
     return schedule;
 }
 
-/// Sends the half of its blocks that does not hold its own block, until one block is left.
+/// In each step a rank sends the half of its blocks that does not hold its own block, until one block is
+/// left.
 Schedule halving(int rank, int ranks) {
     Schedule schedule{ranks};
     BlockRange mine{0, ranks};
@@ -55,8 +57,8 @@ Schedule doubling(int rank, int ranks) {
     return schedule;
 }
 
-/// For any number of ranks (Bruck): a rank has the blocks from its own on, and receives as many more from the
-/// rank behind them.
+/// Bruck's algorithm, for any number of ranks. A rank holds `distance` blocks, beginning with its own. It
+/// receives as many more (at most those that are missing) from the rank whose own block is the next one.
 Schedule doubling_round(int rank, int ranks) {
     Schedule schedule{ranks};
     for (int distance = 1; distance < ranks; distance *= 2) {
@@ -67,7 +69,7 @@ Schedule doubling_round(int rank, int ranks) {
     return schedule;
 }
 
-/// The reverse of doubling_round: blocks that were sent there are received and combined here.
+/// The reverse of doubling_round: a rank receives and combines the blocks that it sends in doubling_round.
 Schedule halving_round(int rank, int ranks) {
     Schedule schedule{ranks};
     auto const last = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));

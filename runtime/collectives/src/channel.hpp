@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// What an operation communicates by. No other operation uses its tag.
+/// The transport and the tag by which an operation communicates. No concurrent operation uses the same tag.
 struct Channel {
     transport::Transport& peers;
     transport::Tag tag;

@@ -51,7 +51,7 @@ Status check_divisible(ConstTensor all, int ranks) {
                  fmt::format("{} elements cannot be divided among {} ranks", all.count, ranks)};
 }
 
-/// The arguments of a kind of operation.
+/// The rules for the arguments of a kind of operation.
 struct Shape {
     bool reduces = false;
     bool has_root = false;

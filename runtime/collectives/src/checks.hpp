@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// Checks what one rank can find to be wrong with its call without asking others.
+/// Checks the arguments of a call as far as a rank can without communication. Fails with codes::misuse.
 Status check(TensorCall const& call, int ranks);
 Status check_root(Rank root, std::string_view action, int ranks);
 

@@ -63,8 +63,8 @@ Channel Communicator::begin(Call call, Status const& refused) {
         auto const who = error_scope().is_outermost() ? "rank " + std::to_string(rank().value) + ": " : "";
         mine_.fail(who + refused.error().message, cause_of(refused.error()));
     }
-    // This group uses the lower half of the tags; groups of a part of these ranks use the upper half. The
-    // last tag of each half is free for control channels.
+    // This group uses the lower half of the tags; groups of a subset of its ranks use the upper half. No
+    // operation uses the last tag of each half, which is for control channels.
     constexpr std::uint64_t tags = (transport::tag_max + 1) / 2 - 1;
     return {*transport_, {static_cast<std::uint32_t>(number % tags)}};
 }

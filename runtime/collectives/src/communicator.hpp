@@ -9,8 +9,8 @@
 
 namespace det::collectives {
 
-/// Ranks that are connected by messages. Each operation is an agreement, and a schedule for data that is too
-/// large for it.
+/// Ranks that are connected by messages. Each operation is an agreement, followed by a schedule if the data
+/// is too large for the agreement's messages.
 class Communicator final : public RankGroup {
 public:
     Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning);
@@ -20,8 +20,7 @@ public:
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;
-    /// run() for a call on which all ranks have already agreed: leaves out messages that only compare the
-    /// calls.
+    /// run() for a call on which all ranks have already agreed. Omits messages that only compare the calls.
     Status run_agreed(TensorCall const& call);
     std::string algorithm_name(TensorCall const& call) const override;
     void abandon() noexcept override { transport_->abandon(); }
@@ -29,12 +28,12 @@ public:
     Status check_ranks() override { return transport_->check_ranks(); }
 
 private:
-    /// Begins the message of the next operation.
+    /// Begins the next operation: numbers it and prepares its agreement message. Returns its channel.
     Channel begin(Call call, Status const& refused);
     Status agree(Channel channel, Merge const& merge);
-    /// Agrees before data that follows a schedule, unless the ranks have agreed.
+    /// Agrees before a schedule moves data, unless the ranks have already agreed on the call.
     Status agree_before_schedule(Channel channel);
-    /// Ends an operation: flushes what the other ranks still need, and names the operation in an Error,
+    /// Ends an operation: flushes the messages that other ranks still need. Adds the operation to an Error,
     /// unless all ranks have agreed on that Error.
     template <class T>
     Result<T> finish_operation(Result<T> result) const {
@@ -70,14 +69,14 @@ private:
     std::shared_ptr<transport::Transport> transport_;
     Tuning tuning_;
     std::uint64_t sequence_ = 0;
-    Call call_;                  // the current operation, as it is reported
-    bool is_agreed_ = false;     // before the current operation began
-    bool has_mismatch_ = false;  // in the current operation; all ranks know it
+    Call call_;                  // the current operation, as messages report it
+    bool is_agreed_ = false;     // all ranks agreed on the call before the current operation began
+    bool has_mismatch_ = false;  // the agreement of the current operation failed, on all ranks
     Schedule agreement_;
     Message mine_;
     Message theirs_;
     std::vector<std::byte> segments_;
-    std::set<std::pair<Kind, std::size_t>> explained_;  // kinds and sizes
+    std::set<std::pair<Kind, std::size_t>> explained_;  // kinds and sizes for which explain() was called
 };
 
 }  // namespace det::collectives

@@ -16,7 +16,7 @@ namespace {
 
 using transport::MutableBytes;
 
-/// The part of that number of `ranks` equal parts.
+/// Divides `all` into `ranks` equal parts and returns the one with number `part`.
 template <class Bytes>
 Bytes part_of_all(Bytes all, Rank part, int ranks) {
     auto const size = all.size() / static_cast<std::size_t>(ranks);
@@ -27,13 +27,13 @@ void move_bytes(MutableBytes to, std::span<std::byte const> from) {
     if (!from.empty()) std::memmove(to.data(), from.data(), from.size());
 }
 
-/// The bytes that all ranks put in, or have in the end.
+/// The size by which the table chooses an algorithm: that of the output or of the input, whichever is larger.
 std::size_t size_for_choice(TensorCall const& call) {
     bool const ends_in_out = call.kind == Kind::broadcast || call.kind == Kind::allgather_elements;
     return ends_in_out ? bytes_of(call.out).size() : bytes_of(call.in).size();
 }
 
-/// A copy in which elements are combined: float16 and bfloat16 as float32.
+/// A copy of a tensor in which elements are combined. float16 and bfloat16 are converted to float32.
 class Copy {
 public:
     explicit Copy(ConstTensor tensor)
@@ -48,7 +48,7 @@ public:
 
     Tensor tensor() { return {memory_.data(), count_, used_}; }
 
-    /// Writes elements from `begin` on to `out`, in the caller's type.
+    /// Writes the elements that begin at index `begin` to `out`, converted to the caller's type.
     void give(Tensor out, std::size_t begin) {
         auto* const from = memory_.data() + begin * size_of(used_);
         if (used_ == given_) {
@@ -175,7 +175,7 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
                    equal_blocks(out, size_of(call.out.type), size()));
 }
 
-/// Small parts travel to all ranks within the agreement, and each rank takes its own.
+/// Small parts are sent to all ranks within the agreement, and each rank copies the parts for it.
 Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
     auto const in = bytes_of(call.in);
     auto const out = bytes_of(call.out);

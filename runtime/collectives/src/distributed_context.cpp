@@ -8,7 +8,7 @@
 namespace det::collectives {
 namespace {
 
-/// The usual call, in which one rank on its own cannot find anything wrong.
+/// Whether check() would accept the call, for the most common one: an allreduce in place. Others give false.
 bool is_plainly_right(TensorCall const& call) {
     return call.kind == Kind::allreduce && call.in.data == call.out.data && call.in.data != nullptr &&
            call.in.count == call.out.count && call.in.type == call.out.type && is_reducible(call.in.type) &&
@@ -17,7 +17,8 @@ bool is_plainly_right(TensorCall const& call) {
 
 Status const no_refusal = Ok{};
 
-/// A refused call enters the operation with its reason alone. Its other fields may be invalid.
+/// The call with which a rank enters an operation that it refuses: only the kind, as other fields may be
+/// invalid.
 TensorCall only_kind_of(TensorCall const& call) {
     TensorCall bare;
     bare.kind = call.kind;

@@ -7,7 +7,7 @@
 namespace det::collectives {
 
 enum class Verdict : std::uint32_t { agreed, failed };
-/// The kind of Error that a failure is on all ranks.
+/// The kind of Error that all ranks return for a failure.
 enum class Cause : std::uint32_t { misuse, lost_rank, timeout };
 
 Cause cause_of(Error const& error);
@@ -17,9 +17,9 @@ struct Head {
     std::uint32_t magic = magic_value;
     Verdict verdict = Verdict::agreed;
     Call call;
-    std::int32_t rank = 0;  // the lowest of the ranks whose messages are merged in this one
+    std::int32_t rank = 0;  // the lowest of the ranks whose messages are merged into this one
     Cause cause = Cause::misuse;
-    std::uint32_t reserved[2] = {};  // aligns what follows
+    std::uint32_t reserved[2] = {};  // aligns the payload
 
     static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
 };

@@ -7,7 +7,8 @@ namespace det::collectives {
 /// Which ranks run on which node.
 class Nodes {
 public:
-    /// Collective. codes::misuse on all ranks if their topologies do not fit together.
+    /// Gathers the topologies of all ranks. Collective. Fails on all ranks with codes::misuse if the
+    /// topologies contradict each other.
     static Result<Nodes> gather(RankGroup& ranks, Topology const& topology);
 
     int count() const { return static_cast<int>(ranks_.size()); }

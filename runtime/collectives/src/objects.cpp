@@ -25,7 +25,7 @@ std::vector<std::string> begin_values(std::vector<Entry> const& entries) {
     return values;
 }
 
-/// Sends the values that the agreement did not carry, by a schedule in which a block is a value.
+/// Sends the values that the agreement did not carry. In the schedule each value is a block.
 Status send_rest(Channel channel, SchedulePlan plan, std::vector<Entry> const& entries,
                  std::vector<std::string>& values, std::size_t piece_bytes) {
     if (std::ranges::all_of(entries, &Entry::is_whole)) return Ok{};

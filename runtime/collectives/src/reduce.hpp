@@ -5,8 +5,9 @@
 
 namespace det::collectives {
 
-/// values = lower op higher, where one operand is `values` and the other is `others`. The order matters for
-/// NaN and -0. A mean is combined as a sum, and finish_mean() divides it. The two do not overlap.
+/// Combines `values` with `others` into `values`. The left operand is the one from the lower ranks: the order
+/// matters for NaN and -0. A mean is combined as a sum, and finish_mean() divides it. `values` and `others`
+/// do not overlap.
 void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
              Side others_are);
 

@@ -91,7 +91,7 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
         return reduce(type, op, sources, destinations.front().data, count);
     assert(sources.size() >= 2);
     constexpr std::size_t block_bytes =
-        2048;  // stays in the first-level cache until it is copied to all destinations
+        2048;  // a block stays in the first-level cache until it is copied to all destinations
     constexpr std::size_t ranks_inline = 64;
     auto const reducer = reducer_of(type, op);
     auto const size = count * size_of(type);

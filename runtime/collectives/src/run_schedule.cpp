@@ -27,7 +27,8 @@ MutableBytes memory_of(Blocks const& blocks, BlockRange range) {
     return {blocks[static_cast<std::size_t>(range.begin)].data(), size};
 }
 
-/// The number of leading steps that can be done piece by piece: a piece is received, finished and sent on.
+/// The number of leading steps that can be done piece by piece: each piece is received, finished and
+/// forwarded before the next one.
 std::size_t steps_together(std::span<Step const> steps) {
     if (!takes(steps.front().action)) return 1;
     std::size_t count = 1;
@@ -100,7 +101,7 @@ private:
         return Ok{};
     }
 
-    /// Posts the receives of the next moves, as far as their memory is free, so that peers need not wait for
+    /// Posts the receives of the next moves, as far as their memory is free, so that peers do not wait for
     /// this rank.
     Status ask_ahead() {
         asked_to_ = std::max(asked_to_, at_);
@@ -134,7 +135,7 @@ private:
     }
 
     Result<MutableBytes> take(Move const& move) {
-        if (asked_to_ == at_) {  // its memory was still being sent
+        if (asked_to_ == at_) {  // not posted ahead, because a send was still reading its memory
             DET_TRY(finish_sends_of(move.bytes));
             DET_TRY(ask(move));
             ++asked_to_;
@@ -166,7 +167,7 @@ private:
         return Ok{};
     }
 
-    /// Does not wait: the receiver may wait for what this rank does next.
+    /// Does not block, because the receiver may wait for a later step of this rank.
     Status forget_sends_that_are_over() {
         while (sends_.size() > sends_untested_max) {
             DET_TRY_ASSIGN(auto const is_over, sends_.front().request.test());

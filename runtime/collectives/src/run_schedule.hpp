@@ -6,27 +6,31 @@
 
 namespace det::collectives {
 
-/// The memory of each block. Where a step has several of them, they lie one behind the other.
+/// The memory of each block. The blocks of one step must be adjacent in memory.
 using Blocks = std::vector<transport::MutableBytes>;
 
-/// Blocks of whole elements; the first ones hold one more where it doesn't come out.
+/// Divides the memory into `count` blocks of whole elements. The first blocks have one element more than the
+/// others if the elements cannot be divided evenly.
 Blocks equal_blocks(transport::MutableBytes bytes, std::size_t element_bytes, int count);
 
-/// What becomes of elements on the way.
+/// How a schedule combines received elements with its own, and how it finishes fully reduced ones (a mean is
+/// divided).
 struct Reduction {
     std::function<void(std::span<std::byte> values, std::span<std::byte const> others, Side others_are)>
         combine;
     std::function<void(std::span<std::byte> values)> finish;
 };
 
-/// In pieces of this size, whole elements; `room` for two of them where something is combined.
+/// Blocks are sent and received in pieces of `size_bytes`, a multiple of the element size. If the schedule
+/// combines, `room` is scratch memory for two pieces.
 struct Pieces {
     std::size_t size_bytes = 0;
     std::span<std::byte> room;
 };
 
-/// This rank's part. Sends go on by themselves; what comes next is asked for while a piece is combined or
-/// passed on. Blocks of no bytes are no messages. All blocks stay where they are until it returns.
+/// Executes this rank's schedule. Sends do not block, and receives are posted ahead, so that messages arrive
+/// while this rank combines or forwards a piece. Empty blocks are not sent. The memory of the blocks must
+/// stay valid until the function returns.
 Status run_schedule(Channel channel, Schedule const& schedule, Blocks const& blocks, Pieces pieces,
                     Reduction const& reduction = {});
 

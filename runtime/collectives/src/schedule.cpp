@@ -10,8 +10,8 @@
 namespace det::collectives {
 namespace {
 
-/// The ranks as a power of two of positions, in rank order: of the first 2 * paired ranks, each even rank
-/// also stands for the odd rank above it.
+/// Maps the ranks, in rank order, to a power of two of positions. Among the first 2 * paired ranks, each even
+/// rank has a position and also represents the odd rank above it.
 class Positions {
 public:
     explicit Positions(int ranks)
@@ -28,8 +28,8 @@ private:
     int paired_;
 };
 
-/// If the number of ranks is no power of two, a rank that is left over sends its data to a neighbour first
-/// and receives the result in the end.
+/// If the number of ranks is not a power of two, a rank without a position first sends its data to the rank
+/// below it, and receives the result from that rank at the end.
 Schedule recursive_doubling(Rank rank, int ranks) {
     Positions const positions(ranks);
     Schedule schedule;

@@ -101,7 +101,7 @@ SelectionRow const& choose(Kind kind, int ranks, std::size_t size_bytes) {
         if (chosen != nullptr && row.ranks_max != chosen->ranks_max) break;  // rows for more ranks
         if (row.size_from_bytes <= size_bytes) chosen = &row;
     }
-    assert(chosen != nullptr);  // each number of ranks has a row from 0 bytes on
+    assert(chosen != nullptr);  // for each number of ranks there is a row that begins at 0 bytes
     return *chosen;
 }
 

@@ -3,7 +3,7 @@
 
 namespace det::collectives {
 
-/// Any tensor operation of a single rank: copies the input to the output.
+/// Runs any tensor operation of a single rank: copies the input to the output.
 Status run_single_rank(TensorCall const& call);
 
 }  // namespace det::collectives

@@ -23,7 +23,7 @@ inline void append(Schedule& schedule, Schedule const& rest) {
     schedule.steps.insert(schedule.steps.end(), rest.steps.begin(), rest.steps.end());
 }
 
-/// Adds `count` blocks from `begin` on; block 0 follows the last block.
+/// Adds a step with the `count` blocks that begin at `begin`; block 0 follows the last block.
 inline void add_wrapped(Schedule& schedule, Action action, Rank peer, int begin, int count) {
     begin = wrap(begin, schedule.blocks);
     int const end = std::min(begin + count, schedule.blocks);

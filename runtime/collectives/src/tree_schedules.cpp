@@ -17,7 +17,7 @@ struct Neighbours {
     std::vector<Rank> children;  // the one with the largest subtree first
 };
 
-/// The number of ranks from this one on in its binomial subtree: a power of two, which may reach beyond the
+/// The size of the binomial subtree whose first rank is `rank`: a power of two, which may reach beyond the
 /// last rank.
 int reach(Rank rank, int ranks) {
     if (rank == tree_root) return static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)));
@@ -49,8 +49,8 @@ BlockRange below(Rank rank, int ranks) {
     return {rank.value, std::min(rank.value + reach(rank, ranks), ranks)};
 }
 
-/// Positions [begin, end) of a subtree. Its top is the position that the largest power of two divides. There
-/// is only one such position in the range, and odd positions become leaves.
+/// Positions [begin, end) of a subtree. Its top is the position that is divisible by the largest power of
+/// two. There is only one such position in the range, and odd positions become leaves.
 struct Subtree {
     int begin;
     int end;
@@ -98,7 +98,7 @@ struct Half {
     TreeNeighbours neighbours;
     int first_block;
 };
-/// An inner rank of one tree is a leaf of the other, so each rank sends and receives about twice its data.
+/// An inner rank of one tree is a leaf of the other, so the work of all ranks is about equal.
 struct Halves {
     Half inner;
     Half leaf;
@@ -116,8 +116,8 @@ void pass_segment(Schedule& schedule, TreeNeighbours const& neighbours, BlockRan
     if (neighbours.above) add(schedule, Action::send, *neighbours.above, segment);
 }
 
-/// A rank takes what it receives as a leaf last. Otherwise each piece would wait, at every level, for a piece
-/// of the other tree.
+/// A rank first handles the half in which it is an inner rank, then the half in which it is a leaf. Otherwise
+/// each piece would wait, at every level, for a piece of the other tree.
 Schedule pass_halves(Halves const& halves, int segments) {
     Schedule schedule{2 * segments};
     for (auto const& half : {halves.inner, halves.leaf}) {
@@ -126,7 +126,7 @@ Schedule pass_halves(Halves const& halves, int segments) {
     return schedule;
 }
 
-/// Neighbours in a tree of all ranks but the root, which is the parent of the top.
+/// A rank's neighbours in a tree of all ranks except the root. The root is the parent of the tree's top.
 TreeNeighbours neighbours_under_root(Rank rank, int ranks, Tree tree) {
     auto neighbours = tree_neighbours({rank.value - 1}, ranks - 1, tree);
     for (auto* neighbour : {&neighbours.parent, &neighbours.below, &neighbours.above}) {
@@ -156,7 +156,7 @@ Schedule double_tree_root(SchedulePlan const& plan) {
 }  // namespace
 
 Schedule pass_down(SchedulePlan const& plan) {
-    // Two ranks have no place for two trees.
+    // Two trees need at least two ranks besides the root.
     if (plan.algorithm == Algorithm::double_tree && plan.ranks > 2)
         return plan.rank == tree_root ? double_tree_root(plan) : pass_halves(under_root(plan), plan.segments);
     auto const neighbours = neighbours_of(plan);

@@ -7,8 +7,8 @@ namespace det::collectives {
 
 enum class Tree { first, second };
 
-/// A rank's neighbours in an in-order binary tree: the subtree on one side of a rank has lower ranks, the
-/// other one higher ranks.
+/// A rank's neighbours in an in-order binary tree: one subtree of a rank has lower positions, the other
+/// subtree higher positions.
 struct TreeNeighbours {
     std::optional<Rank> parent;
     std::optional<Rank> below;
@@ -20,10 +20,10 @@ struct TreeNeighbours {
 /// Two trees over the same ranks: the second is the first, shifted by one rank, so that the leaves of one
 /// tree are inner ranks of the other.
 TreeNeighbours tree_neighbours(Rank rank, int ranks, Tree tree);
-/// The rank that has no parent.
+/// The rank at the top of the tree, which has no parent.
 Rank tree_top(int ranks, Tree tree);
 
-// Schedules through trees. A tree with one root has it at rank 0.
+// Schedules through trees. The root is rank 0.
 
 /// Sends everything from the root, by a binomial tree, a chain or a double tree.
 Schedule pass_down(SchedulePlan const& plan);
@@ -33,7 +33,8 @@ Schedule add_up(SchedulePlan const& plan);
 /// With as many blocks as ranks: each rank ends with its own block and those of the ranks below it in a
 /// binomial tree.
 Schedule scatter_by_tree(SchedulePlan const& plan);
-/// The way back.
+/// The reverse of scatter_by_tree: each rank receives the blocks of its subtree and sends them to its parent,
+/// so the root ends with all blocks.
 Schedule gather_by_tree(SchedulePlan const& plan);
 
 }  // namespace det::collectives

@@ -1,5 +1,6 @@
-// Each operation goes up (within each node, to its leader), across (between leaders) and down again. A rank
-// with an Error at one level enters the remaining steps with that Error, so that all ranks get it.
+// Each operation has three steps: up (within each node, to its leader), across (between the leaders) and down
+// (within each node). A rank with an Error in one step enters the remaining steps with that Error, so that
+// all ranks get it.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
 #include <det/transport/subgroup.hpp>
@@ -19,7 +20,7 @@ using Strings = std::vector<std::string>;
 
 constexpr Rank leader{0};  // the local rank of a node's leader
 
-/// Several byte strings as one: the size of each (8 bytes), then its bytes.
+/// Packs byte strings into one: for each string its size (8 bytes), then its bytes.
 std::string pack(std::vector<std::string> const& values) {
     std::size_t total = 0;
     for (auto const& value : values) total += sizeof(std::uint64_t) + value.size();
@@ -154,7 +155,8 @@ private:
     bool is_leader() const { return local_->rank() == leader; }
     int own_node() const { return nodes_.node_of(rank()); }
 
-    /// The part of the call that this rank takes part in between nodes. Ranks of a node share large data.
+    /// The call that this rank makes between nodes. In a large allreduce over even nodes, each rank of a node
+    /// handles an equal share of the elements.
     TensorCall cross_call(TensorCall call) const {
         bool const is_shared =
             is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
@@ -162,7 +164,7 @@ private:
         return call;
     }
 
-    /// Sets the operation of which all following ones on both levels are parts.
+    /// Sets the call that both levels report for their following operations, which are steps of it.
     void set_scopes(Call call) {
         call.sequence = sequence_++;
         call = error_scope().reported_call(call);
@@ -176,14 +178,14 @@ private:
         error.message = fmt::format("rank {}: {}", rank().value, error.message);
         return error;
     }
-    /// Gives the leaders of the other nodes the Error of this node, and returns the Error on which the
-    /// leaders agree.
+    /// Sends the Error of this node to the leaders of the other nodes. Returns the Error on which the leaders
+    /// agree.
     template <class T>
     Result<T> relay_error(Error const& why) {
         auto const told = cross_->run({}, why);
         return told ? why : told.error();
     }
-    /// The leader gives the other ranks of its node the result from between the nodes.
+    /// The leader sends the status of the step between nodes to the other ranks of its node.
     Status share_with_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
 
     /// Returns when all ranks have entered the same call. The Error is the same on all of them.
@@ -191,7 +193,7 @@ private:
         set_scopes(call);
         return agree_between_nodes(status_of(local_->broadcast("", leader, with_own_rank(refused))));
     }
-    /// The second half: the ranks of this node have agreed on `up`.
+    /// The second half of agree(), after the ranks of this node have agreed on the status `up`.
     Status agree_between_nodes(Status const& up) {
         Status across = Ok{};
         if (is_leader()) across = up ? cross_->barrier() : status_of(relay_error<Ok>(up.error()));
@@ -237,7 +239,8 @@ private:
 
     /// Each rank of a node reduces a share of the elements, and then combines it with the ranks that have the
     /// same share on the other nodes. The ranks agree once: within a node by the reduce_scatter, between
-    /// nodes by the allreduce of the elements that are left over, which the leaders do.
+    /// nodes by the leaders' allreduce of the left-over elements, or by their barrier if no element is left
+    /// over.
     Status allreduce_large(TensorCall const& call) {
         auto const ranks = static_cast<std::size_t>(local_->size());
         auto const share = call.in.count / ranks;
@@ -256,7 +259,7 @@ private:
         return local_->run({.kind = Kind::allgather_elements, .in = own, .out = out}, across);
     }
 
-    /// Reduces within each node to the rank that has the root's local rank, and then between these.
+    /// Reduces within each node to the rank that has the root's local rank, and then between those ranks.
     Status reduce_by_cross(TensorCall const& call) {
         Rank const local_root{nodes_.local_rank_of(call.root)};
         bool const carries = local_->rank() == local_root;
@@ -310,7 +313,7 @@ private:
     Nodes nodes_;
     Tuning tuning_;
     bool is_even_;
-    std::optional<Communicator> cross_;  // none: nodes are uneven and this is no leader
+    std::optional<Communicator> cross_;  // none: the nodes are uneven and this rank is not a leader
     std::uint64_t sequence_ = 0;
 };
 
@@ -323,7 +326,7 @@ Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Tra
     std::shared_ptr<transport::Transport> shared(std::move(transport));
     auto flat = std::make_unique<Communicator>(shared, tuning);
     DET_TRY_ASSIGN(auto nodes, Nodes::gather(*flat, topology));
-    // The rank that gathers must be the leader of its node, too.
+    // The chief, where gather() collects all values, must also be the leader of its node.
     if (nodes.on(0)[0] != chief)
         return Error{codes::misuse, "rank 0 is not the first rank of the first node"};
     std::unique_ptr<RankGroup> group = std::make_unique<TwoLevel>(std::move(shared), std::move(flat),

@@ -87,7 +87,7 @@ public:
         if (failure_) return *failure_;
         auto const ranks = host_->check_ranks();
         auto passed =
-            has_passed(event);  // checked after the ranks: a rank may end after it has done its part
+            has_passed(event);  // checked after the ranks, because a rank may end after it has done its part
         if (!passed) return fail(std::move(passed).error(), call);
         if (!*passed && !ranks) return fail(ranks.error(), call);
         return passed;
@@ -122,7 +122,7 @@ private:
         return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
     }
 
-    /// Returns when all ranks have entered the same call.
+    /// Returns when all ranks have entered the same call; at once with Order::trusted.
     Status agree(Call const& call, Status const& refused) {
         if (options_.order == Order::trusted) return refused;
         host_->set_scope(call);
@@ -144,7 +144,8 @@ private:
         auto const steps = device_steps_of(call, rank(), size(), *scratch ? (*scratch)->data() : nullptr);
         if (auto taken = communicator_->enqueue(steps, stream_); !taken)
             return fail(std::move(taken).error(), reported);
-        // An event that is recorded before the work is enqueued would come before it.
+        // enqueue() may still be in progress. An event that is recorded before it is done would precede the
+        // work.
         DET_TRY(wait_until_ready(reported));
         auto event = devices_->record(stream_);
         if (!event) return fail(std::move(event).error(), reported);
@@ -184,7 +185,8 @@ private:
         return Ok{};
     }
 
-    /// Ends all work on devices, because other ranks may be in the middle of it.
+    /// Aborts all work on devices, because other ranks may already take part in it. Returns the Error with
+    /// the operation added.
     Error fail(Error error, Call const& call) {
         error.message += fmt::format("; rank {} was in {}", rank().value, describe_operation(call));
         if (error.hint.empty())
@@ -214,7 +216,7 @@ private:
     std::optional<Error> failure_;
     HostCopies copies_{*host_, devices_, options_.waits};
     Stream stream_ = nullptr;
-    std::uint64_t sequence_ = 0;  // counts as `host_` does
+    std::uint64_t sequence_ = 0;  // number of operations, counted like those of `host_`
 };
 
 class PendingOnStream final : public collectives::Pending {

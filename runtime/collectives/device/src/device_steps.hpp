@@ -6,7 +6,7 @@
 
 namespace det::collectives::device {
 
-/// Bytes of scratch memory that a device needs for a call: an all_to_all in place sends from a copy.
+/// The size of the scratch memory that a device needs for a call: an all_to_all in place sends from a copy.
 std::size_t scratch_bytes(collectives::TensorCall const& call);
 
 /// The steps of rank `self`'s device for a valid call. Pure. `scratch` has scratch_bytes(call) bytes.

@@ -7,14 +7,15 @@
 
 namespace det::collectives::device {
 
-/// One wait for devices. It polls as long as all ranks live.
+/// One wait for devices. It polls until the work is done, a rank is lost or the time limit has passed.
 class DeviceWait {
 public:
-    /// `what`: for messages, "rank 0 waits for devices in allreduce(...), its operation 3".
+    /// \param what for messages, for example "rank 0 waits for devices in allreduce(...), its operation 3".
     DeviceWait(transport::WaitPolicy const& rules, collectives::RankGroup& host, std::string what)
         : rules_(rules), host_(host), what_(std::move(what)) {}
 
-    /// Blocks until `is_over` returns true, or an Error.
+    /// Blocks until `is_over` returns true. Fails if `is_over` fails, a rank is lost or the time limit has
+    /// passed.
     Status until(std::function<Result<bool>()> const& is_over);
 
 private:

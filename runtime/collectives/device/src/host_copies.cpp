@@ -12,8 +12,8 @@ namespace {
 using tensor::DeviceCopy;
 using tensor::PendingCopies;
 
-/// Copies wait for the device only: they do not depend on other ranks. They are complete when their event has
-/// passed.
+/// Copies on a stream, which are complete when their event has passed. wait() waits for the device only,
+/// because copies do not depend on other ranks.
 class CopiesOnStream final : public PendingCopies {
 public:
     explicit CopiesOnStream(std::unique_ptr<DeviceEvent> event) : event_(std::move(event)) {}
@@ -64,7 +64,7 @@ Result<std::unique_ptr<PendingCopies>> HostCopies::start(tensor::CopyDirection d
     auto event = devices_->record(stream_);
     if (!event) return started ? std::move(event).error() : std::move(started).error();
     std::unique_ptr<PendingCopies> pending = std::make_unique<CopiesOnStream>(*std::move(event));
-    if (!started) return std::move(started).error();  // the destructor waits for the copies that were started
+    if (!started) return std::move(started).error();  // `pending` waits for the copies that were started
     return pending;
 }
 

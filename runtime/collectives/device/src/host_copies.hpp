@@ -5,8 +5,8 @@
 
 namespace det::collectives::device {
 
-/// Between the memory of this rank's device and the host's. The rules and the group are those of its
-/// operations, and outlive it.
+/// Copies between the memory of this rank's device and host memory. `host` and `waits` are those of the
+/// device group, and must outlive this object.
 class HostCopies final : public tensor::DeviceCopies {
 public:
     HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,

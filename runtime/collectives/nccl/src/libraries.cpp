@@ -19,7 +19,7 @@ Result<void*> open(std::filesystem::path const& path) {
     return library;
 }
 
-/// Finds functions one after the other, and remembers the first that is absent.
+/// Looks up functions one after the other, and keeps the Error of the first one that is missing.
 class Finder {
 public:
     Finder(void* library, std::filesystem::path const& path) : library_(library), path_(path) {}

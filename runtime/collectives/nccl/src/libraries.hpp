@@ -28,8 +28,8 @@ struct NcclFunctions {
     decltype(&::ncclRecv) receive;
 };
 
-/// The functions of the CUDA driver, whose interface is the same in every version. It accepts the streams and
-/// events of the CUDA runtime.
+/// The functions of the CUDA driver that this module calls. The driver accepts the streams and events of the
+/// CUDA runtime, and its interface does not depend on the version of the runtime.
 struct CudaFunctions {
     decltype(&::cuPointerGetAttribute) pointer_attribute;
     decltype(&::cuEventCreate) event_create;
@@ -54,7 +54,7 @@ struct Functions {
     CudaFunctions cuda{};
 };
 
-/// The libraries stay loaded until the process ends, because NCCL has threads of its own.
+/// Loads the libraries. They stay loaded until the process ends, because NCCL has threads of its own.
 Result<Functions> load(Libraries const& libraries);
 
 }  // namespace det::collectives::nccl

@@ -77,7 +77,8 @@ private:
     CUdeviceptr memory_ = 0;
 };
 
-/// Host memory that is registered with the driver. The thread that releases it may have no device.
+/// Host memory that is registered with the driver. It keeps its CUDA context, because the thread that
+/// releases the memory may have no current context.
 class NcclPinned {
 public:
     static Result<tensor::PinGuard> pin(std::shared_ptr<Functions const> functions,
@@ -133,7 +134,7 @@ public:
         auto const asked = functions_->cuda.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                                               reinterpret_cast<CUdeviceptr>(memory));
         return asked == CUDA_SUCCESS &&
-               type == CU_MEMORYTYPE_DEVICE;  // an Error: memory that CUDA does not know
+               type == CU_MEMORYTYPE_DEVICE;  // the query fails for memory that CUDA does not know
     }
 
     Result<std::string> make_id() override {

@@ -28,13 +28,13 @@ private:
         : functions_(std::move(functions)) {}
 
     Error cannot(char const* what, ncclResult_t result) const;
-    /// ncclInProgress is no failure.
+    /// Converts NCCL's result to a Status. ncclInProgress counts as success.
     Status taken(char const* what, ncclResult_t result) const;
     Status copy(DeviceStep const& work, CUstream stream) const;
     ncclResult_t put(DeviceStep const& work, CUstream stream) const;
 
     std::shared_ptr<Functions const> functions_;
-    ncclComm_t communicator_ = nullptr;  // none: aborted
+    ncclComm_t communicator_ = nullptr;  // null: aborted
     bool is_finishing_ = false;
     bool is_finished_ = false;
 };

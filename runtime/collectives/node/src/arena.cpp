@@ -19,8 +19,8 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 }  // namespace
 
 Result<UniqueFd> Arena::create(int ranks) {
-    // Each share has room for all memory of the machine. The address space ends at 128 TiB, and the process
-    // needs some of it.
+    // Each share is as large as the machine's memory, as long as all shares together stay below 16 TiB: a
+    // process has 128 TiB of addresses and needs some of them for other purposes.
     constexpr std::size_t addresses_bytes = std::size_t{16} << 40;
     auto const memory_bytes = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes;
     auto const count = static_cast<std::size_t>(ranks);

@@ -10,22 +10,22 @@
 namespace det::collectives::node {
 
 /// Shared memory in which each rank allocates from its own share. All ranks map all of it, so an offset means
-/// the same on all ranks. Mapping uses addresses only: the kernel provides pages when they are touched, and
-/// takes them back when they are released.
+/// the same on all ranks. A mapping alone uses only addresses: the kernel provides a page when a process
+/// touches it, and release() returns the pages to the kernel.
 class Arena {
 public:
     static Result<UniqueFd> create(int ranks);
-    /// Does not take over `fd`.
+    /// Maps the memory. Duplicates `fd`; the caller keeps its own.
     static Result<Arena> map(int fd, int ranks, int rank);
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&&) = delete;
     ~Arena();
 
-    /// Memory of zeros, aligned to pages.
+    /// Allocates zeroed memory, aligned to pages (large buffers to huge pages).
     Result<std::span<std::byte>> allocate(std::size_t size_bytes);
     void release(std::span<std::byte> memory);
 
-    /// The offset of the memory, if all of it lies in this rank's share.
+    /// The offset of the memory; nullopt unless all of it is in this rank's share.
     std::optional<std::uint64_t> offset_of(std::span<std::byte const> memory) const;
     std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
     bool holds(std::uint64_t offset, std::size_t size_bytes) const {
@@ -39,7 +39,7 @@ private:
     std::byte* memory_ = nullptr;
     std::size_t size_ = 0;
     std::size_t share_begin_ = 0, share_bytes_ = 0;
-    std::map<std::size_t, std::size_t> free_;  // sizes by offset; neighbours are merged
+    std::map<std::size_t, std::size_t> free_;  // free ranges: sizes by offset; adjacent ranges are merged
 };
 
 }  // namespace det::collectives::node

@@ -6,12 +6,13 @@
 
 namespace det::collectives::node {
 
-/// What a rank writes when it enters an operation: the lower bits are the number of the operation, so that
-/// the value differs from that of the previous operation; the upper bits are a fingerprint of the call.
+/// A signature is the value that a rank writes when it enters an operation. Its lower bits are the number of
+/// the operation, so that it differs from the previous signature. Its upper bits are a fingerprint of the
+/// call.
 inline constexpr int sequence_bits = 16;
 inline constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
 
-/// Few instructions, because every operation computes it.
+/// A hash of few instructions, because every operation computes it.
 inline std::uint64_t mix(std::uint64_t count, std::uint64_t rest) {
     auto const sum = count * 0x9e37'79b9'7f4a'7c15u + rest * 0xbf58'476d'1ce4'e5b9u;
     return (sum ^ (sum >> 32)) * 0x94d0'49bb'1331'11ebu;
@@ -25,23 +26,24 @@ inline std::uint64_t signature_of(collectives::Call const& call, bool is_refusal
     return (fingerprint & ~sequence_mask) | ((call.sequence + 1) & sequence_mask);
 }
 
-/// The entry of every operation. Each rank writes one cache line and reads one line of each other rank, to
-/// see that all ranks have entered with the same call. No rank continues before all have entered, so by then
-/// every rank has finished reading what was left in shared memory for the previous operation. If calls differ
-/// or a rank refuses, each rank writes a CallRecord and reads the others': all ranks get the same Error, and
-/// the next operation may be tried.
+/// The entry of every operation. Each rank writes its signature and reads those of all other ranks, to check
+/// that all ranks have entered with the same call. No rank continues before all ranks have entered. By then
+/// every rank has finished reading the data of the previous operation in shared memory. If calls differ or a
+/// rank refuses, each rank writes a CallRecord and reads those of the other ranks: all ranks get the same
+/// Error, and the next operation may succeed.
 class CollectiveEntry {
 public:
-    /// `call` and `refusal` must outlive this. `refusal` is null if there is none.
+    /// Begins the entry. `call` and `refusal` must outlive it. `refusal` is null if this rank accepts the
+    /// call.
     void begin(collectives::Call const& call, Error const* refusal);
-    /// What this rank writes when it enters.
+    /// The signature that this rank writes when it enters.
     std::uint64_t signature() const { return signature_; }
-    /// Does not block. Returns whether all ranks have entered, and any mismatch is known.
+    /// Makes progress without blocking. Returns whether all ranks have entered and any mismatch is known.
     bool advance(RankSlot& slot);
 
     /// The ranks that have not entered yet.
     std::vector<int> awaited(RankSlot const& slot) const;
-    /// Why the operation cannot be done; null: it can.
+    /// The Error for which the operation cannot be done; null if all ranks agree.
     Error const* mismatch() const { return mismatch_.get(); }
 
 private:

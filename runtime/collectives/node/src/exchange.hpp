@@ -7,21 +7,23 @@ namespace det::collectives::node {
 
 using MutableBytes = std::span<std::byte>;
 
-/// What a rank does in an exchange, as data. Large data goes chunk by chunk through slots that stay in the
-/// cache. In each round a rank publishes a chunk of what it sends, reduces what was sent to it, and collects.
+/// The work of a rank in an exchange, as data. Large data is sent chunk by chunk through slots that stay in
+/// the cache. In each round a rank publishes a chunk of its data for each receiver, reduces the chunks that
+/// were sent to it (if the exchange reduces), and collects chunks from the slots of all ranks.
 struct ExchangePlan {
-    /// By receiver. The entry of this rank itself is for all ranks.
+    /// The data to send, by receiver. The entry of this rank itself is for all ranks.
     std::vector<Bytes> sends;
-    /// By sender: what it sent to this rank or to all, or the result that it shares.
+    /// The memory to collect into, by sender: for what it sends to this rank or to all ranks, or for the
+    /// result that it shares.
     std::vector<MutableBytes> receives;
     enum class From { their_slot_for_us, their_slot_for_all } collects_from = From::their_slot_for_all;
 
-    /// This rank's part of a reduction, combined with what the others send.
+    /// This rank's part of a reduction: it is combined with the data that the other ranks send.
     struct Part {
         collectives::DataType type;
         collectives::ReduceOp op;
         Bytes own;
-        MutableBytes result;  // empty: this rank does not want it
+        MutableBytes result;  // empty: this rank does not need the result
         bool is_shared;       // other ranks collect it
     };
     std::optional<Part> part;
@@ -29,9 +31,9 @@ struct ExchangePlan {
     collectives::Store store = collectives::Store::cached;  // how this rank writes its result
     std::size_t longest_bytes = 0;                          // the longest piece of any rank
 
-    bool ends_together = false;  // ranks wait until no rank needs another one's memory
+    bool ends_together = false;  // complete only when all ranks have collected everything
 
-    /// Makes it an empty plan for that many ranks; keeps its memory.
+    /// Resets this to an empty plan for `ranks` ranks. Keeps the allocated memory.
     void clear(int ranks);
     std::vector<std::byte const*> sources;  // scratch
 };
@@ -40,9 +42,11 @@ struct ExchangePlan {
 class Exchange {
 public:
     void begin(RankSlot& slot, ExchangePlan const& plan);
-    /// Goes as far as the other ranks' progress allows, without blocking. Returns whether it is complete.
+    /// Makes as much progress as the other ranks allow, without blocking. Returns whether the exchange is
+    /// complete.
     bool advance(RankSlot& slot, ExchangePlan& plan);
-    /// All ranks that are not complete: the rank that this one waits for may wait for another of them.
+    /// All ranks that have not completed their rounds, because the rank that this one waits for may itself
+    /// wait for any of them.
     std::vector<int> awaited(RankSlot const& slot) const;
     /// Grows with each step of progress.
     std::uint64_t moves() const { return published_ + reduced_ + collected_; }
@@ -53,7 +57,7 @@ private:
     bool collect(RankSlot const& slot, ExchangePlan const& plan);
     /// Whether this counter of all other ranks has reached `count`.
     static bool have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count);
-    /// Whether all readers have read what was in the slot `chunks_in_flight` rounds ago.
+    /// Whether all readers have read the chunk that the slot held `chunks_in_flight` rounds ago.
     bool is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const;
 
     std::uint64_t base_ = 0;

@@ -33,7 +33,7 @@ public:
     };
     /// Makes progress with started operations, without blocking.
     Status progress();
-    /// Blocks until this operation, and so all before it, are complete.
+    /// Blocks until this operation, and therefore each earlier one, is complete.
     Status finish(Started const& wanted);
     Status check_usable() const;
 
@@ -44,7 +44,8 @@ private:
     /// Completes the first started operation with this result.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// The fast path for small data, where each nanosecond shows: without the stages of an Operation.
+    /// The condition of reduce_small(), the fast path for small data. It avoids the stages of an Operation,
+    /// because every nanosecond counts.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
@@ -53,7 +54,7 @@ private:
     bool poll_all(std::uint64_t signature, Bytes payload) const {
         return cores_ == Cores::own && slot_.poll_all(signature, payload.size() > first_payload_bytes);
     }
-    /// The slow path of an entry: waits as long as it takes, and reports a mismatch.
+    /// The slow path of an entry: blocks until all ranks have entered, and reports a mismatch or a lost rank.
     [[gnu::noinline]] Status wait_for_all(collectives::Call const& reported_call);
     Result<std::vector<std::string>> run_objects(collectives::Call call, std::string value,
                                                  Status const& refused);

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// Claims the rank, unless another process has claimed it.
+/// Claims the rank. Fails if another process has already claimed it.
 Status claim_rank(Member& member, int rank, Options const& options) {
     auto absent = Presence::absent;
     if (!member.presence.compare_exchange_strong(absent, Presence::arriving, std::memory_order_acq_rel)) {
@@ -47,7 +47,7 @@ Status wait_for_all(Segment const& segment, int rank, std::chrono::milliseconds 
 Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry) {
     if (ranks < 1) return Error{codes::misuse, fmt::format("{} ranks cannot share memory", ranks)};
     DET_TRY_ASSIGN(auto control, Segment::create(ranks, geometry));
-    // Without the arena collectives copy.
+    // If the arena cannot be created, collectives copy their data.
     auto arena = Arena::create(ranks);
     return SharedMemory{std::move(control), arena ? *std::move(arena) : UniqueFd()};
 }

@@ -6,7 +6,7 @@ namespace det::collectives::node {
 
 Result<std::uint64_t> NodeFlags::wait(int local_rank, IsEnough is_enough,
                                       collectives::NamedCall const& call) {
-    // Ranks that are in step see each other's flags within one transfer of a cache line.
+    // If ranks call at the same time, they see each other's flags after one transfer of a cache line.
     constexpr int polls_max = 300;
     for (int polls = 0; polls < polls_max && cores_ == Cores::own; ++polls) {
         if (auto const value = read(local_rank); is_enough(value, call.number)) return value;

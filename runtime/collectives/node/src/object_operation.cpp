@@ -8,7 +8,7 @@ namespace {
 
 using collectives::Kind;
 
-/// The first bytes of a cell's payload. A tiny value follows.
+/// The size of a value: the first bytes of a cell's payload. A tiny value follows it.
 using Size = std::uint64_t;
 constexpr std::size_t tiny_limit_bytes = payload_bytes - sizeof(Size);
 

@@ -5,12 +5,13 @@
 
 namespace det::collectives::node {
 
-/// Byte strings of unequal size: of all ranks or of one, to all ranks or to one.
+/// An operation on byte strings of unequal size: from all ranks or one rank, to all ranks or one rank.
 class ObjectOperation final : public Operation {
 public:
     ObjectOperation(collectives::Call call, std::string value, Status const& refused);
 
-    /// Values by rank, once the operation is complete. Values that do not come to this rank are empty.
+    /// Returns the values by rank, after the operation is complete. Values that this rank does not receive
+    /// are empty.
     std::vector<std::string> take_values(RankSlot const& slot);
 
 private:
@@ -19,7 +20,8 @@ private:
 
     bool is_source(int rank) const;
     bool is_target(int rank) const;
-    /// Takes the value if its rank left it with its entry. Returns whether it did.
+    /// Copies the value of `rank` if it is small enough that the rank wrote it when it entered. Returns
+    /// whether it is.
     bool take_small(RankSlot const& slot, int rank, std::size_t size);
 
     std::string own_;

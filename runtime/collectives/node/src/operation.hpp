@@ -4,7 +4,7 @@
 
 namespace det::collectives::node {
 
-/// One operation of this rank, as a state machine: advance() goes as far as the other ranks' progress allows,
+/// One operation of this rank, as a state machine. advance() makes as much progress as the other ranks allow,
 /// and never blocks.
 class Operation {
 public:
@@ -27,9 +27,9 @@ public:
     }
     /// Changes with each step of progress.
     std::uint64_t moves() const { return exchange_.moves(); }
-    /// Once it is complete.
+    /// The result of the operation, after it is complete.
     Status result() const;
-    /// Whether it reads or writes a part of that memory.
+    /// Whether the operation reads or writes any of this memory.
     virtual bool uses(Bytes) const { return false; }
 
 protected:
@@ -37,11 +37,11 @@ protected:
         if (!refused) refusal_ = refused.error();
     }
 
-    /// Leaves this rank's input where the other ranks find it after the entry. Returns the bytes of the
-    /// payload that it uses.
+    /// Writes this rank's input, or its location, to where the other ranks read it after the entry. Returns
+    /// the number of payload bytes that are used.
     virtual std::size_t location(RankSlot&, Payload&) { return 0; }
-    /// Called when all ranks have entered with the same call. Returns whether an exchange must run, for which
-    /// it has made the plan; otherwise the operation is complete.
+    /// Called when all ranks have entered with the same call. Either completes the operation and returns
+    /// false, or makes the plan of the exchange that must follow and returns true.
     virtual bool on_all_entered(RankSlot&, ExchangePlan&) { return false; }
 
 private:

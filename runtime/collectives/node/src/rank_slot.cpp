@@ -22,7 +22,7 @@ void claim(std::byte* begin, std::size_t size_bytes) {
     for (std::size_t at = 0; at < size_bytes; at += line_bytes) __builtin_prefetch(begin + at, 1, 3);
 }
 
-// A rank reads the other rank's small buffer in blocks, and prefetches lines this far ahead.
+// With two ranks, a rank reads the other rank's small buffer in blocks and prefetches lines this far ahead.
 constexpr std::size_t block_bytes = 2048;
 constexpr std::size_t claimed_ahead_bytes = 2048;
 

@@ -19,14 +19,14 @@ struct RankSlot {
     int rank = 0;
     int ranks = 1;
     std::uint64_t sequence = 0;  // of the current operation
-    std::uint64_t rounds = 0;    // of exchanges, before the current operation
+    std::uint64_t rounds = 0;    // the number of exchange rounds before the current operation
     collectives::ErrorScope const* error_scope = nullptr;
-    ExchangePlan* plan = nullptr;  // of the current operation; keeps its memory from one to the next
+    ExchangePlan* plan = nullptr;  // of the current operation; its memory is reused by the next operation
 
     Cell& cell(int of) const { return segment.cell(sequence, of); }
     Rounds& own_rounds() const { return segment.rounds(rank); }
 
-    /// Enters the operation, with this rank's input if that is tiny.
+    /// Enters the operation: writes the payload and then the signature to this rank's cell.
     void enter(std::uint64_t signature, Bytes payload) const {
         auto& own = cell(rank);
         if (payload.size() > first_payload_bytes) {
@@ -40,12 +40,12 @@ struct RankSlot {
         own.signature.store(signature, std::memory_order_release);
         wake();
     }
-    /// For ranks with a core each: polls for a short time. Returns whether all ranks have entered with the
-    /// same signature.
+    /// Polls the cells of all ranks for a short time. Useful if each rank has its own core. Returns whether
+    /// all ranks have entered with the same signature.
     bool poll_all(std::uint64_t signature, bool has_two_lines) const;
 
-    /// Prefetches for writing the lines in which this rank will leave its part of the next operation, if that
-    /// is of this size. The other ranks have finished reading them.
+    /// Prefetches, for writing, the lines to which this rank will write its input of the next operation, if
+    /// that input has this size. The other ranks have finished reading these lines.
     void claim_next(std::size_t size_bytes) const;
 
     /// out = sources[0] op sources[1] op ..., where the other ranks' sources are their small buffers. With
@@ -53,8 +53,9 @@ struct RankSlot {
     void reduce_small_buffers(collectives::TensorCall const& call,
                               std::span<std::byte const* const> sources) const;
 
-    /// Called after a write that others wait for. Wakes ranks that sleep. It uses no fence, so it can miss a
-    /// rank that is just falling asleep; that rank wakes up by itself within 1 ms.
+    /// Wakes ranks that sleep. Called after a write for which other ranks may wait. It uses no fence, so it
+    /// can miss a rank that is just going to sleep. That rank wakes up by itself after a short time
+    /// (Backoff's longest sleep).
     void wake() const {
         if (segment.futex_waiters().waiters.load(std::memory_order_relaxed) != 0) wake_waiters();
     }
@@ -65,12 +66,12 @@ struct RankSlot {
 
 inline bool RankSlot::poll_all(std::uint64_t signature, bool has_two_lines) const {
     constexpr int polls_max = 300;
-    // A poll before a simultaneous writer has written would steal the line from it, which costs two more
-    // transfers of the line.
+    // If a rank that enters at the same time has not written yet, an early poll would steal the cache line
+    // from it, which costs two more transfers of the line.
     liveness::cpu_relax();
     int next = 0;
     for (int polls = 0; polls < polls_max; ++polls) {
-        // Requests both lines at once.
+        // Requests the second line at the same time as the first.
         if (has_two_lines) __builtin_prefetch(&cell(next).payload.back());
         while (cell(next).signature.load(std::memory_order_acquire) == signature) {
             if (++next == ranks) return true;

@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Joined = Result<std::unique_ptr<collectives::RankGroup>>;
 
-/// What a rank sends to rank 0.
+/// The message that a rank sends to rank 0.
 struct JoinRequest {
     char magic[8];
     std::uint32_t version = 1;
@@ -20,7 +20,7 @@ struct JoinRequest {
 };
 constexpr char join_magic[8] = {'D', 'E', 'T', 'M', 'E', 'E', 'T', '\n'};
 
-/// The reply. The shared memory comes with it, unless it holds a refusal.
+/// The reply of rank 0. The descriptors of the shared memory are attached to it, unless it holds a refusal.
 struct JoinReply {
     char refusal[256];
 };

@@ -11,7 +11,7 @@
 namespace det::collectives::node {
 namespace {
 
-/// The first bytes of the memory.
+/// The first bytes of the control memory.
 struct Head {
     char magic[8];
     std::uint32_t version;

@@ -9,8 +9,8 @@
 
 namespace det::collectives::node {
 
-/// Two cache lines, because processors fetch lines in pairs. What one rank writes and others poll shares them
-/// with nothing else.
+/// Two cache lines, because processors fetch lines in pairs. A value that one rank writes and other ranks
+/// poll has two lines to itself.
 inline constexpr std::size_t apart_bytes = 128;
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t signature_bytes = sizeof(std::uint64_t);
@@ -22,15 +22,16 @@ inline constexpr std::size_t text_limit_bytes = 768;
 using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
-/// A rank's entry of an operation: its signature (see signature_of), and its input if that is tiny; one line
-/// if that is enough. Each rank has two cells, for operations of even and odd number. A rank writes a cell
-/// after all ranks have entered the operation in between, so all have finished reading the old contents.
+/// A rank's entry of an operation: its signature (see signature_of) and a payload, which is its input if that
+/// is tiny. A short payload uses only the line of the signature. Each rank has two cells, for operations with
+/// even and odd numbers. A rank reuses a cell after all ranks have entered the operation in between, so every
+/// rank has finished reading the old contents.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> signature;
     Payload payload;
 };
 
-/// A counter that one rank writes and others wait for.
+/// A counter that one rank writes and other ranks poll.
 struct alignas(apart_bytes) Counter {
     std::atomic<std::uint64_t> value;
 };
@@ -40,13 +41,12 @@ struct alignas(apart_bytes) Flag {
     std::atomic<std::uint64_t> value;
 };
 
-/// Rounds of exchanges that a rank has completed, counted over the life of the group. Between two operations
-/// they are equal on all ranks.
+/// The exchange rounds that a rank has published, reduced and collected, counted since the group began.
 struct Rounds {
     Counter published, reduced, collected;
 };
 
-/// Why a rank refuses an operation: by its own arguments, or by an earlier failure of other ranks.
+/// Why a rank refuses an operation: its own arguments are wrong, or an earlier step failed on other ranks.
 enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
 
 /// A rank's call in full, written if ranks differ.
@@ -60,7 +60,7 @@ struct alignas(apart_bytes) CallRecord {
 
 enum class Presence : std::uint32_t { absent, arriving, present, left };
 
-/// A rank's process.
+/// A rank's process, its node and its heartbeat.
 struct alignas(apart_bytes) Member {
     std::atomic<Presence> presence;
     std::int32_t pid;
@@ -77,7 +77,7 @@ struct alignas(apart_bytes) Failure {
     char text[text_limit_bytes];
 };
 
-/// The futex on which ranks sleep that wait for long.
+/// The futex on which a rank sleeps during a long wait.
 struct alignas(apart_bytes) FutexWaiters {
     std::atomic<std::uint32_t> waiters;
     std::atomic<std::uint32_t> wake_ups;

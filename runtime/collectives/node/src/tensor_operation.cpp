@@ -12,7 +12,7 @@ using collectives::Destination;
 using collectives::Kind;
 using collectives::Store;
 
-// Results that do not fit the ranks' caches are written past them.
+// Results that do not fit the caches are written with stores that bypass them.
 constexpr std::size_t streaming_from_bytes = std::size_t{24} << 20;
 
 BufferLocation location_of(RankSlot const& slot, int rank) {
@@ -27,7 +27,7 @@ T part_of(T whole, int part, int parts) {
     return whole.subspan(static_cast<std::size_t>(part) * size, size);
 }
 
-/// Like part_of, for sizes that are not divisible: slices of whole cache lines.
+/// Like part_of, for sizes that may not be divisible. Each slice has whole cache lines, except at the end.
 template <class T>
 T slice_of(T whole, int slice, int slices) {
     auto const count = static_cast<std::size_t>(slices);
@@ -91,7 +91,7 @@ bool TensorOperation::fits_small_buffer(RankSlot const& slot) const {
 
 std::optional<BufferLocation> TensorOperation::locate_shared(RankSlot const& slot, Bytes bytes) const {
     if (!slot.arena || size_bytes_ < shared_from_bytes || !is_source(slot.rank)) return std::nullopt;
-    // In place, a rank would overwrite what others have not read yet.
+    // A rank that works in place would overwrite data that other ranks have not read yet.
     if (tensors_.kind == Kind::all_to_all && tensors_.in.data == tensors_.out.data) return std::nullopt;
     auto const in = slot.arena->offset_of(bytes);
     auto const out = slot.arena->offset_of(bytes_of(tensors_.out));
@@ -211,7 +211,7 @@ void TensorOperation::reduce_slice(RankSlot const& slot, ExchangePlan& plan, Sto
     for (int rank = 0; rank < slot.ranks; ++rank) {
         plan.sources[static_cast<std::size_t>(rank)] += skipped;
         if (tensors_.kind == Kind::reduce && rank != tensors_.root.value) continue;
-        // An in-place result is in the cache already, so writing past the cache would be slower.
+        // An in-place result is in the cache already, so stores that bypass the cache would be slower.
         auto const location = location_of(slot, rank);
         bool const is_in_place = location.in == location.out;
         destinations.push_back({slot.arena->at(location.out) + skipped, is_in_place ? Store::cached : store});

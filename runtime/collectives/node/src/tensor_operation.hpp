@@ -5,24 +5,24 @@
 
 namespace det::collectives::node {
 
-/// Where the buffers of a rank are. A rank writes it with its entry, in place of tiny data.
+/// The location of a rank's buffers. If the data is not tiny, a rank writes this in the payload of its entry.
 struct BufferLocation {
-    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};    // in memory that others cannot see
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};    // in memory that other ranks cannot read
     static constexpr std::uint64_t in_small_buffer = nowhere - 1;  // a copy is in the small buffer
     static constexpr std::uint64_t somewhere =
-        0;  // of `out`: no other rank writes there, but this rank sees shared memory
+        0;  // for `out`: the rank can use shared memory, but no other rank writes its output
     std::uint64_t in = nowhere;
     std::uint64_t out = nowhere;
 
     std::size_t write(Payload& payload) const;
 };
 
-/// From this size on, reading the other ranks' memory directly is faster than a copy.
+/// From this size, reading the memory of other ranks directly is faster than a copy.
 inline constexpr std::size_t shared_from_bytes = 4 * 1024;
 
-/// An operation on tensors. Tiny data travels in the cache lines of the entry, small data in a buffer beside
-/// them. If all ranks' buffers are shared memory, only their locations travel. All other data goes through an
-/// exchange.
+/// An operation on tensors. Tiny data is sent in the cells of the entry, small data in the small buffers. If
+/// the buffers of all ranks are in shared memory, ranks send only their locations. An Exchange sends all
+/// other data.
 class TensorOperation final : public Operation {
 public:
     TensorOperation(collectives::TensorCall const& call, Status const& refused);
@@ -36,7 +36,8 @@ private:
     std::size_t location(RankSlot& slot, Payload& payload) override;
     bool on_all_entered(RankSlot& slot, ExchangePlan& plan) override;
 
-    /// The same on all ranks, because it depends only on the locations that all have written.
+    /// The path of the data. It is the same on all ranks, because it depends only on the size and on the
+    /// locations that the ranks have written.
     DataPath choose_path(RankSlot const& slot) const;
 
     /// This rank's input; empty if only another rank has one.

@@ -7,7 +7,8 @@
 namespace det::collectives::node {
 
 using liveness::Cores;
-/// Whether each rank has a core to itself: by what the ranks may run on together.
+/// Whether each rank can have a core of its own: whether the cores of all ranks together are at least as many
+/// as the ranks.
 Cores cores_of(Segment const& segment);
 
 /// One wait for other ranks: a Backoff that sleeps on the futex of the group, and asks Watch whether the
@@ -17,9 +18,9 @@ public:
     Wait(RankSlot const& slot, Watch& watch, Cores cores)
         : slot_(slot), watch_(watch), backoff_(cores, {.polls = 20'000, .polls_per_yield = 1}) {}
 
-    /// Something has come, and the wait for the next begins.
+    /// Begins the next wait, after the awaited event has happened.
     void begin_again() { backoff_.restart(); }
-    /// After each poll that found nothing.
+    /// Called after each poll that found nothing. Fails if an awaited rank is lost.
     template <class FindAwaited>
     Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
         if (backoff_.spin()) {
@@ -31,7 +32,8 @@ public:
     }
 
 private:
-    /// Yields or sleeps. \return whether it is time to check that the others live.
+    /// Yields or sleeps.
+    /// \return whether it is time to check that the awaited ranks live.
     bool pause_longer();
 
     RankSlot const& slot_;

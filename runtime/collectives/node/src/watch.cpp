@@ -75,7 +75,8 @@ Status Watch::look_closer(std::vector<int> const& awaited, WaitingCall const& ca
     }
     for (int const rank : awaited) {
         auto const reason = reason_of_loss(rank, now);
-        // It may have done its part just before: so twice.
+        // The rank may have done its part just before it ended, so it is lost only if two checks in a row say
+        // so.
         auto& is_suspect = known_[static_cast<std::size_t>(rank)].is_suspect;
         if (std::exchange(is_suspect, reason.has_value()) && reason) {
             return end_group(fmt::format("{} is lost: {}; {}",
@@ -110,7 +111,7 @@ bool Watch::is_silent(int awaited, Clock::time_point now) {
         known.silence = {};
         return false;
     }
-    // Where it was this process that was stopped, the time between two looks says nothing about others.
+    // If this process itself was stopped, the time between two checks says nothing about other ranks.
     constexpr Clock::duration awake_limit = 100ms;
     known.silence += std::min(now - looked_, awake_limit);
     return known.silence >= options_.silence_limit;
@@ -144,7 +145,7 @@ Status Watch::end_group(std::string const& text, bool is_timeout) {
         failure.state.store(2, std::memory_order_release);
         return state();
     }
-    // Another rank is writing why; it may be lost while it does.
+    // Another rank is writing its Error. The wait is short, because that rank may be lost meanwhile.
     auto const limit = Clock::now() + 10ms;
     while (failure.state.load(std::memory_order_acquire) != 2 && Clock::now() < limit)
         std::this_thread::yield();

@@ -12,7 +12,7 @@ namespace det::collectives::node {
 
 inline constexpr char loss_hint[] = "end this rank, or make a new group of those that are left";
 
-/// Fills in which process the member is, on which node and cores; does not mark it as present.
+/// Writes this process, its node and its cores into `member`. Does not mark the member as present.
 void introduce(Member& member, Options const& options);
 
 /// The call in which this rank waits, for messages: a collective operation or another function.
@@ -24,8 +24,8 @@ struct WaitingCall {
     collectives::NamedCall const* named = nullptr;
 };
 
-/// Sees that somebody who is awaited is lost. What one rank sees, all are told: those who wait for others who
-/// wait for the lost one as well.
+/// Detects that a rank for which this rank waits is lost. The rank that detects it writes the Failure of the
+/// group, so all ranks get the Error, also those that wait for other ranks.
 class Watch {
 public:
     Watch(Segment& segment, int rank, collectives::ErrorScope const& error_scope, Options const& options)
@@ -36,17 +36,18 @@ public:
             processes_.emplace_back(segment.member(each).pid, segment.member(each).pid_namespace);
     }
 
-    /// One wait begins.
+    /// Begins a wait.
     void begin();
-    /// While it lasts, now and then: an Error once `awaited` is lost, or the group has ended by what another
-    /// saw. Between two calls the caller looks whether what it waits for has come: a rank may end after it
-    /// did its part.
+    /// Called from time to time during a wait. Fails if one of the awaited ranks is lost or the group has
+    /// ended. Between two calls the caller must poll for the event that it waits for, because a rank may end
+    /// after it has done its part.
     Status look(std::vector<int> const& awaited, WaitingCall const& call);
 
-    /// An Error too where another rank has ended, though nobody waits for it. The group goes on.
+    /// Fails if the group or any other rank's process has ended, even if no rank waits for that rank. Does
+    /// not end the group.
     Status check() const;
     bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
-    /// What has ended the group, once it has.
+    /// The Error that ended the group, or Ok while it has not ended.
     Status state() const;
 
 private:
@@ -57,7 +58,8 @@ private:
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
     void warn_once(int awaited, WaitingCall const& call, Clock::time_point now);
-    /// Ends the group, unless somebody else has.
+    /// Ends the group with this Error, unless another rank has already ended it. Returns the Error of the
+    /// group.
     Status end_group(std::string const& text, bool is_timeout);
     std::string describe_wait(int awaited, WaitingCall const& call) const;
 
@@ -69,11 +71,11 @@ private:
 
     Clock::time_point begun_, looked_;
     bool has_warned_ = false;
-    /// What is known of another rank in this wait.
+    /// The observations of another rank in this wait.
     struct Known {
         bool is_suspect = false;
         std::optional<std::uint64_t> beat = {};
-        Clock::duration silence = {};  // as long as we were awake
+        Clock::duration silence = {};  // time without a heartbeat, while this process was running
     };
     std::vector<Known> known_;
 };

@@ -5,7 +5,7 @@ namespace det::collectives {
 
 /// The loops over elements, compiled for one instruction set.
 struct Kernels {
-    /// out = sources[0] op sources[1] op ...; `out` may be one of them.
+    /// out = sources[0] op sources[1] op ...; `out` may be one of the sources.
     using Reduce = void (*)(void* out, std::byte const* const* sources, std::size_t ranks, std::size_t count);
 
     static constexpr std::size_t types = 7;

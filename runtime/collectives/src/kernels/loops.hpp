@@ -1,6 +1,6 @@
-// Included once per instruction set; DET_KERNELS names the table. Calls no library function, not even an
-// inline one: the linker could keep the copy that was compiled here for all callers, and it would need this
-// instruction set.
+// This file is compiled once per instruction set; DET_KERNELS names the table. It calls no library function,
+// not even an inline one. The linker could keep the copy of an inline function that was compiled here for all
+// callers, and that copy would need this instruction set.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ struct Brain {
 inline uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
-// Without branches, so that the compiler can vectorise them.
+// These conversions have no branches, so that the compiler can vectorise them.
 
 inline float widen(Half half) {
     uint32_t const sign = (half.bits & 0x8000u) << 16;
@@ -134,7 +134,7 @@ struct Maximum {
     }
 };
 
-/// Makes every NaN the same: which operand's NaN a sum keeps depends on the instruction.
+/// Replaces any NaN by the same NaN, because which operand's NaN a sum keeps depends on the instruction.
 inline float settle(float value) { return value == value ? value : __builtin_nanf(""); }
 inline double settle(double value) { return value == value ? value : __builtin_nan(""); }
 
@@ -152,7 +152,8 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
 #define DET_IS_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// In blocks, and apart from the loop for two ranks, which would need the stack space of a block as well.
+/// Reduces the data in blocks. Not inlined into the loop for two ranks, which would then need the stack space
+/// of a block too.
 template <class T, class Op>
 [[gnu::noinline]] void reduce_many(T* results, std::byte const* const* sources, size_t ranks, size_t count) {
     using Wide = typename Traits<T>::Wide;
@@ -246,7 +247,7 @@ void copy(void* to, void const* from, size_t size) {
     __builtin_memcpy(target + done, source + done, size - done);
 }
 
-/// Writes whole lines past the cache, and partial lines at both ends through it.
+/// Writes whole cache lines with stores that bypass the cache, and the partial lines at both ends normally.
 void stream(void* to, void const* from, size_t size) {
     auto* const target = static_cast<unsigned char*>(to);
     auto const* const source = static_cast<unsigned char const*>(from);
@@ -264,7 +265,7 @@ void stream(void* to, void const* from, size_t size) {
 #define DET_FLOATING_ROW(T) \
     { reduce<T, Sum>, reduce<T, Mean>, reduce<T, Minimum>, reduce<T, Maximum>, reduce<T, Product> }
 
-// In the order of DataType, and within a row of ReduceOp.
+// Rows in the order of reducible_types, and within a row the operations in the order of ReduceOp.
 Kernels const DET_KERNELS{
     {DET_ROW(uint8_t), DET_ROW(int32_t), DET_ROW(int64_t), DET_FLOATING_ROW(float), DET_FLOATING_ROW(double),
      DET_FLOATING_ROW(Half), DET_FLOATING_ROW(Brain)},

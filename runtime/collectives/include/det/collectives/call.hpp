@@ -41,7 +41,7 @@ struct Call {
     friend bool operator==(Call const&, Call const&) = default;
 };
 
-/// Formats like "allreduce(sum of 1000 float64)" for messages.
+/// Formats the call for messages, for example "allreduce(sum of 1000 float64)".
 std::string describe(Call const& call);
 /// Describes the two different calls of the ranks `below` and `above`.
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);

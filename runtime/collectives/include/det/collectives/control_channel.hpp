@@ -13,7 +13,8 @@ struct NamedCall {
     std::uint64_t number = 1;
 };
 
-/// One 64-bit flag of each rank of a node, in memory that all of them map. Zero until its rank writes it.
+/// One 64-bit flag for each rank of a node, in memory that all these ranks map. A flag is zero until its rank
+/// writes it.
 class SharedFlags {
 public:
     using IsEnough = bool (*)(std::uint64_t value, std::uint64_t call);
@@ -22,12 +23,12 @@ public:
     /// Sets this rank's flag. Does not block.
     virtual void write(std::uint64_t value) = 0;
     virtual std::uint64_t read(int local_rank) const = 0;
-    /// Blocks until `is_enough(flag, call.number)`; meanwhile started operations make progress.
+    /// Blocks until `is_enough(flag, call.number)` is true. Meanwhile started operations make progress.
     /// \return the flag's value. codes::transport if a rank is lost, codes::timed_out as for operations.
     virtual Result<std::uint64_t> wait(int local_rank, IsEnough is_enough, NamedCall const& call) = 0;
 };
 
-/// What ranks can use to signal each other outside of collective operations.
+/// The means by which ranks signal each other outside of collective operations.
 struct ControlChannel {
     SharedFlags* flags = nullptr;               // of this node's ranks; null if they share no memory
     transport::Transport* transport = nullptr;  // between all ranks; null if no messages connect them

@@ -26,8 +26,8 @@ inline constexpr Rank chief{0};
 /// If ranks differ in the operation, its type, its size or its arguments, all of them get the same Error
 /// (codes::misuse), which names two ranks that differ; after that the context can still be used. If a rank is
 /// lost, all others get codes::transport. Results are bitwise equal on all ranks, and equal between runs with
-/// the same sizes, ranks and Tuning. Operations block until the result is there, unless they are started with
-/// start_...().
+/// the same sizes, ranks and Tuning. Operations block until the result is available, unless they are started
+/// with start_...().
 ///
 /// Not thread-safe: one thread at a time. A moved-from context may only be destroyed or assigned to.
 class DistributedContext {
@@ -37,15 +37,14 @@ public:
     /// A context that sends all data by messages. Collective.
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
-    /// The same if the topology is unknown: ranks with the same node name are on the same node. Collective.
+    /// The same for an unknown topology: ranks with the same node name are on the same node. Collective.
     static Result<DistributedContext> make_by_nodes(std::unique_ptr<transport::Transport> transport,
                                                     std::string node_name, Tuning tuning = {});
     /// A context on existing groups.
     ///
     /// \param ranks all ranks.
     /// \param local with several nodes, the group of this node's ranks in the order of their local ranks.
-    /// Without it the
-    ///     ..._local() operations use all ranks, so all nodes must call them in step.
+    ///     Without it the ..._local() operations use all ranks, so all nodes must call them in step.
     static Result<DistributedContext> make(std::unique_ptr<RankGroup> ranks, Topology topology,
                                            std::shared_ptr<RankGroup> local = nullptr);
     DistributedContext(DistributedContext&&) noexcept;
@@ -72,7 +71,8 @@ public:
     /// Blocks until all ranks have called it.
     Status barrier();
 
-    // The same among the ranks of this node, in the order of their local ranks. Local rank 0 is the chief.
+    // The same among the ranks of this node, in the order of their local ranks. Local rank 0 acts as the
+    // chief.
 
     Result<std::vector<std::string>> gather_local(std::string value);
     Result<std::vector<std::string>> allgather_local(std::string value);
@@ -136,8 +136,8 @@ public:
     /// \return the memory, which must be destroyed before the context.
     Result<Buffer> allocate(std::size_t size_bytes);
 
-    // For other modules that need the connection between the ranks. Pointers are null if there is no such
-    // facility. Both are valid as long as the context.
+    // For other modules that need the connection between the ranks. A pointer is null if the context lacks
+    // the facility. All pointers are valid as long as the context lives.
 
     ControlChannel control_channel();
     tensor::DeviceCopies* device_copies();

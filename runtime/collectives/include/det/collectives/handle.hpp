@@ -6,13 +6,13 @@
 
 namespace det::collectives {
 
-/// A started operation. Implemented by each RankGroup.
+/// The interface behind a Handle, which each RankGroup implements for its started operations.
 class Pending {
 public:
     virtual ~Pending() = default;
     virtual Result<bool> test() = 0;
     virtual Status wait() = 0;
-    /// On a device: the event that streams can wait for.
+    /// The event that streams can wait for, if the operation is on device memory; else nullptr.
     virtual void* event() const { return nullptr; }
 };
 

@@ -13,8 +13,8 @@
 namespace det::collectives {
 
 /// The arguments of an operation on elements. `in` and `out` are the same memory or do not overlap. A
-/// broadcast uses only `out`. In allgather and reduce_scatter the part may be the caller's part of the whole.
-///
+/// broadcast uses only `out`. In allgather and reduce_scatter, the smaller buffer may be the caller's part of
+/// the larger one.
 struct TensorCall {
     Kind kind = Kind::allreduce;
     ConstTensor in;
@@ -35,11 +35,11 @@ inline Call call_of(TensorCall const& call) {
             .op = reduces ? call.op : ReduceOp::sum};
 }
 
-/// The rank numbers and the call that comparisons and messages of a group use. If its operations are steps of
-/// an operation of a larger group, they are those of the larger group.
+/// The rank numbers and the call that a group uses to compare calls and in messages. If the group's
+/// operations are steps of an operation of a larger group, both are those of the larger group.
 struct ErrorScope {
-    std::vector<Rank> global_ranks;      // rank numbers in the larger group; empty: the own numbers
-    std::optional<Call> enclosing_call;  // the call of the larger group; nullopt: the own call
+    std::vector<Rank> global_ranks;      // rank numbers in the larger group; empty: the group's own numbers
+    std::optional<Call> enclosing_call;  // the call of the larger group; nullopt: the group's own call
 
     Rank global_rank(Rank rank) const {
         return global_ranks.empty() ? rank : global_ranks[static_cast<std::size_t>(rank.value)];
@@ -49,9 +49,9 @@ struct ErrorScope {
     bool is_outermost() const { return !enclosing_call; }
 };
 
-/// A connected group of ranks, which DistributedContext uses: by messages, by shared memory or in two levels.
-/// Its arguments have been checked by DistributedContext. `refused` is an error of this rank's own arguments:
-/// the group passes it to all ranks, and all return the same Error.
+/// A connected group of ranks, which DistributedContext uses. The ranks communicate by messages, by shared
+/// memory or in two levels. DistributedContext checks the arguments first. If they are wrong on this rank, it
+/// passes the Error as `refused`: the group sends it to all ranks, and all return the same Error.
 class RankGroup {
 public:
     virtual ~RankGroup() = default;
@@ -90,7 +90,7 @@ public:
     virtual bool has_devices() const { return false; }
     /// Sets the stream for all later operations on device memory.
     virtual Status use_stream(void* stream);
-    /// nullptr without devices.
+    /// nullptr if the group has no devices.
     virtual tensor::DeviceCopies* device_copies() { return nullptr; }
 
 protected:

@@ -18,13 +18,13 @@ struct Destination {
 /// Writes sources[0] op sources[1] op ... (from left to right, the order of ranks) to each destination. A
 /// mean is divided by the number of sources. All NaN results have the same bits. The result depends only on
 /// the values: it has the same bits on every processor. Requires at least two sources. A destination is equal
-/// to a source or overlaps none. A cached destination should be the first one.
+/// to a source or overlaps none. If one destination is cached, it should be the first one.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources,
             std::span<Destination const> destinations, std::size_t count);
-/// A loop for one type and operation with one cached destination.
+/// A function that reduces elements of one type by one operation to one cached destination.
 using Reducer = void (*)(void* out, std::byte const* const* sources, std::size_t ranks, std::size_t count);
 Reducer reducer_of(DataType type, ReduceOp op);
-/// The same with one cached destination.
+/// reduce() with one cached destination.
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 

@@ -17,8 +17,8 @@ using tensor::name_of;
 using tensor::size_of;
 using tensor::Tensor;
 
-/// The element types that collectives accept, in the order of the kernels' tables. Any other is
-/// codes::misuse.
+/// The element types that collectives accept, in the order of the kernels' tables. Any other type is an Error
+/// (codes::misuse).
 inline constexpr std::array reducible_types{DataType::uint8,   DataType::int32,   DataType::int64,
                                             DataType::float32, DataType::float64, DataType::float16,
                                             DataType::bfloat16};
@@ -36,12 +36,13 @@ constexpr std::size_t reducible_index(DataType type) {
 }
 constexpr bool is_reducible(DataType type) { return reducible_index(type) < reducible_types.size(); }
 
-/// mean is for floating point only. Sums and products of integers wrap; a NaN on any rank makes min and max
-/// NaN. float16 and bfloat16 are combined as float32, and rounded once, at the end.
+/// How elements are combined. mean is for floating point only. Sums and products of integers wrap around. A
+/// NaN on any rank makes min and max NaN. float16 and bfloat16 are combined as float32 and rounded once at
+/// the end.
 enum class ReduceOp : std::uint8_t { sum, mean, min, max, prod };
 inline constexpr std::size_t reduce_ops = 5;
 
-/// False for a number that a caller in another language made up.
+/// Whether `op` is one of the enumerators. Callers in other languages may pass any number.
 constexpr bool is_known(ReduceOp op) { return static_cast<std::size_t>(op) < reduce_ops; }
 std::string_view name_of(ReduceOp op);
 

@@ -24,8 +24,9 @@ Topology on_one_node(transport::Transport const& transport);
 /// \param node_names the name of each rank's node, in rank order.
 Topology topology_of(std::vector<std::string> const& node_names, Rank rank);
 
-/// The topology of a Slurm task. Fails if the transport has other ranks: without the process manager that its
-/// MPI needs, each task believes to be the only rank.
+/// The topology of a Slurm task. Fails if the transport's rank or number of ranks differs from the task's.
+/// This happens if MPI runs without the process manager that it needs: each task is then the only rank of its
+/// MPI.
 Result<Topology> topology_of(TaskIdentity const& task, transport::Transport const& transport);
 
 /// Fails if the numbers contradict each other or the rank.

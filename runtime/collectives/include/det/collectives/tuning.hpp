@@ -22,9 +22,8 @@ inline constexpr std::size_t algorithms = 7;
 
 std::string_view name_of(Algorithm algorithm);
 
-/// The limits between algorithms. Must be the same on all ranks. Equal results between runs require the same
-/// values.
-///
+/// The sizes at which algorithms change. The values must be the same on all ranks. Two runs give equal
+/// results only with the same values.
 struct Tuning {
     /// Up to this size the data is sent in the agreement messages that begin every operation: one latency
     /// less, but more bytes.

@@ -5,12 +5,13 @@
 
 namespace det::collectives {
 
-/// A group for ranks on several nodes. Work within a node is done by the group `local`. Between nodes the
-/// first ranks of all nodes communicate, or with large data the ranks with equal local ranks, concurrently.
-/// Collective.
+/// Makes a group for ranks on several nodes. The group `local` does the work within a node. Between nodes,
+/// only the first rank of each node communicates; with large data, all ranks with the same local rank
+/// communicate with each other, concurrently. Collective.
 ///
 /// \param transport connects all ranks.
-/// \param local the ranks of this node in the order of their local ranks; make_single_rank() if there is one.
+/// \param local the ranks of this node in the order of their local ranks; make_single_rank() for a single
+///     rank.
 Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Transport> transport,
                                                   std::shared_ptr<RankGroup> local, Topology const& topology,
                                                   Tuning tuning = {});

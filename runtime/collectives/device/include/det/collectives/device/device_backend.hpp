@@ -10,7 +10,7 @@
 
 namespace det::collectives::device {
 
-/// A queue of a device that works in order: a cudaStream_t. Null: the default stream.
+/// A queue of device work that runs in order: a cudaStream_t. nullptr is the default stream.
 using Stream = void*;
 
 enum class DeviceAction : std::uint8_t {
@@ -25,8 +25,8 @@ enum class DeviceAction : std::uint8_t {
 };
 inline constexpr std::size_t device_actions = 8;
 
-/// One call of the device library. `count` is in elements: what each rank puts in; in a reduce_scatter what
-/// each rank gets.
+/// One call of the device library. `count` is the number of elements that each rank contributes; in a
+/// reduce_scatter it is the number that each rank gets.
 struct DeviceStep {
     DeviceAction action = DeviceAction::allreduce;
     void const* in = nullptr;
@@ -34,7 +34,7 @@ struct DeviceStep {
     std::size_t count = 0;
     collectives::DataType type = collectives::DataType::uint8;
     collectives::ReduceOp op = collectives::ReduceOp::sum;
-    Rank peer = {};  // the root; in send and receive the other rank
+    Rank peer = {};  // the root; for send and receive, the other rank
 };
 
 /// Memory of the device for work that is already on its stream. The destructor releases it in stream order.
@@ -48,7 +48,7 @@ public:
 class DeviceEvent {
 public:
     virtual ~DeviceEvent() = default;
-    /// Does not block. Whether all work before this point is done; an Error if the device failed.
+    /// Whether all work before this point is done; an Error if the device failed. Does not block.
     virtual Result<bool> has_passed() = 0;
     /// The cudaEvent_t, for which other streams may wait.
     virtual void* handle() const = 0;
@@ -67,12 +67,12 @@ public:
     virtual Status enqueue(std::span<DeviceStep const> steps, Stream stream) = 0;
     /// Begins to close the communicator. Collective.
     virtual Status begin_finish() = 0;
-    /// Ends all work in progress on this rank. The others are not told.
+    /// Ends all work in progress on this rank. Does not notify the other ranks.
     virtual void abort() noexcept = 0;
 };
 
-/// The devices of this process and the library that connects them: NCCL, or a substitute in tests. The device
-/// is the calling thread's current one.
+/// The device of this process and the library that connects the devices of all ranks: NCCL, or a substitute
+/// in tests. The device is the current one of the calling thread.
 class DeviceBackend {
 public:
     virtual ~DeviceBackend() = default;
@@ -86,7 +86,7 @@ public:
     virtual Result<tensor::PinGuard> pin(std::span<std::byte> host) = 0;
     /// Puts the copy on the stream. If the host memory is not pinned, the copy may be complete on return.
     virtual Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) = 0;
-    /// An event behind all work that is on the stream now.
+    /// Records an event after all work that is on the stream now.
     virtual Result<std::unique_ptr<DeviceEvent>> record(Stream stream) = 0;
 };
 

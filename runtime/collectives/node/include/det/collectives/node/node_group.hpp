@@ -16,16 +16,16 @@ enum class Members { processes, threads };
 
 /// Sizes of the shared memory. The rank that creates it chooses them; the other ranks read them there.
 struct Geometry {
-    /// Up to this size each rank reads the whole input of all ranks; above it each rank reduces a part.
+    /// Up to this size each rank reads the whole input of all ranks. Above it each rank reduces a part.
     std::size_t small_limit_bytes = 8 * 1024;
-    /// The same limit for an allreduce or allgather of two ranks, for which parts save nothing.
+    /// The same limit for an allreduce or allgather of two ranks, where dividing the work saves nothing.
     std::size_t pair_limit_bytes = 256 * 1024;
     /// Size of the pieces of larger data; a multiple of 64.
     std::size_t chunk_bytes = 128 * 1024;
     /// Number of pieces of a rank that may be in flight; at least 2.
     std::size_t chunks_in_flight = 4;
 };
-/// Sizes for which the chunks of `ranks` ranks fit the cache together.
+/// The sizes with which all chunks of `ranks` ranks together fit the cache.
 Geometry geometry_for(int ranks);
 
 struct Options {
@@ -45,7 +45,7 @@ struct Options {
 /// The shared memory of the ranks of a node. The kernel frees it when the last process closes it.
 struct SharedMemory {
     UniqueFd control;
-    UniqueFd arena;  // for allocations that all ranks can see; empty: none
+    UniqueFd arena;  // for allocations that all ranks can see; empty: each rank allocates private memory
 };
 Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 
@@ -58,8 +58,9 @@ Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank,
                                                      Options options = {});
 
-/// Where unrelated processes of one user meet: a directory and a unique name in it. Rank 0 creates the shared
-/// memory and passes it to the others through a socket with this name, which it removes when all have joined.
+/// Where unrelated processes of one user find each other: a directory and a unique name in it. Rank 0 creates
+/// the shared memory and passes it to the other ranks through a socket with this name. It removes the socket
+/// when all ranks have connected, or at an Error.
 struct Rendezvous {
     std::filesystem::path directory;
     std::string name;
