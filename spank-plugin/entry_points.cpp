@@ -49,9 +49,9 @@ det::Result<det::spank::Settings> settings_of(int argc, char** argv) {
     return det::spank::parse_settings(arguments);
 }
 
-/// Called for each option: in srun and sbatch, where an invalid option ends the command, and again on each
-/// node. There nothing is reported before task_init, which reads all options again: an error before it would
-/// drain the node.
+/// Slurm calls this for each option: in srun and sbatch, where an invalid option ends the command, and again
+/// on each node. On a node it reports nothing, because an error before task_init would drain the node;
+/// task_init reads all options again.
 int on_option(int option, char const* value, int remote) {
     if (remote != 0) return ESPANK_SUCCESS;
     return run_hook([&] {
@@ -79,7 +79,7 @@ extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
 
 extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
     det::spank::Host const host(job);
-    // An error is the same for all tasks: one task of each node reports it.
+    // All tasks have the same error, so only one task of each node reports it.
     auto const reporting = host.local_task().value_or(0) == 0 ? Reporting::yes : Reporting::no;
     return run_hook(
         [&]() -> det::Status {

@@ -6,9 +6,9 @@
 
 namespace det::spank {
 
-/// Runs in srun when job and step have their numbers: reports invalid combinations of options before anything
-/// starts, and chooses MASTER_PORT for all tasks. If srun runs on the step's first node, as in batch scripts,
-/// it binds the port to check that it is free; elsewhere the port is only unlikely to be in use.
+/// Runs in srun when the numbers of job and step are known: reports invalid combinations of options before
+/// anything starts, and chooses MASTER_PORT for all tasks. If srun runs on the step's first node, as in batch
+/// scripts, it binds the port to check that it is free; elsewhere the port is only unlikely to be in use.
 Status on_local_user_init(Host const& host, Settings const& settings);
 
 }  // namespace det::spank

@@ -10,7 +10,7 @@ namespace {
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
 
-/// In a step that is part of a run, all variables but the ranks' are set already.
+/// The variables to set in a step that is part of a run: only those of the rank, because all others are set.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
     return lookup(variables::launch) == "rank" ? rank_variables(task) : Variables{};
 }
@@ -38,7 +38,7 @@ Status on_task_init(Host const& host, Settings const& settings) {
 
     auto const partition = lookup("SLURM_JOB_PARTITION").value_or("");
     if (!settings.is_active_in(partition)) {
-        if (!options.enabled) return Ok{};  // such jobs bring their own wrapper
+        if (!options.enabled) return Ok{};  // the site has not enabled the plugin here, and no option asks for it
         return Error{codes::usage, "--det: this site has it off in partition '" + partition + "'"};
     }
     DET_TRY_ASSIGN(auto const task, identify_task(lookup));

@@ -15,7 +15,7 @@ enum class Wrap { off, rank };
 
 std::optional<Wrap> parse_wrap(std::string_view text);
 
-/// The arguments behind the plugin's path in plugstack.conf.
+/// The arguments after the plugin's path in plugstack.conf.
 struct Settings {
     std::string wrapper = {};                  // path of det-wrap-rank; empty: none
     Wrap wrap = Wrap::rank;                    // the default for jobs
@@ -24,7 +24,7 @@ struct Settings {
     bool is_active_in(std::string_view partition) const;
 };
 
-/// wrapper=/absolute/path wrap=rank|off partitions=a,b
+/// Parses the arguments: wrapper=/absolute/path wrap=rank|off partitions=a,b
 Result<Settings> parse_settings(std::vector<std::string_view> const& arguments);
 
 }  // namespace det::spank

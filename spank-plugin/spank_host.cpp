@@ -87,7 +87,7 @@ std::optional<std::string> Host::find_variable(std::string_view name) const {
     for (std::size_t size = 256; size <= value_size_max_bytes; size *= 4) {
         std::string value(size, '\0');
         int const code = spank_getenv(job_, terminated.c_str(), value.data(), static_cast<int>(value.size()));
-        if (code == ESPANK_NOSPACE) continue;  // it was cut
+        if (code == ESPANK_NOSPACE) continue;  // the value was truncated
         if (code != ESPANK_SUCCESS) return std::nullopt;
         value.resize(std::strlen(value.c_str()));
         return value;
@@ -129,9 +129,9 @@ Status Host::prepend_command(std::string const& program) const {
 
 #else
 
-// Before 23.11 SPANK has no call for it. The argument vector has no room for more words, but it is the task's
-// own copy, in the child that will exec it: its first word can be replaced. This has no effect with
-// --multi-prog.
+// Before 23.11 SPANK has no call that prepends a word to the command. The argument vector has no room for
+// more words, but it is the task's own copy, in the child that will exec it: its first word can be replaced.
+// This has no effect with --multi-prog.
 Status Host::prepend_command(std::string const& program) const {
     int count = 0;
     char** words = nullptr;

@@ -40,8 +40,8 @@ public:
     /// Index of the hook's task on its node.
     std::optional<int> local_task() const;
 
-    /// Prepends a program to the task's command. The program finds the command in its arguments behind
-    /// "--spank" (Slurm 23.11 and later), or the command's arguments only, and the command in
+    /// Prepends a program to the task's command. Since Slurm 23.11 the program gets "--spank" and the
+    /// whole command as its arguments. Before, it gets the command's arguments, and the command is in
     /// DET_SPANK_COMMAND.
     Status prepend_command(std::string const& program) const;
 

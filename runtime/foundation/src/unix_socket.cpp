@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t files_max = 4;
 
-/// \return false at the deadline
+/// Waits until the descriptor is readable. Returns false at the deadline.
 bool wait_for_input(int fd, Deadline deadline) {
     for (;;) {
         auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
@@ -61,7 +61,7 @@ Result<UniqueFd> open_socket() {
 Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string const& name) {
     DET_TRY_ASSIGN(auto const address, Address::make(directory, name));
     DET_TRY_ASSIGN(auto fd, open_socket());
-    ::unlink(address.path());  // left by processes that were killed
+    ::unlink(address.path());  // the file of a killed process
     constexpr int backlog = 1024;
     if (::bind(fd.get(), address.get(), address.size()) != 0 || ::listen(fd.get(), backlog) != 0) {
         return os_error(fmt::format("listen at '{}'", (directory / name).string()), errno);

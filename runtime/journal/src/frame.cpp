@@ -7,7 +7,8 @@
 namespace det::journal {
 namespace {
 
-// As in PNG: a non-text byte, our name, CR LF, Ctrl-Z and LF detect a transfer in text mode.
+// As in PNG: a non-text byte, the name, CR LF, Ctrl-Z and LF show whether a text-mode transfer changed the
+// file.
 constexpr std::string_view magic(
     "\x93"
     "DETJ\r\n\x1a",

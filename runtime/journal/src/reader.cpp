@@ -7,7 +7,7 @@ namespace det::journal {
 
 Result<JournalContents> parse_journal(std::string_view bytes) {
     JournalContents contents;
-    // An incomplete header: the writer died right after creating the file.
+    // An empty file or an incomplete header: the writer has just created the file, or died right after that.
     if (bytes.size() < header_size_bytes && render_header().starts_with(bytes)) {
         contents.tail = bytes.empty() ? FrameState::end : FrameState::torn;
         return contents;

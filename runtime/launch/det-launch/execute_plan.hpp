@@ -10,7 +10,7 @@ struct ProgramPaths {
     std::filesystem::path det_launch, wrap_rank, remote_shell;
 };
 
-/// Reads the facts about the run and this node from DET_RUN_DIR. 
+/// Reads the facts about the run and this node from DET_RUN_DIR.
 /// \param queries_torch whether to run Python to find the version of torch.
 Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
                                                      bool queries_torch);

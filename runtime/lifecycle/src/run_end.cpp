@@ -14,7 +14,7 @@ std::string describe_exit(RunFacts const& facts) {
     if (!facts.silent_host.empty())
         return fmt::format("was ended: nothing was heard of node {} for too long", facts.silent_host);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
-    constexpr int signals_end = 128 + 64;  // higher codes are srun's own
+    constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
     return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
                                                        : fmt::format("ended with exit code {}", exit_code);
 }
@@ -25,7 +25,7 @@ std::optional<RunOutcome> if_superseded(RunFacts const& facts) {
     if (facts.higher_run_exists) {
         return RunOutcome{Cause::superseded, NextAction::left_to_slurm, "a newer run of this trial exists"};
     }
-    // When Slurm itself requeues the job, it has counted the restart already while this run still ends.
+    // If Slurm itself requeues the job, it has already counted the restart while this run still ends.
     bool const requeued_under_us = facts.job && facts.job->state == JobState::completing &&
                                    facts.job->restarts == facts.incarnation.restart_count + 1;
     if (facts.job && !requeued_under_us && !is_same_incarnation(facts.incarnation, *facts.job)) {
@@ -61,14 +61,16 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (job.preempt_time) {
         return RunOutcome{Cause::preempted, NextAction::requeue, "Slurm wanted the nodes"};
     }
-    // A job is also COMPLETING while its batch script ends by itself: only a notice shows that it was ended.
+    // A job is also COMPLETING while its batch script ends by itself. Only a notice shows that Slurm ended
+    // it.
     if (facts.notice_received) {
         return RunOutcome{Cause::canceled, NextAction::stop, "the job was cancelled in Slurm"};
     }
     return std::nullopt;
 }
 
-/// Exit code 0 without an acknowledgement is the end of the training, whatever was requested.
+/// Whether the training has finished: exit code 0 without an acknowledged preemption, even after a request to
+/// stop.
 bool has_finished(RunFacts const& facts) {
     return facts.step_exit_code == 0 && !facts.preemption_acknowledged && !facts.was_killed;
 }
@@ -104,7 +106,7 @@ std::string describe_stop_reason(RunFacts const& facts) {
 std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
     bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
     if (facts.preemption_acknowledged) {
-        // The user has asked for a pause and withdrawn it: the nodes are still allocated.
+        // The user paused the trial and activated it again: the nodes are still allocated.
         auto const next_action = facts.stop_reason == StopReason::user && !in_grace
                                      ? NextAction::restart_in_place
                                      : NextAction::requeue;
@@ -112,7 +114,7 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
             facts.stop_reason == StopReason::time_limit && !in_grace ? Cause::time_limit : Cause::preempted,
             next_action, describe_stop_reason(facts) + "; the trainer saved its work"};
     }
-    // Without an acknowledgement it may have ended by itself: then its exit code decides.
+    // Without an acknowledgement the trainer may have finished by itself: exit code 0 is handled later.
     if ((in_grace || facts.stop_reason == StopReason::other_trial) && facts.step_exit_code != 0) {
         return RunOutcome{Cause::preempted, NextAction::requeue,
                           fmt::format("{}; the trainer {} without having saved", describe_stop_reason(facts),
@@ -129,13 +131,13 @@ std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
     return std::nullopt;
 }
 
-constexpr std::uint32_t failures_without_progress_max = 2;  // the next one is final
+constexpr std::uint32_t failures_without_progress_max = 2;  // one more ends the trial
 
 std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
 
-// Slurm takes its time for each: until a node answers again, or until the job starts again.
+// A limit this high does not cause rapid restarts: each run waits until a node answers or the job starts.
 constexpr std::uint32_t slurm_failures_max = 30;
 
 /// The outcome if the next run must not use some of the nodes.
@@ -152,8 +154,7 @@ RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     return {cause, NextAction::stop, because + "; without there are not enough nodes", bad.hosts};
 }
 
-/// Slurm allocated nodes but refused the step, although an earlier run had started: another allocation may
-/// work.
+/// Handles a step that srun refused although an earlier run had started: another allocation may work.
 std::optional<RunOutcome> if_refused(RunFacts const& facts) {
     if (facts.refused_by_srun.empty() || !facts.has_begun_before) return std::nullopt;
     auto const what = "the trainer " + describe_exit(facts);
@@ -188,7 +189,7 @@ RunOutcome by_exit_code(RunFacts const& facts) {
     }
     auto const again = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
     if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, again);
-    // The remains of a lost step keep their share of the node until the job ends.
+    // Processes of a lost step hold their share of the node until the job ends.
     bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
     return {Cause::failed, is_blocked ? NextAction::requeue : NextAction::restart_in_place,
             "the trainer " + again};

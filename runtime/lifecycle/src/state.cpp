@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 11> names{
     "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED", "STOPPING_KILLED",
     "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
 
-/// Its last run has no recorded end, or was interrupted.
+/// Whether the trial's last run has no recorded end, or was interrupted.
 bool is_open(TrialFacts const& facts) {
     if (facts.runs.empty()) return false;
     auto const& last = facts.runs.back().ended;
@@ -63,7 +63,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
         case JobState::suspended:
             return in_run && facts.runs.back().started ? State::running : State::starting;
         case JobState::completing:
-            return in_run ? State::running : State::queued;  // it has been requeued
+            return in_run ? State::running : State::queued;  // the job has been requeued
         case JobState::canceled:
             return State::canceled;
         case JobState::timed_out:
@@ -93,7 +93,7 @@ State state_of_trial(TrialFacts const& all_facts) {
     }
     if (!facts.slurm_answered) return unwanted ? stopping_by(facts.desired) : state_without_slurm(facts);
     if (!facts.job) {
-        // Slurm has forgotten the job (or never had it): the journals decide.
+        // Slurm does not know the job: the journals alone decide.
         if (unwanted || !is_open(facts)) return State::canceled;
         return State::interrupted;
     }

@@ -44,7 +44,7 @@ std::optional<ArrayJob> read_array(Json const& json) {
 
 void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     auto const list = body.find("arrays");
-    // The first release wrote one array, without a list.
+    // The first release wrote the fields of a single array instead of a list.
     auto const jobs = list == body.end() ? Json::array({body}) : *list;
     for (auto const& json : jobs) {
         if (auto array = read_array(json)) arrays.push_back(*std::move(array));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t lock_lifetime_us = std::int64_t{3600} * 1'000'000;
 
-/// A lock file with the time at which it was made; it expires after an hour.
+/// A lock file that contains its creation time. The lock expires after an hour.
 class GcLock {
 public:
     static Result<GcLock> take(std::filesystem::path const& path, UtcTime now) {
@@ -25,7 +25,7 @@ public:
                              fmt::format("another process removes checkpoints since {}", format_utc(*since)),
                              fmt::format("if none does, remove '{}'", path.string())};
             }
-            ::unlink(path.c_str());  // its owner has died
+            ::unlink(path.c_str());  // the lock has expired
         }
         return Error{codes::wrong_state, "another process has just begun to remove checkpoints"};
     }

@@ -21,7 +21,7 @@ std::optional<double> number_in(Json const& metrics, std::string const& name) {
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// Asks the store for manifests until it does not answer once.
+/// Asks the store for manifests. After the store has not answered once, it is not asked again.
 class PresenceCheck {
 public:
     explicit PresenceCheck(checkpoint::Store const* store) : store_(store) {}
@@ -46,7 +46,7 @@ private:
     checkpoint::Store const* store_;
 };
 
-using Validations = std::map<std::uint64_t, double>;  // by step; the first counts, as Determined has it
+using Validations = std::map<std::uint64_t, double>;  // by step; as in Determined, the first one counts
 
 void add_validations(std::vector<Record> const& records, std::string const& metric,
                      Validations& validations) {
@@ -139,7 +139,7 @@ Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
     DET_TRY_ASSIGN(auto const experiments, list_numbers(root.experiments()));
     for (auto const id : experiments) {
         auto const spec = load_spec(ExperimentLayout(root, {id}));
-        if (!spec && spec.error().code == codes::no_such_file) continue;  // being created
+        if (!spec && spec.error().code == codes::no_such_file) continue;  // the experiment is being created
         if (!spec) return spec.error();
         auto const searcher =
             spec->config->is_object() ? spec->config->value("searcher", Json::object()) : Json();

@@ -8,7 +8,7 @@
 namespace det::retention {
 namespace {
 
-/// UUIDs that a run has begun and not committed.
+/// UUIDs of the checkpoints that a run has begun and not committed.
 Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
     DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.journal()));
     std::set<std::string> uuids;
@@ -44,7 +44,7 @@ Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
     std::set<std::string> const there(listed.begin(), listed.end());
     std::erase_if(uncommitted, [&](auto const& each) {
         if (!there.contains(each.uuid)) return true;
-        // With a manifest it is complete: committed, though its run ended before it could report that.
+        // A checkpoint with a manifest is committed, although its run ended before it reported that.
         auto const found = store.find(each.uuid);
         return found || found.error().code != codes::no_such_checkpoint;
     });

@@ -18,7 +18,7 @@ struct AxisSize {
     Size operator()(Constant const&) const { return 1; }
     Size operator()(IntRange const& range) const {
         if (!range.count) return std::nullopt;
-        auto const last = std::min(*range.count - 1, range.width());  // no integer twice
+        auto const last = std::min(*range.count - 1, range.width());  // no integer occurs twice
         return last + 1;
     }
     Size operator()(DoubleRange const& range) const { return range.count; }
@@ -30,7 +30,7 @@ std::uint64_t axis_size(Dimension const& dimension) {
     return std::visit(AxisSize{}, dimension.values).value_or(1);
 }
 
-/// minval + width * part / parts, rounded, halves away from zero; in integers, which lose nothing.
+/// minval + width * part / parts, with halves rounded away from zero. Computed in integers, which is exact.
 std::int64_t divide(IntRange const& range, std::uint64_t part, std::uint64_t parts) {
     auto const width = range.width();
     auto const rest = width % parts * part;

@@ -15,7 +15,7 @@ struct Pick {
     double unit = 0;
 };
 
-/// The only place that takes random numbers for hyperparameters: skipping and sampling can't differ.
+/// Takes the random numbers for a hyperparameter. Sampling and skipping both use it, so they take the same.
 struct Picker {
     Random& random;
 

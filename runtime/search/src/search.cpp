@@ -24,7 +24,7 @@ Json next_sample(Space const& space, std::uint32_t, std::uint32_t, Random& rando
     return sample_point(space, random);
 }
 
-/// Determined takes its list of points from the end.
+/// The grid point of a trial. Determined takes points from the end of its list.
 Json next_of_grid(Space const& space, std::uint32_t index, std::uint32_t count, Random&) {
     return grid_point(space, count - 1 - index);
 }
@@ -59,7 +59,7 @@ Refusals too_many(Method const& method, std::uint64_t trials, Space const& space
     return {{"searcher.max_trials", Error{codes::bad_value, fmt::format("{} are {}", trials, limit)}}};
 }
 
-/// max_concurrent_trials: 0 is no limit.
+/// The limit max_concurrent_trials of the configuration; 0 means no limit.
 std::uint32_t at_the_same_time(Json const& options, std::uint32_t trials) {
     std::uint64_t const limit = find_positive(options, "max_concurrent_trials").value_or(trials);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(limit, 1, std::max(trials, 1U)));

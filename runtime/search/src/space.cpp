@@ -56,7 +56,7 @@ Result<Values> parse_int(Json const& written) {
     return Values(range);
 }
 
-/// Both ends, and that what is between them can be divided without leaving the numbers.
+/// Parses minval, maxval and count. Checks that values between the ends can be computed without overflow.
 template <class Range>
 Status parse_ends(Json const& written, Range& range) {
     DET_TRY_ASSIGN(range.minval, require_number(written, "minval"));
@@ -80,7 +80,7 @@ Result<Values> parse_log(Json const& written) {
     DET_TRY(parse_ends(written, range));
     DET_TRY_ASSIGN(range.base, require_number(written, "base"));
     if (!(range.base > 0)) return refuse(fmt::format("base must be more than 0, found {}", range.base));
-    // It is enough to check both ends: all other powers are between them.
+    // Checking both ends is enough, because all other powers are between them.
     for (auto const exponent : {range.minval, range.maxval}) {
         if (!std::isfinite(std::pow(range.base, exponent)))
             return refuse(fmt::format("{} to the power of {} is too large a number", range.base, exponent),

@@ -1,5 +1,5 @@
-/* What lies between det-submit, which never links libslurm, and det_libslurm.so, which does. Plain C, so that the two
- * need not be built alike. */
+/* The interface between det-submit, which never links libslurm, and det_libslurm.so, which does. It is plain
+ * C, so that the two may be built with different compilers and options. */
 #ifndef DET_LIBSLURM_ABI_H
 #define DET_LIBSLURM_ABI_H
 #include <stddef.h>
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Raised whenever anything below changes: a module of another version is not used. */
+/* Must be raised when a declaration below changes: a module of another version is not used. */
 #define DET_LIBSLURM_ABI_VERSION 2u
 #define DET_LIBSLURM_ENTRY "det_libslurm_module_entry"
 #define DET_LIBSLURM_NO_TASK UINT32_MAX
@@ -18,18 +18,18 @@ enum det_libslurm_reading {
     DET_LIBSLURM_JOBS = 1,
     DET_LIBSLURM_PARTITIONS, /* partitions, then their nodes */
     DET_LIBSLURM_NODES,
-    DET_LIBSLURM_CONFIG, /* as text: "Name = value" a line */
+    DET_LIBSLURM_CONFIG, /* as text: lines "Name = value" */
 };
 
 struct det_libslurm_request {
     enum det_libslurm_reading reading;
-    char const* user; /* NULL: everybody */
+    char const* user; /* NULL: all users */
     uint32_t const* jobs;
     size_t job_count; /* 0: all */
     int include_finished;
 };
 
-/* Texts may be NULL. Times are seconds since 1970, 0 where they are not known. */
+/* Texts may be NULL. Times are seconds since 1970, 0 if they are not known. */
 struct det_libslurm_job {
     uint32_t job;
     uint32_t task;
@@ -80,7 +80,7 @@ struct det_libslurm_node {
     uint32_t cpus_used;
 };
 
-/* Who takes what is read; everything given is gone after the call. */
+/* The functions that receive the results. Their arguments are valid during the call only. */
 struct det_libslurm_sink {
     void* context;
     void (*job)(void* context, struct det_libslurm_job const* job);
@@ -91,9 +91,9 @@ struct det_libslurm_sink {
 
 struct det_libslurm_module {
     uint32_t abi_version;
-    /* NULL where it can work with the libslurm that it found, else why not. */
+    /* Returns NULL if the module can work with the libslurm that the loader found, otherwise the reason. */
     char const* (*why_not)(void);
-    /* NULL, or what Slurm said. May block, print to stderr, and end the process: libslurm does all three. */
+    /* Returns NULL, or Slurm's error message. libslurm may block, print to stderr, and end the process. */
     char const* (*read)(struct det_libslurm_request const* request, struct det_libslurm_sink const* sink);
 };
 

@@ -27,7 +27,7 @@ uint32_t used_cpus(node_info_t const& node) {
 }
 
 void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
-    // Not freed: Slurm's headers have no function for it, and this process ends soon.
+    // The text is not freed: Slurm's headers have no function for that, and this process ends soon.
     auto const state = in_small_letters(slurm_node_state_string_complete(node.node_state));
     auto const main_state = in_small_letters(slurm_node_state_string(node.node_state));
     det_libslurm_node const out{node.name,      partition,     state.c_str(), main_state.c_str(), node.gres,

@@ -84,7 +84,7 @@ det_libslurm_job describe(slurm_job_info_t const& job, UserNames& users, time_t 
     return out;
 }
 
-/// Sends one job for each pending array task, which Slurm stores in one record.
+/// Sends one job per pending array task: Slurm stores all pending tasks of an array in one record.
 char const* send_job(slurm_job_info_t const& job, det_libslurm_job out, Sink const& sink) {
     if (job.array_task_str == nullptr) {
         sink.job(sink.context, &out);

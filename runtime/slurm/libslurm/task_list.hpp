@@ -34,7 +34,8 @@ inline std::optional<TaskRange> parse_task_range(std::string_view text) {
     return range;
 }
 
-/// Calls `use` with each index of a list such as "0-3,7,10-20:2%4"; Returns false if it is not a task list.
+/// Calls `use` with each index of a list such as "0-3,7,10-20:2%4". Returns false if the text is not a
+/// task list.
 template <class Use>
 bool for_each_task(std::string_view list, Use const& use) {
     list = list.substr(0, list.find('%'));

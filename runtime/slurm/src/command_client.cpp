@@ -15,7 +15,7 @@ namespace {
 // Slurm itself retries a missing slurmctld or slurm.conf for a minute, which is too long at a prompt.
 constexpr std::chrono::seconds call_timeout{20};
 
-/// The message of a command that failed.
+/// The error message of a command that failed.
 std::string_view words_of(ProcessOutput const& output) {
     return trim(output.err.empty() ? output.out : output.err);
 }
@@ -24,7 +24,7 @@ Error failure_of(std::string_view program, ProcessOutput const& output) {
     return failure(program, words_of(output));
 }
 
-/// The Error for a command that could not be run to its end.
+/// Converts the error of a command that is missing or timed out to an error about Slurm.
 Error in_slurms_terms(std::string_view program, Error const& error) {
     if (error.code == codes::no_such_file) {
         return Error{codes::slurm_unreachable, fmt::format("'{}' is not installed here", program),
@@ -33,7 +33,7 @@ Error in_slurms_terms(std::string_view program, Error const& error) {
     return error.code == codes::timed_out ? unreachable(program, error.message) : error;
 }
 
-/// A sbatch that timed out may have submitted the job all the same.
+/// Changes the error of an sbatch that timed out to submission_unclear: Slurm may have the job.
 Error in_doubt(Error error) {
     auto const& notes = error.notes;
     bool const was_sent = std::any_of(notes.begin(), notes.end(), [](std::string const& note) {
@@ -54,16 +54,16 @@ Environment environment_for_reading(Environment environment) {
     return environment;
 }
 
-/// slurmctld is restarting or too busy for a moment: the failure came soon.
+/// Whether slurmctld did not answer, but the command did not time out: slurmctld is restarting or busy.
 bool is_brief_silence(std::vector<Result<ProcessOutput>> const& outputs) {
     return std::any_of(outputs.begin(), outputs.end(), [](auto const& output) {
         return output && output->exit_code != 0 && says_unreachable(words_of(*output));
     });
 }
 
-/// A separator for fields that users choose. It is random, made for each reading, and passed to squeue in its
-/// environment, which other users can't see, so that it can't be part of a job's name. It does not begin with
-/// a digit, which would be a width.
+/// A separator for fields that users choose. It is random, made for each query, and passed to squeue in its
+/// environment, which other users can't see, so that no user can put it into a job's name. It does not begin
+/// with a digit, because squeue would take a digit for a width.
 std::string make_separator() {
     auto const uuid = make_uuid();
     return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));

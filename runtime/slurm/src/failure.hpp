@@ -8,9 +8,9 @@ namespace det::slurm {
 /// Whether Slurm's message means that slurmctld did not answer, rather than that it refused.
 bool says_unreachable(std::string_view text);
 
-/// `source` is a command of Slurm or a library.
+/// The error slurm_unreachable. `source` is a command of Slurm or a library.
 Error unreachable(std::string_view source, std::string_view said);
-/// slurm_unreachable or slurm_refused, depending on the message.
+/// The error slurm_unreachable or slurm_refused, depending on the message.
 Error failure(std::string_view source, std::string_view said);
 
 }  // namespace det::slurm

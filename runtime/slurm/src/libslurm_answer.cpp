@@ -22,7 +22,7 @@ std::optional<UtcTime> known_time(std::int64_t seconds) {
     return UtcTime{seconds * 1'000'000};
 }
 
-/// Reads numbers and texts from the front; fails for good when bytes are missing.
+/// Reads numbers and texts from the front of `bytes`. After bytes were missing once, all reads fail.
 class AnswerReader {
 public:
     explicit AnswerReader(std::string_view bytes) : rest_(bytes) {}
@@ -139,7 +139,7 @@ void add_to_group(Partition& partition, NodeRow const& row) {
     }
 }
 
-/// "n0,n1" becomes "n[0-1]", once for each complete group.
+/// Compresses the node names of each complete group: "n0,n1" becomes "n[0-1]".
 void compress_names(LibslurmAnswer& answer) {
     for (auto& partition : answer.partitions) {
         for (auto& group : partition.nodes) {

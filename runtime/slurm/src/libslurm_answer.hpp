@@ -12,7 +12,7 @@
 
 namespace det::slurm {
 
-/// The result of a reading through libslurm.
+/// The result of a query through libslurm.
 struct LibslurmAnswer {
     std::vector<JobStatus> jobs;
     std::vector<Partition> partitions;
@@ -20,7 +20,7 @@ struct LibslurmAnswer {
     std::string text;
 };
 
-/// Why a reading has no result.
+/// Why a query has no result.
 enum class LibslurmTrouble {
     not_loaded,  // the module could not be used
     refused,     // slurmctld refused, or could not be reached
@@ -35,7 +35,7 @@ public:
 
     /// Valid for the lifetime of this object.
     det_libslurm_sink sink();
-    /// The last call is one of these.
+    /// The caller must end with finish() or fail().
     void finish();
     void fail(LibslurmTrouble trouble, std::string_view why);
 

@@ -5,7 +5,7 @@
 
 namespace det::slurm {
 
-/// Reads with libslurm until it fails as unusable on this machine.
+/// Queries Slurm with libslurm until libslurm turns out to be unusable on this machine.
 class LibslurmClient::Reader {
 public:
     Reader(Environment environment, Clock& clock, LibslurmOptions options)

@@ -34,12 +34,12 @@ struct Pipe {
 Result<Pipe> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    // Fewer system calls; a smaller pipe is slower, not wrong
+    // A larger pipe saves system calls. If the kernel refuses, the pipe is only slower
     ::fcntl(ends[1], F_SETPIPE_SZ, pipe_size_bytes);
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// ---- In the child.
+// ---- Functions of the child process.
 
 det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter const& filter) {
     det_libslurm_request request{};
@@ -51,7 +51,7 @@ det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter cons
     return request;
 }
 
-/// The module, or why it can't be used.
+/// Returns the module, or the reason why it can't be used.
 Result<det_libslurm_module const*, std::string> load_module(std::filesystem::path const& path) {
     DET_TRY_ASSIGN(auto* const function, open_module(path, DET_LIBSLURM_ENTRY, SymbolScope::all));
     auto const entry = reinterpret_cast<det_libslurm_entry>(function);
@@ -72,7 +72,8 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
     out.finish();
 }
 
-/// libslurm's output goes to `said`. Ends the process without the parent's destructors and buffers.
+/// Runs the query in the child process; libslurm prints to `said`. Ends the process without running the
+/// parent's destructors or flushing its buffers.
 [[noreturn]] void be_the_child(LibslurmCall const& call, det_libslurm_request const& request, pid_t parent,
                                UniqueFd const& to_parent, UniqueFd const& said) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -81,7 +82,7 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
     ::dup2(said.get(), STDOUT_FILENO);
     ::dup2(said.get(), STDERR_FILENO);
     auto environment = call.environment;
-    environment.set("SLURM_BITSTR_LEN", "0");  // otherwise it truncates the list of tasks of an array
+    environment.set("SLURM_BITSTR_LEN", "0");  // otherwise libslurm truncates the list of tasks of an array
     CStrings const variables(environment.to_list());
     environ = const_cast<char**>(variables.data());
     AnswerWriter writer([&](std::string_view bytes) {
@@ -91,7 +92,7 @@ void answer(LibslurmCall const& call, det_libslurm_request const& request, Answe
     ::_exit(EXIT_SUCCESS);
 }
 
-// ---- In the parent.
+// ---- Functions of the parent process.
 
 /// The child process; the destructor kills and reaps it.
 class Child {
@@ -109,7 +110,7 @@ private:
     pid_t pid_;
 };
 
-/// Reads what is available; closes the descriptor at its end.
+/// Reads the available bytes; closes the descriptor at the end of the stream.
 void read_available(UniqueFd& from, std::string& into) {
     auto const size = into.size();
     into.resize(size + pipe_size_bytes);
@@ -166,7 +167,7 @@ Result<LibslurmAnswer> parse_output(ChildOutput const& output) {
     return failure(library_name, failed.why);
 }
 
-/// libslurm waits a minute for a missing configuration file.
+/// Fails at once if the configuration file is missing, because libslurm would wait a minute for it.
 Status check_configuration(Environment const& environment) {
     auto const file = environment.find_non_empty("SLURM_CONF");
     if (!file || path_exists(*file)) return Ok{};

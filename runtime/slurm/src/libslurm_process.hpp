@@ -15,8 +15,9 @@ struct LibslurmCall {
     std::chrono::milliseconds timeout;
 };
 
-/// Reads in a child process, because libslurm blocks for minutes, prints to stderr, and exits if it rejects
-/// its configuration. slurm_backend: the module is unusable here; other errors are those of Slurm.
+/// Queries Slurm in a child process, because libslurm blocks for minutes, prints to stderr, and exits if it
+/// rejects its configuration. The error slurm_backend means that the module is unusable here; other errors
+/// are those of Slurm.
 Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_reading reading,
                                     QueueFilter const& filter = {});
 

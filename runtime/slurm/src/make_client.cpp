@@ -9,7 +9,7 @@ namespace {
 
 constexpr char variable[] = "DET_SLURM_BACKEND";
 
-/// <prefix>/lib for <prefix>/bin, in the build tree too.
+/// The module in <prefix>/lib if this program is in <prefix>/bin, as in the build tree too.
 std::filesystem::path module_file() {
     return own_executable().parent_path().parent_path() / "lib" / "det_libslurm.so";
 }

@@ -9,7 +9,7 @@
 namespace det::slurm {
 namespace {
 
-/// "4/12/0/16": allocated, idle, other, total.
+/// Parses the CPU counts "4/12/0/16": allocated, idle, other, total.
 void read_cpus(Node& node, std::string_view text) {
     auto const counts = split(text, '/');
     if (counts.size() != 4) return;
@@ -33,7 +33,7 @@ constexpr SinfoColumn sinfo_columns[] = {
     {"GresUsed", 256, [](Node& node, std::string_view t) { node.gres_used = t; }},
 };
 
-/// "idle+cloud" and "mixed*" have several words.
+/// Whether a state such as "idle+cloud" or "mixed*" contains the word.
 bool has_word(std::string_view state, std::string_view word) {
     auto const is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
     auto rest = to_lower(state);

@@ -70,7 +70,7 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
         }
         auto const found = std::find_if(partitions.begin(), partitions.end(),
                                         [&](auto const& partition) { return partition.name == fields[0]; });
-        if (found == partitions.end()) continue;  // it was removed between the two calls
+        if (found == partitions.end()) continue;  // the partition was removed between the two commands
         // "8+" means at least 8, for a group of different nodes: each of them has that many.
         auto const cpus = fields[2].substr(0, fields[2].find('+'));
         found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0),

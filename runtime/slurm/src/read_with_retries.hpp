@@ -5,8 +5,8 @@
 
 namespace det::slurm {
 
-/// Repeats a reading at most twice if slurmctld did not answer and the failure came within 5 s: it is
-/// restarting or busy. For readings only: a submission without an answer may have succeeded.
+/// Repeats a query at most twice if slurmctld did not answer and the query failed within 5 s, because
+/// slurmctld is restarting or busy. Not for submissions: a submission without an answer may have succeeded.
 template <class Read, class IsSilence>
 auto read_with_retries(Clock& clock, Read const& read, IsSilence const& is_silence) {
     using namespace std::chrono_literals;

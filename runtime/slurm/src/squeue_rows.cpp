@@ -18,7 +18,7 @@ T number_or_zero(std::string_view text) {
     return parse_integer<T>(text).value_or(T{});
 }
 
-/// squeue prints several words for an empty value.
+/// The empty text if squeue has printed one of its words for an empty value.
 std::string_view value_or_empty(std::string_view text) {
     return text == "(null)" || text == "N/A" || text == "n/a" ? std::string_view{} : text;
 }

@@ -17,7 +17,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         // A launcher binds its own ranks; a rank started by srun gets its share of the cores.
         request.launch == Launch::rank ? "--cpu-bind=cores" : "--cpu-bind=none",
         fmt::format("--mpi={}", to_string(request.mpi)),
-        // A rank that ends early does not kill those that still write.
+        // After the first task has ended, srun waits without limit for tasks that still write.
         "--wait=0",
         "--kill-on-bad-exit=1",
         "--export=ALL",
@@ -25,8 +25,8 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     if (!request.name.empty()) argv.push_back("--job-name=" + request.name);
     if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
     if (!request.share) {
-        // Slurm counts a step whose slurmstepd died until the job ends, and would not give its nodes to this
-        // step.
+        // If the slurmstepd of an earlier step has died, Slurm counts that step's CPUs as used until the job
+        // ends, and would not start this step without --overlap.
         argv.push_back("--overlap");
     } else {
         argv.push_back("--exact");
@@ -35,7 +35,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
     }
     if (request.shape.slot_type != SlotType::cpu) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
-        // Ranks of a node see all its GPUs, which peer-to-peer copies need.
+        // All ranks of a node see all GPUs of the step there, because peer-to-peer copies need that.
         argv.push_back("--gpu-bind=none");
     }
     argv.insert(argv.end(), request.options.begin(), request.options.end());
@@ -50,7 +50,7 @@ std::vector<std::string> render_srun(CommandOnNodes const& request) {
                                   fmt::format("--nodelist={}", compress_host_list(request.nodes)),
                                   fmt::format("--cpus-per-task={}", request.cpus), "--mpi=none",
                                   "--export=ALL",
-                                  // One INT ends the step.
+                                  // A single INT ends the step.
                                   "--quit-on-interrupt"};
     if (!request.directory.empty()) argv.push_back("--chdir=" + request.directory);
     if (!request.has_input) argv.push_back("--input=none");

@@ -39,7 +39,7 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
         ::sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::prctl(PR_SET_PDEATHSIG, SIGINT);
-        if (::getppid() != parent) ::_exit(1);  // the parent has ended meanwhile
+        if (::getppid() != parent) ::_exit(1);  // the parent has already ended
         ::execvpe(arguments.data()[0], arguments.data(), variables.data());
         int const failed = errno;
         (void)!::write(exec_error.get(), &failed, sizeof failed);

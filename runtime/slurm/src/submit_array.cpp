@@ -22,7 +22,8 @@ Result<std::vector<std::string>> sbatch_options(ExperimentSpec const& spec, Arra
     return options;
 }
 
-/// sbatch would take SLURM* variables of the calling job for options, or for properties of the new job.
+/// Removes SLURM* variables of the calling job: sbatch would take them for options or for the new job's
+/// properties.
 Environment without_slurm_variables(Environment environment) {
     environment.unset_with_prefix("SLURM");
     return environment;

@@ -52,7 +52,7 @@ std::string resolve_image(ContainerRuntime runtime, std::string const& image) {
             return apptainer_image(image);
         case ContainerRuntime::enroot:
             return enroot_image(image);
-        case ContainerRuntime::podman:  // looks among its own first, and knows docker: and other transports
+        case ContainerRuntime::podman:  // podman tries local images first, and accepts "docker:" and others
         case ContainerRuntime::pyxis:
         case ContainerRuntime::none:
             break;

@@ -7,7 +7,7 @@
 namespace det::launch::node {
 
 /// The UUIDs of NVIDIA GPUs, read from the driver's files without starting a program. `wanted` ("0,2", as in
-/// SLURM_STEP_GPUS) selects minor numbers; anything else selects all. Empty without the driver.
+/// SLURM_STEP_GPUS) selects minor numbers; anything else selects all. Empty if there is no driver.
 std::vector<std::string> list_gpu_uuids(std::string_view wanted,
                                         std::filesystem::path const& driver = "/proc/driver/nvidia/gpus");
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds lookup_timeout{10};
 
-/// Words separated by blanks, up to a comment.
+/// The words of a line, separated by blanks, without its comment.
 std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
     line = line.substr(0, line.find('#'));

@@ -13,7 +13,7 @@
 namespace det::launch::node {
 namespace {
 
-/// "[0, 1, 2]"
+/// Parses DET_SLOT_IDS: "[0, 1, 2]".
 std::vector<int> parse_slot_ids(std::string_view text) {
     auto const json = Json::parse(text, nullptr, false);
     auto const slots = decode_json("DET_SLOT_IDS", [&] { return json.get<std::vector<int>>(); });

@@ -17,7 +17,7 @@
 namespace det::launch::node {
 namespace {
 
-constexpr std::uint16_t any_port = 9;  // "discard": nothing is sent
+constexpr std::uint16_t any_port = 9;  // the "discard" port; no packet is sent
 
 /// An IPv4 or IPv6 address in the form that sockets take.
 union SocketAddress {
@@ -73,7 +73,7 @@ std::vector<InterfaceAddress> list_addresses() {
     return addresses;
 }
 
-/// The source and destination address of packets to that host, for its first address that has a route.
+/// The source and destination address of packets to a host. Uses the first of its addresses with a route.
 std::optional<Route> find_route(std::vector<std::string> const& addresses) {
     for (auto const& text : addresses) {
         auto const to = SocketAddress::parse(text);
@@ -121,7 +121,7 @@ NodeNetwork detect_network(std::vector<std::string> const& hosts, int node, Envi
     auto const route = find_route(look_up_host(node == 0 ? hosts[1] : hosts[0], environment));
     auto network =
         choose_network(list_addresses(), configured, route ? route->from : "", route ? route->to : "");
-    // On many hosts their own name resolves to 127.0.1.1.
+    // The chief does not look up its own name: on many hosts it resolves to 127.0.1.1.
     if (node == 0) network.chief_address = network.address;
     return network;
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char ready_name[] = "ready";
 
-/// A directory below a world-writable one; fails if it belongs to another user.
+/// Creates this user's directory below a world-writable one; fails if it belongs to another user.
 Result<fs::path> own_directory(fs::path const& base) {
     auto const path = base / fmt::format("det-{}", ::getuid());
     DET_TRY(make_directory(path, 0700));
@@ -60,11 +60,11 @@ Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_hel
     }
 }
 
-/// Requires the lock. Whether no other process uses the directory.
+/// Whether no other process uses the directory. The caller must hold the lock.
 bool is_unused(UniqueFd const& users) { return ::flock(users.get(), LOCK_EX | LOCK_NB) == 0; }
 
-/// Requires the lock. Removes everything if no process uses the directory. Never fails; what can't be removed
-/// stays.
+/// Removes the directory and its files if no process uses it. The caller must hold the lock. Never fails;
+/// files that can't be removed stay.
 void remove_if_unused(fs::path const& path, UniqueFd const& users,
                       NodeDirectory::Leave const& on_leave = {}) {
     if (!is_unused(users)) return;

@@ -36,14 +36,14 @@ constexpr string_view passed_variables[] = {"DET_*",
                                             "HIP_VISIBLE_DEVICES",
                                             "USE_*"};
 
-/// Puts our programs in front of the image's PATH and changes to the run's code.
+/// Puts det-submit's programs in front of the image's PATH and changes to the run's working directory.
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH; cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }
 
-/// All mounts, ours first.
+/// All mounts: those of det-submit first, then the user's.
 std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
     std::vector<ContainerMount> mounts{{call.run_dir, run_dir_inside}};
     auto const inside = fs::path(run_dir_inside);
@@ -126,7 +126,7 @@ ContainerProcess render_apptainer(ContainerCall const& call) {
     argv.push_back(container.image);
     add(argv, command_inside(call));
 
-    // Apptainer passes the host's variables by itself, but a variable of the image would override the user's.
+    // Apptainer passes the host's variables, but without this prefix a variable of the image has precedence.
     auto environment = call.environment;
     auto const prefix = is_singularity ? "SINGULARITYENV_" : "APPTAINERENV_";
     for (auto const& name : call.user_variables) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes preparation_timeout{10};  // an archive of 95 MiB from a slow file system
+constexpr std::chrono::minutes preparation_timeout{10};  // 95 MiB from a slow file system
 /// Variables that the first task of a node has detected, as "NAME=value" lines.
 constexpr char found_out[] = "environment";
 
@@ -54,7 +54,7 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);
     if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));
-    // If trials share the node, only the slots of this one.
+    // If trials share the node, DET_SLOT_IDS has only the slots of this trial.
     auto const slot_ids = environment.find_non_empty(variables::slot_ids).value_or("[0]");
     auto const slots = local_slots(lookup, static_cast<int>(std::ranges::count(slot_ids, ',')) + 1);
     environment.set(variables::slot_ids, render_slot_ids(slots));

@@ -24,7 +24,7 @@ Result<Pipe> make_pipe() {
 
 void Child::exec_command(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out,
                          Pipe const& err, char* const* argv, char* const* variables) {
-    // A launcher that sends SIGKILL to the wrapper means to kill the rank.
+    // If a launcher sends SIGKILL to the wrapper, the rank must end too.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(128 + SIGKILL);
     if (group == Group::own) ::setpgid(0, 0);
@@ -93,7 +93,7 @@ void ChildMonitor::beat() {
     auto const now = clock_.steady_now();
     if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
     command_.beat();
-    // Without its slurmstepd Slurm neither learns of the task's end nor can end it.
+    // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
     if (::getppid() != parent_) child_.signal(SIGKILL);
     beat_at_ = now + command_.beat_interval;
 }

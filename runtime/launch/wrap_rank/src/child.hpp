@@ -19,7 +19,7 @@ public:
     static Result<Child> start(RelayedCommand const& command, Pipe const& out, Pipe const& err);
 
     void signal(int number) const;
-    /// Forwards a signal of the terminal's keys, unless the child is in our group and has it already.
+    /// Forwards a signal from the terminal (Ctrl-C), unless the child is in our group and has received it.
     void signal_by_terminal(int number) const;
 
     /// The status of waitpid(2); empty while it runs.
@@ -53,8 +53,8 @@ private:
     int milliseconds_to_wait() const;
     void beat();
     void take_signals(UniqueFd const& signals);
-    /// Inside a run SIGTERM is Slurm's preemption notice, unless the launcher that started this wrapper sends
-    /// it.
+    /// Whether the launcher that started this wrapper has sent the SIGTERM. Inside a run, any other SIGTERM
+    /// is Slurm's preemption notice.
     bool is_from_launcher(pid_t sender) const;
     void terminate();
 

@@ -4,8 +4,9 @@
 
 namespace det::launch::wrap_rank {
 
-/// runs/N/node-K.pulse: touched periodically while tasks of the run live on the node, absent when they have
-/// ended. srun does not notice that the slurmstepd of a step is gone; the supervisor finds out by this file.
+/// The file runs/N/node-K.pulse. It is touched periodically while tasks of the run live on the node, and
+/// removed when they have ended. srun does not notice that the slurmstepd of a step is gone; the supervisor
+/// detects that from this file.
 class Heartbeat {
 public:
     Heartbeat(std::filesystem::path file, std::chrono::seconds interval)
@@ -14,7 +15,7 @@ public:
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
 
-    /// Touches the file, unless another task of the node just has. Errors are ignored.
+    /// Touches the file, unless another task of the node has just done so. Errors are ignored.
     void beat() const;
 
 private:

@@ -17,7 +17,7 @@ int fail(det::Error const& error) {
     return det::to_int(error.code.exit);
 }
 
-/// Ends as the command did, by the same signal too, so that Slurm reports it.
+/// Ends this process as the command ended, with the same exit code or signal, so that Slurm reports it.
 int end_as(det::launch::wrap_rank::CommandEnd const& end) {
     if (end.signal != 0) {
         rlimit const no_core{0, 0};  // the command has written its own core file
@@ -32,7 +32,7 @@ int end_as(det::launch::wrap_rank::CommandEnd const& end) {
 int main(int argc, char** argv) try {
     auto environment = det::Environment::of_this_process();
     if (!det::is_put_in_front(argv[0]))
-        environment.unset(det::variables::wrapped_command);  // not meant for us
+        environment.unset(det::variables::wrapped_command);  // meant for the wrapped command
     bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {

@@ -85,7 +85,7 @@ void OutputStream::take(std::string_view line, LineEnd end) {
 }
 
 void OutputStream::log(std::string_view line) {
-    // At the node level, skip lines of ranks that the ranks' own wrappers have logged already.
+    // At the node level, skip lines of ranks that the ranks' own wrappers have already logged.
     bool const may_be_logged = labels_.prefix.empty() && line.starts_with("[rank=");
     if (may_be_logged && labels_.ranks_write_log && labels_.ranks_write_log()) return;
     logged_.append(time_).append(labels_.prefix).append(line).push_back('\n');
@@ -105,7 +105,7 @@ void OutputStream::flush(std::string_view bytes) {
 }
 
 void OutputStream::finish() {
-    // No more than the pipe holds now: other writers may never stop.
+    // Reads no more than the pipe holds now, because other writers may never stop.
     int left = 0;
     if (from_) ::ioctl(from_.get(), FIONREAD, &left);
     for (auto rest = static_cast<std::size_t>(left); rest > 0;) {

@@ -17,10 +17,10 @@ namespace det::launch::wrap_rank {
 class SharedOutput {
 public:
     explicit SharedOutput(int fd);
-    /// Enlarges a pipe for a stream of high volume: if the pipe is smaller than a batch, writer and reader
-    /// wait for each other twice a batch.
+    /// Enlarges the pipe for a stream of high volume: if it is smaller than a batch, writer and reader wait
+    /// for each other twice per batch.
     void enlarge_pipe(int size_bytes);
-    /// A closed reader is no error: the command continues.
+    /// It is not an error if the reader has closed the pipe: the command continues.
     void write(std::string_view lines) const;
 
 private:
@@ -33,7 +33,7 @@ private:
 /// log.
 class OutputStream {
 public:
-    /// \param log null without a log.
+    /// \param log null if there is no log.
     OutputStream(UniqueFd from, int to, Labels const& labels, RankLog* log, Clock const& clock);
 
     /// -1 once all writers have closed the pipe.

@@ -33,7 +33,7 @@ void RankLog::append(std::string_view lines) {
 std::string RankLog::last_output() const {
     std::lock_guard const guard(mutex_);
     std::string_view text(last_output_);
-    if (text.size() > last_output_size_max) {  // from the first line that begins within the limit
+    if (text.size() > last_output_size_max) {  // keep whole lines within the limit
         text.remove_prefix(text.size() - last_output_size_max - 1);
         text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
     }

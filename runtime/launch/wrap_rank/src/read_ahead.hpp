@@ -15,13 +15,14 @@ struct FileSize {
 };
 
 /// The files of a checkpoint that a task reads into its node's page cache: the shards that its ranks will
-/// load, as far as their number tells, and its share of the other files. In reading order; files beyond the
-/// limit are left out. Pure.
+/// probably load, judged by the number of ranks, and its share of the other files. In reading order; files
+/// beyond the limit are left out. Pure.
 std::vector<std::string> choose_to_read_ahead(std::vector<FileSize> files, TaskIdentity const& task,
                                               std::uint64_t limit_bytes);
 
-/// Reads a checkpoint on a thread while the program starts, so that loading it finds it in the page cache.
-/// Errors are ignored. Fills at most a quarter of the node's free memory. The destructor stops it.
+/// Reads a checkpoint on a thread while the program starts, so that its files are in the page cache when the
+/// program loads them.
+/// Errors are ignored. Fills at most a quarter of the node's free memory. The destructor stops the thread.
 class ReadAhead {
 public:
     ReadAhead(std::filesystem::path checkpoint, TaskIdentity task);

@@ -19,7 +19,7 @@
 namespace det::launch::wrap_rank {
 namespace {
 
-/// Tells the forwarding thread that the command has ended. Other processes that it started may hold its
+/// Tells the forwarding thread that the command has ended. Processes that the command started may hold its
 /// output open: their output is read until the deadline.
 class EndEvent {
 public:
@@ -66,7 +66,7 @@ void forward(OutputStream& out, OutputStream& err, EndEvent const& ending, Clock
     err.finish();
 }
 
-/// Prints on our standard error with the label of the command's lines.
+/// Returns a handler that prints errors to standard error with the label of the command's lines.
 RankLog::ErrorHandler labelled_error_printer(std::string const& label) {
     return [label](Error const& error) {
         std::ostringstream text;
@@ -100,7 +100,7 @@ sigset_t block_relayed_signals() {
 
 Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     ::signal(SIGPIPE, SIG_IGN);
-    ::mallopt(M_ARENA_MAX, 1);  // our threads allocate little: an arena for each costs more than it saves
+    ::mallopt(M_ARENA_MAX, 1);  // the threads of the wrapper allocate little: one malloc arena is enough
     auto const& labels = command.labels;
     std::optional<RankLog> log;
     if (labels.log) log.emplace(*labels.log, labels.prefix, clock, labelled_error_printer(labels.prefix));
@@ -114,7 +114,7 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     OutputStream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
     OutputStream standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
     EndEvent ending;
-    // A separate thread, so that a blocked reader of our output does not delay a notice.
+    // A separate thread forwards the output, so that a blocked reader does not delay a notice.
     std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });
     auto const status = ChildMonitor(command, child, clock).wait_for_exit();
     auto const ended_at = clock.now();

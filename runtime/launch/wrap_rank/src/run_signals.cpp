@@ -42,8 +42,8 @@ bool RunSignals::take(int signal, Clock const& clock) {
     if (signal == SIGTERM) {
         page_.raise(clock, preemption::NoticePage::By::slurm);
     } else if (signal == SIGUSR2) {
-        // The signal is for this run if the supervisor has created the file; otherwise it is for another run
-        // and reached every process.
+        // The signal is for this run if the supervisor has created the file; otherwise it was meant for
+        // another run but sent to every process of the job.
         if (path_exists(asked_)) page_.raise(clock, preemption::NoticePage::By::supervisor);
     } else {
         return false;

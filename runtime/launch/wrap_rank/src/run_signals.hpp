@@ -8,17 +8,17 @@
 
 namespace det::launch::wrap_rank {
 
-/// Handles signals to a task of a run: the ranks learn of a notice from the page in DET_RUN_DIR, and get no
-/// signal that would end them before they have saved their work.
+/// Handles signals to a task of a run: writes a notice to the page in DET_RUN_DIR, where the ranks read it,
+/// and withholds signals that would end the ranks before they have saved their work.
 class RunSignals {
 public:
-    /// From DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
+    /// Reads DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
     static Result<RunSignals> open(Environment const& environment);
 
     /// Returns false if the command must get the signal too.
     bool take(int signal, Clock const& clock);
-    /// Adds the signals that the command must not get to its mask, because Slurm may send a signal to every
-    /// process of a step.
+    /// Adds the signals that the command must not get to its signal mask, because Slurm may send a signal to
+    /// every process of a step.
     void block_withheld(sigset_t& mask) const;
 
 private:

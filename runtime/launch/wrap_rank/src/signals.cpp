@@ -15,7 +15,7 @@ struct ProcessStat {
     pid_t parent = 0;
 };
 
-/// /proc/PID/stat: "12 (a name) S 11 ...", where the name may hold anything.
+/// /proc/PID/stat: "12 (a name) S 11 ...". The name may contain any character.
 std::optional<ProcessStat> read_process(pid_t process) {
     auto const text = read_file(fmt::format("/proc/{}/stat", process), 4096);
     if (!text) return std::nullopt;

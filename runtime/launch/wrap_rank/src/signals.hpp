@@ -4,8 +4,8 @@
 
 namespace det::launch::wrap_rank {
 
-/// All signals that may be forwarded to a command, and SIGCHLD; without those that a process raises by its
-/// own faults.
+/// All signals that may be forwarded to a command, and SIGCHLD; without signals of a process's own faults,
+/// for example SIGSEGV.
 sigset_t relayed_signals();
 
 /// Whether the process is an ancestor of this one, below the task's slurmstepd.

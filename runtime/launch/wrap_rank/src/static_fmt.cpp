@@ -1,5 +1,5 @@
-// {fmt} for a statically linked program: the only function that our modules need of libfmt, for which there
-// is no archive.
+// {fmt} for a statically linked program. It compiles the only function of libfmt that det-wrap-rank needs,
+// because there may be no static libfmt.
 #include <fmt/format.h>
 #include <string>
 

@@ -22,10 +22,10 @@ namespace fs = std::filesystem;
 constexpr char work_directory[] = "workdir";
 constexpr int beats_until_silent = 6;
 constexpr std::chrono::milliseconds beat_interval_min{500};
-// In DET_RUN_DIR: the ranks of this node have wrappers that log
+// A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
 
-/// If there is a wrapper around the launcher too, lines of ranks are logged once, by the rank's own wrapper.
+/// Makes sure that lines of ranks are logged once, by the rank's own wrapper, if the launcher is wrapped too.
 void share_log(Launch level, fs::path const& run_dir, Labels& labels) {
     if (!labels.log) return;
     auto const mark = run_dir / ranks_log_mark;
@@ -50,8 +50,9 @@ void report_failure(std::string const& rank, CommandEnd const& end, RelayedComma
     if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
 }
 
-/// The job runs again elsewhere and this node was cut off. srun would answer a failure by asking Slurm to end
-/// the step of that number in this job, which is the new run's by now. So such a run ends without a failure.
+/// Whether a newer run of the trial exists, because this node was cut off from the network. This run then
+/// ends without a failure: after one, srun would ask Slurm to end the step of its number in this job, and
+/// that step now belongs to the new run.
 bool is_superseded(Environment const& environment) {
     fs::path const run = environment.find(variables::run_path).value_or("");
     auto const number = parse_integer<std::uint32_t>(run.filename().string());
@@ -67,7 +68,7 @@ Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment, fs:
     auto const task = identify_task(lookup);
     auto const key = task ? std::optional(task_key(*task)) : std::nullopt;
     bool const in_run = task && find_step_kind(*task, lookup) != StepKind::foreign;
-    // Only a supervisor handles ranks that stop after a notice: the ranks of a script get SIGTERM themselves.
+    // Only a supervisor handles ranks that stop after a notice: ranks of a user's own script get SIGTERM.
     bool const supervised = in_run && environment.find_non_empty(variables::run_path);
     bool const has_run_dir = in_run && environment.find(variables::placed) == key;
     bool const labelled = key && environment.find(variables::wrapped) == key;

@@ -13,7 +13,7 @@ Jobs by_ref(QueueSnapshot const& queue) {
     return jobs;
 }
 
-/// Slurm may show pending tasks together, with the id of the array only.
+/// Finds the job of a task. Slurm may show pending tasks together, with the id of the array only.
 std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm::JobRef> const& task) {
     if (!task) return std::nullopt;
     auto found = jobs.find(*task);
@@ -22,8 +22,8 @@ std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm:
     return *found->second;
 }
 
-/// A task of the experiment's arrays that is not over, if there is one: it, or a task like it, will claim a
-/// waiting trial.
+/// A task of the experiment's arrays that is not over, if there is one. Such a task will claim a waiting
+/// trial.
 std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
     slurm::JobStatus const* best = nullptr;
     for (auto const& array : arrays) {

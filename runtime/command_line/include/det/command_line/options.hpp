@@ -23,15 +23,16 @@ struct Option {
     std::string help;
     Need need = Need::optional;
     std::vector<std::string> choices = {};                   // the accepted words; empty: all
-    std::optional<std::pair<int, int>> accepted_range = {};  // of a number, both ends included
+    std::optional<std::pair<int, int>> accepted_range = {};  // limits of a number, both ends included
 };
 
-/// all: every word must be an option or argument of the table. leading: stops at the first word that is none.
+/// `all`: every word must be an option or argument of the table. `leading`: parsing stops at the first other
+/// word.
 enum class Words { all, leading };
 
 struct Parsed {
-    bool asks_for_help = false;          // -h or --help; nothing that is required was checked
-    std::vector<std::string> remaining;  // Words::leading: the first other word and all after it
+    bool asks_for_help = false;          // -h or --help was given; required options were not checked
+    std::vector<std::string> remaining;  // with Words::leading: the first other word and all words after it
 };
 
 /// Sets the targets of the options that `arguments` holds. codes::usage if a word is unknown, a value is

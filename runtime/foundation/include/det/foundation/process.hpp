@@ -63,8 +63,8 @@ private:
 /// Replaces this process by a program, which is looked up in PATH. Returns only on failure.
 Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
 
-/// Kills this process with the signal, even if it was ignored or handled. For a wrapper whose child was
-/// killed.
+/// Kills this process with the signal, even if the process ignores or handles it. A wrapper uses it after a
+/// signal has killed its child.
 void end_by_signal(int number);
 
 /// The exit code that a shell reports for a status of waitpid(2).

@@ -9,23 +9,23 @@
 
 namespace det {
 
-// A module is a shared object of ours that is opened at run time, so that no program needs the libraries
-// behind it (MPI, UCX, PMIx, libcurl, libslurm) to start.
+// A module is a shared object of det-submit that is opened at run time, so that no program needs the
+// libraries behind it (MPI, UCX, PMIx, libcurl, libslurm) to start.
 
-/// Where a module may lie, in the order in which to try: the folder that DET_MODULES names, the folders of
-/// our programs and libraries, the folder of our libraries inside a container, and last the plain name, which
-/// the loader looks for itself. Only files that exist, except for the last.
+/// The paths at which to look for a module, in order: in the folder that DET_MODULES names, in the folders of
+/// det-submit's programs and libraries, in the libraries' folder inside a container, and last the plain name,
+/// for which the loader searches. Except for the last, only paths of existing files.
 std::vector<std::filesystem::path> module_candidates(Environment const& environment,
                                                      std::string const& file_name);
-/// The same, with the environment of this process.
+/// The candidates with the environment of this process.
 std::vector<std::filesystem::path> module_candidates(std::string const& file_name);
 
-/// Who sees the symbols of the libraries that a module brings along. `all`: libraries whose own plugins are
-/// not linked to them (Open MPI, PMIx, libslurm) work only then.
+/// Whether only the module or all libraries of the process see the symbols of the libraries that a module
+/// loads. `all` is needed by libraries whose plugins are not linked to them (Open MPI, PMIx, libslurm).
 enum class SymbolScope { module, all };
 
 /// Opens a module and finds the function `entry` in it. The module stays open as long as the process lives.
-/// \return the address of the function, or what the loader says.
+/// \return the address of the function, or the loader's error message.
 Result<void*, std::string> open_module(std::filesystem::path const& file, char const* entry,
                                        SymbolScope scope = SymbolScope::module);
 

@@ -10,7 +10,7 @@
 
 namespace det {
 
-/// Settings for a program started with spawn(). It inherits everything else.
+/// Settings for a program started with spawn(). The program inherits everything else.
 class SpawnSettings {
 public:
     SpawnSettings();

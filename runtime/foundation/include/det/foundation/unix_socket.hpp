@@ -11,7 +11,7 @@
 
 namespace det::unix_socket {
 
-// Local sockets that keep message boundaries (SOCK_SEQPACKET) and lie in a directory. Every wait ends at its
+// Local sockets with message boundaries (SOCK_SEQPACKET), each a file in a directory. Every wait ends at its
 // deadline.
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -36,11 +36,12 @@ private:
 /// A socket that is neither bound nor connected.
 Result<UniqueFd> open_socket();
 
-/// Listens at `name` in `directory`. Removes a socket of this name that killed processes left.
+/// Listens at `name` in `directory`. Removes a socket of this name that a killed process has left.
 Result<UniqueFd> listen_at(std::filesystem::path const& directory, std::string const& name);
-/// The next connection of a process of this user; others are refused. Nothing at the deadline.
+/// Accepts the next connection of a process of this user; refuses connections of others. Empty at the
+/// deadline.
 Result<std::optional<UniqueFd>> accept_one(int listener, Deadline deadline);
-/// Connects, and retries until a process listens there. Nothing at the deadline.
+/// Connects, and retries until a process listens there. Empty at the deadline.
 Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& directory, std::string const& name,
                                            Deadline deadline);
 

@@ -29,11 +29,11 @@ std::string_view to_string(StopReason stop_reason);
 /// Nodes that made a run fail, and whether the trial can continue without them.
 struct BadNodes {
     std::vector<std::string> hosts = {};
-    std::string why = {};              // "the log policy 'ECC Error'", "Slurm calls it down"
+    std::string why = {};              // "the log policy 'ECC Error' excludes", "Slurm has lost"
     bool is_enough_here = false;       // the allocation has enough other nodes
     bool is_enough_elsewhere = false;  // the partition has enough other nodes
     bool is_failure_of_trial = true;   // counts against max_restarts
-    bool may_come_back = false;  // the job may be requeued to wait for them if there are not enough others
+    bool may_come_back = false;  // if too few other nodes exist, the job waits in the queue for these
 };
 
 /// The facts that a supervisor has when its step has ended.
@@ -43,18 +43,18 @@ struct RunFacts {
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // the supervisor received SIGTERM
     StopReason stop_reason = StopReason::none;
-    bool was_killed = false;           // by the supervisor: it did not stop in time, or the user killed it
+    bool was_killed = false;           // the supervisor killed the step
     std::string silent_host = {};      // a node whose heartbeat was overdue, so that the step was killed
-    bool shares_node = false;          // with other trials of the job
+    bool shares_node = false;          // the run shares its node with other trials of the job
     std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
     BadNodes bad_nodes = {};
     std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty
     bool has_begun_before = false;     // an earlier run of the trial has started
-    // Consecutive, before this run, that committed no higher step
+    // Consecutive failures before this run that committed no higher step
     std::uint32_t failures_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_progressed = false;  // this run committed a higher step than those before
+    bool has_progressed = false;  // this run committed a checkpoint of a higher step
     Desired desired = Desired::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
     std::optional<slurm::JobStatus> job;  // as Slurm shows it now; empty if Slurm does not know it
@@ -71,9 +71,9 @@ struct RunOutcome {
     std::vector<std::string> bad_hosts = {};
 };
 
-/// Determines the outcome of a run from the facts, in the order of DESIGN 3.5. An acknowledged preemption is
-/// never a failure; a cancelled job is never resurrected; a superseded incarnation changes nothing. A trial
-/// that fails repeatedly without progress is stopped before its restarts are used up. Pure.
+/// Determines the outcome of a run from the facts. An acknowledged preemption is never a failure; a cancelled
+/// job is never resurrected; a superseded incarnation changes nothing. A trial that fails repeatedly without
+/// progress is stopped before its restarts are used up. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

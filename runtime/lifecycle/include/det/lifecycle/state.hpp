@@ -40,14 +40,15 @@ struct TrialFacts {
     Desired desired = Desired::run;
     bool slurm_answered = true;
     std::optional<slurm::JobStatus> job;  // empty if Slurm does not know it (any more)
-    // Runs before it belong to the time before the experiment was continued and are ignored
+    // Index of the first run that counts: runs before the experiment was continued are ignored
     std::size_t first_run = 0;
-    bool waits_for_lane = false;  // no task has claimed it yet: `job` is any task that may claim it
+    bool waits_for_lane = false;  // no task has claimed the trial yet: `job` is a task that may claim it
 };
 
 State state_of_trial(TrialFacts const& facts);
 
-/// \param created whether the `created` event exists. An experiment is COMPLETED if one of its trials is.
+/// The state of an experiment. It is COMPLETED if all trials have ended and at least one is COMPLETED.
+/// \param created whether the `created` event exists.
 State state_of_experiment(bool created, Desired desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

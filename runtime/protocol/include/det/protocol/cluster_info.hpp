@@ -74,8 +74,8 @@ Result<TrialInfo> parse_trial_info(std::string_view text);
 Result<RendezvousInfo> parse_rendezvous_info(std::string_view text);
 Result<ResourcesInfo> parse_resources_info(std::string_view text);
 
-/// The global rank of a local rank. Adds up the slots of the nodes before, so nodes may have different
-/// numbers.
+/// The global rank of a local rank. Adds up the slots of all nodes before this one, because nodes may have
+/// different numbers of slots.
 Result<Rank> global_rank(RendezvousInfo const& info, int local_rank);
 
 namespace info_files {

@@ -7,8 +7,7 @@
 
 namespace det {
 
-/// A kind of small JSON file, with the newest version that this program reads and
-/// writes.
+/// A kind of small JSON file, with the newest version that this program reads and writes.
 struct DocumentKind {
     std::string_view name;
     int version;

@@ -26,8 +26,8 @@ struct RankEnd {
 /// Renders a line with its newline.
 std::string render_rank_end(RankEnd const& end);
 
-/// Parses one file. Ignores lines that are torn, damaged or of a newer version, so that reading failures does
-/// not fail itself.
+/// Parses one file. Ignores lines that are torn, damaged or of a newer version, so that the other lines can
+/// still be read.
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
 /// The earliest failure of a rank; without one, the earliest failure of a launcher.

@@ -12,10 +12,10 @@ namespace det {
 
 /// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // exit code 0 without a request to stop
+    finished,      // exit code 0, and the ranks did not acknowledge a preemption
     preempted,     // Slurm preempted the job
     paused,        // the user paused the experiment
-    canceled,      // the user cancelled it
+    canceled,      // the user cancelled the trial, or the job was cancelled in Slurm
     failed,        // a rank failed
     time_limit,    // the time limit of the job was reached
     node_failed,   // a node failed
@@ -76,8 +76,8 @@ struct CheckpointCommitted {
     JsonValue metadata;
 };
 
-/// Written before the manifest gets its name. If the chief dies after that, the store shows whether the
-/// checkpoint was committed.
+/// Written before the manifest is renamed to its final name. If the chief dies after the rename, the store
+/// shows that the checkpoint was committed.
 struct CheckpointBegun {
     UtcTime time;
     std::string uuid;
@@ -94,7 +94,7 @@ struct ProgressReported {
     double progress = 0;  // 0 to 1
 };
 
-/// The training loop runs: its first step has begun.
+/// The training loop has begun its first step.
 struct FirstStep {
     UtcTime time;
 };

@@ -9,9 +9,9 @@ namespace det {
 // A step of a user's own batch script, treated as a run. The plugin and the wrapper share this code, so that
 // a script gets the same variables from both.
 
-/// The relation of a Slurm step to our runs.
+/// The relation of a Slurm step to the runs of det-submit.
 enum class StepKind {
-    foreign,      // no request for us, or variables inherited from a run of another job
+    foreign,      // not handled, or its variables are inherited from a run of another job
     part_of_run,  // started by a supervisor or within a run: DET_RUN_KEY names the run
     own_run,      // of a script with DET_SPANK=auto: a separate run
 };
@@ -29,9 +29,9 @@ inline constexpr char const* inherited_variables[] = {
     variables::launch,   variables::latest_checkpoint, variables::unique_port_offset,
     "MASTER_PORT"};
 
-/// The variables that make a step of a script a run: DET_RUN_KEY ..., and Determined's names. They are those
-/// that a supervisor sets, as far as they are known here. The host list is compressed, and no name is
-/// resolved.
+/// The variables that make a step of a script a run: DET_RUN_KEY and others, and those that Determined
+/// defines. They are the variables that a supervisor sets, as far as their values are known here. The host
+/// list is compressed, and no name is resolved.
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup);
 
 /// The slots of this node: the numbers in CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES if there are `count`
@@ -47,9 +47,7 @@ std::uint16_t master_port(TaskIdentity const& task, VariableLookup const& lookup
 std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 
 /// Before Slurm 23.11 the plugin can only replace argv[0] of a task. It then spells the path of the wrapper
-/// as
-/// "/opt/det/bin/./det-wrap-rank", so that the wrapper can distinguish this call from a call by the
-/// user.
+/// as "/opt/det/bin/./det-wrap-rank", so that the wrapper can distinguish this call from a call by the user.
 std::string spell_as_put_in_front(std::string const& program);
 bool is_put_in_front(std::string_view argv0);
 

@@ -14,7 +14,8 @@ namespace det {
 /// Looks up an environment variable: in the process, or in the job through SPANK.
 using VariableLookup = std::function<std::optional<std::string>(std::string_view)>;
 
-/// The position of a task in its Slurm step, and its peers. The plugin and the wrapper compute the same.
+/// The position of a task in its Slurm step, and its peers. The plugin and the wrapper compute the same
+/// values.
 struct TaskIdentity {
     std::string job_id;  // SLURM_JOB_ID
     std::string step_id;

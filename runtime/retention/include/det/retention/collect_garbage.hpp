@@ -26,7 +26,8 @@ struct GcReport {
 };
 
 /// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
-/// committed. May be repeated at any time. codes::wrong_state while another process does the same.
+/// committed. May be repeated at any time. codes::wrong_state if another process
+/// is removing checkpoints of the experiment.
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
 

@@ -8,7 +8,7 @@ namespace det::retention {
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
-/// Total size of its files.
+/// Total size of the checkpoint's files.
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
 
 /// How much of a checkpoint the store has. Unknown: the store does not answer.
@@ -23,8 +23,9 @@ struct CommittedCheckpoint {
     Presence presence = Presence::unknown;
 };
 
-/// All checkpoints that the trials of an experiment have committed, ordered by trial and age. A store that
-/// does not answer is asked only once. store null: the store is not asked.
+/// All checkpoints that the trials of an experiment have committed, ordered by trial and age. If the
+/// store does not answer once, it is not asked again.
+/// \param store null: Presence is unknown for all checkpoints.
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store);

@@ -11,7 +11,7 @@
 
 namespace det::retention {
 
-/// How many checkpoints an experiment keeps. 0, 0, 0 keeps none.
+/// How many checkpoints an experiment keeps. If all numbers are 0, it keeps none.
 struct GcPolicy {
     std::uint64_t save_experiment_best = 0;
     std::uint64_t save_trial_best = 1;

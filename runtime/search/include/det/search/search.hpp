@@ -21,7 +21,8 @@ struct TrialDraw {
 /// configuration and the experiment's seed, so that every process computes the same draw i.
 class Search {
 public:
-    /// Everything that can't be searched at once. No more than trials_per_experiment_max trials.
+    /// Fails with all values that can't be searched, or if there are more than trials_per_experiment_max
+    /// trials.
     static Result<Search, Refusals> parse(SearcherSpec const& searcher, Json const& hyperparameters,
                                           std::uint32_t experiment_seed);
 
@@ -31,9 +32,9 @@ public:
     std::uint32_t concurrent_trials_max() const { return concurrent_trials_max_; }
     Space const& space() const { return space_; }
 
-    /// index < trial_count().
+    /// The draw of one trial. Requires index < trial_count().
     TrialDraw draw(std::uint32_t index) const;
-    /// The first trials, in the order in which they are started; not more than there are.
+    /// The draws of the first `count` trials, or of all trials if there are fewer.
     std::vector<TrialDraw> draw_first(std::uint32_t count) const;
 
 private:

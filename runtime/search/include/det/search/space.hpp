@@ -14,7 +14,7 @@ namespace det::search {
 struct Constant {
     JsonValue value;
 };
-/// Both ends included. count: how many points a grid has on it.
+/// An integer range, both ends included. count: the number of grid points on this axis.
 struct IntRange {
     std::int64_t minval = 0, maxval = 0;
     std::optional<std::uint64_t> count = {};
@@ -26,7 +26,7 @@ struct DoubleRange {
     double minval = 0, maxval = 0;
     std::optional<std::uint64_t> count = {};
 };
-/// base to the power of a number between minval and maxval.
+/// Values are base to the power of a number between minval and maxval.
 struct LogRange {
     double minval = 0, maxval = 0, base = 10;
     std::optional<std::uint64_t> count = {};
@@ -35,7 +35,7 @@ struct Choices {
     std::vector<JsonValue> vals;
 };
 
-/// One hyperparameter that has a value of its own; nested ones have a path of several names.
+/// One hyperparameter. A nested hyperparameter has a path of several names.
 struct Dimension {
     std::vector<std::string> path;
     std::variant<Constant, IntRange, DoubleRange, LogRange, Choices> values;
@@ -43,7 +43,8 @@ struct Dimension {
     std::string name() const;  // "opt.lr"
 };
 
-/// Names sorted, nested ones depth first: the order in which Determined draws, and in which grids count.
+/// Dimensions sorted by name, nested ones depth first: the order in which Determined draws values and
+/// enumerates grid points.
 using Space = std::vector<Dimension>;
 
 /// Why a value can't be searched, and its path in the configuration: "hyperparameters.opt.lr".
@@ -53,8 +54,8 @@ struct Refusal {
 };
 using Refusals = std::vector<Refusal>;
 
-/// Hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}, nested ones as plain
-/// maps, anything else a constant. Every value that can be drawn is finite.
+/// Parses hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}, nested ones as
+/// plain maps, anything else a constant. Every value that can be drawn is finite.
 Result<Space, Refusals> parse_space(Json const& hyperparameters);
 
 /// The hyperparameters of a trial; one value for each dimension.

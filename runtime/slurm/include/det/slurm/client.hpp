@@ -13,28 +13,29 @@
 
 namespace det::slurm {
 
-/// A script for sbatch. Options go on sbatch's command line, so that no text of a user gets into a script.
+/// A script for sbatch. The options are passed on sbatch's command line, so that no user text is written into
+/// the script.
 struct Submission {
     std::vector<std::string> options;
     std::filesystem::path script;
-    Environment environment;  // of the job: exported unchanged
+    Environment environment;  // the job's environment, exported unchanged
 };
 
-/// The jobs that a reading of the queue returns.
+/// Selects the jobs that a query of the queue returns.
 struct QueueFilter {
     std::optional<std::string> user = {};
     std::vector<std::uint32_t> jobs = {};  // empty: all
-    bool include_finished = false;         // for as long as slurmctld keeps them (MinJobAge)
+    bool include_finished = false;         // slurmctld keeps them for MinJobAge
 };
 
 /// Changes of a pending job; absent fields stay as they are.
 struct JobChange {
-    std::optional<std::int64_t> nice = {};       // an owner may raise it, and lower it again down to 0
+    std::optional<std::int64_t> nice = {};       // the owner may raise it, and lower it to 0
     std::optional<std::uint32_t> priority = {};  // operators only
     std::optional<std::string> partition = {};
     std::optional<std::string> excluded_nodes = {};  // a host list
     std::optional<std::uint32_t> running_tasks_max =
-        {};  // of an array; refused to its owner since Slurm 23.02
+        {};  // of an array; since Slurm 23.02 its owner may not change it
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not

@@ -13,7 +13,7 @@ public:
     using Settings = std::map<std::string, std::string, std::less<>>;
     explicit ClusterConfig(Settings settings = {}) : settings_(std::move(settings)) {}
 
-    /// "MaxArraySize" -> "1001"; empty if Slurm does not show it.
+    /// The value of a setting: "MaxArraySize" -> "1001"; empty if Slurm does not show it.
     std::optional<std::string> find(std::string_view name) const;
     /// The number at the beginning of the value, as in "300 sec".
     std::optional<std::int64_t> find_number(std::string_view name) const;

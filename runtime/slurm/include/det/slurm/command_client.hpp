@@ -5,11 +5,12 @@
 
 namespace det::slurm {
 
-/// Uses Slurm's commands: works with every release, and the site's filters and defaults apply.
+/// A SlurmClient that runs Slurm's commands. It works with every release, and the site's filters and defaults
+/// apply.
 class CommandClient final : public SlurmClient {
 public:
     CommandClient(ProcessRunner& runner, Environment environment);
-    /// \param clock waits before a reading is repeated.
+    /// \param clock for the pause before a query is repeated.
     CommandClient(ProcessRunner& runner, Environment environment, Clock& clock);
     CommandClient(CommandClient const&) = delete;
     CommandClient& operator=(CommandClient const&) = delete;
@@ -39,7 +40,7 @@ private:
     Status tell(std::string_view name, std::vector<std::string> argv);
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
                                                 Environment const& environment);
-    /// Commands that change nothing: repeated if slurmctld does not answer for a moment.
+    /// Runs commands that change nothing. Repeats them if slurmctld does not answer for a moment.
     std::vector<Result<ProcessOutput>> read_all(std::vector<std::vector<std::string>> const& argvs,
                                                 Environment const& environment);
     Result<ProcessOutput> read(std::vector<std::string> argv);

@@ -43,14 +43,14 @@ JobState parse_job_state(std::string_view text);
 /// Whether a job in this state will never run again.
 bool is_over(JobState state);
 
-/// A job as squeue shows it.
+/// The status of a job, with the values that squeue prints.
 struct JobStatus {
     JobRef ref;
     JobState state = JobState::other;
-    std::string state_text;  // Slurm's own word
+    std::string state_text;  // the state as Slurm prints it
     std::string reason;      // "None", "Resources", "JobHeldUser" ...
     std::optional<UtcTime> preempt_time;
-    std::optional<UtcTime> end_time;  // nothing while Slurm does not know it: also right after a requeue
+    std::optional<UtcTime> end_time;  // empty if unknown to Slurm, also right after a requeue
     std::optional<UtcTime> start_time;
     std::optional<UtcTime> submit_time;
     std::uint32_t restarts = 0;
@@ -64,17 +64,17 @@ struct JobStatus {
     std::string qos;
     std::string node_list;  // "n[0-3]"
     std::string partition;
-    std::string tres_per_node;  // "gres:gpu:4", "" where it asks for none
+    std::string tres_per_node;  // "gres:gpu:4", "" if the job requests none
     std::string comment;        // free text of its owner
     std::string name;           // free text of its owner
 
     friend bool operator==(JobStatus const&, JobStatus const&) = default;
 };
 
-/// That one of them.
+/// The job with this reference among `jobs`, if there is one.
 std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref);
 
-/// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 where none are named.
+/// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 if it names none.
 int parse_gpu_count(std::string_view gres);
 
 }  // namespace det::slurm

@@ -9,15 +9,16 @@ inline constexpr ErrorCode slurm_backend{"slurm-backend", ExitCode::could_not};
 
 namespace det::slurm {
 
-/// The search path of the libslurm module, and the behaviour if it can't be used.
+/// The path of the libslurm module, and what to do if the module can't be used.
 struct LibslurmOptions {
     std::filesystem::path module;  // det_libslurm.so
     enum class Otherwise { commands, error } otherwise = Otherwise::commands;
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
 };
 
-/// Reads through libslurm, which is faster, and writes with commands, so that the site's filters apply.
-/// Errors of readings are those of CommandClient, and slurm_backend if libslurm is required but unusable.
+/// A SlurmClient that queries Slurm with libslurm, which is faster, and makes changes with commands, so that
+/// the site's filters apply. Errors of queries are those of CommandClient, and slurm_backend if libslurm is
+/// required but unusable.
 class LibslurmClient final : public SlurmClient {
 public:
     LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock, LibslurmOptions options);

@@ -9,7 +9,7 @@ class ProcessRunner;
 
 namespace det::slurm {
 
-/// The client selected by DET_SLURM_BACKEND: "commands"; "libslurm" (readings fail with slurm_backend if it
+/// The client selected by DET_SLURM_BACKEND: "commands"; "libslurm" (queries fail with slurm_backend if it
 /// is unusable here); otherwise libslurm if it works, and commands if not.
 Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environment const& environment,
                                                  Clock& clock);

@@ -17,11 +17,11 @@ struct Node {
     std::string gres;       // "gpu:tesla:4(S:0-1)", "(null)"
     std::string gres_used;  // "gpu:tesla:2(IDX:0-1)"
 
-    /// No job runs on it, and it accepts jobs.
+    /// Whether no job runs on the node and it accepts jobs.
     bool is_free() const;
-    /// It accepts no jobs: down, drained, in maintenance.
+    /// Whether the node accepts no jobs: down, drained, in maintenance.
     bool is_out() const;
-    /// It does not respond to slurmctld.
+    /// Whether the node does not respond to slurmctld.
     bool is_silent() const;
 
     friend bool operator==(Node const&, Node const&) = default;

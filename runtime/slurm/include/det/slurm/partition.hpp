@@ -9,7 +9,7 @@
 
 namespace det::slurm {
 
-/// Identical nodes of a partition.
+/// A group of identical nodes of a partition.
 struct NodeGroup {
     int count = 0;
     int cpus = 0;

@@ -9,13 +9,15 @@
 
 namespace det::slurm {
 
-/// A running srun with the output of this process. The destructor kills and reaps it unless it has ended.
+/// A running srun that writes to this process's output. The destructor kills and reaps srun unless it has
+/// ended.
 class StepProcess {
 public:
     /// Starts srun with TERM, INT, HUP and USR2 blocked: a notice to the job must not end the step before its
     /// ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
-    /// The same, but the step ends when this process ends, however it ends. For a srun that one INT ends.
+    /// Like start(), but srun gets INT when this process ends or is killed. One INT must be enough to end the
+    /// step.
     static Result<StepProcess> start_tied(std::vector<std::string> const& argv,
                                           Environment const& environment);
 
@@ -25,7 +27,7 @@ public:
 
     /// Readable when the process has ended, for poll(2).
     int pidfd() const { return pidfd_.get(); }
-    /// Its exit code (128 + signal); empty while it runs.
+    /// The exit code of srun (128 + signal); empty while srun runs.
     std::optional<int> poll_exit();
     int wait();
     /// Sends a signal, which srun forwards to all tasks of its step.

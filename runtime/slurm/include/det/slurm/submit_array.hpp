@@ -9,22 +9,22 @@
 
 namespace det::slurm {
 
-/// Tasks of an experiment's job array that another job is to run: their own job is gone, or Slurm does not
+/// Tasks of an experiment's job array that a new job is to run, because their job is gone or Slurm does not
 /// requeue it.
 struct ArrayTasks {
     ArrayJob array;                   // the array they belong to; array.tasks selects them, empty selects all
     std::string excluded_nodes = {};  // replaces the list given at creation; empty: the list stays
 };
 
-/// The author of a submission, for the experiment's event log.
+/// The author, environment and clock of a submission.
 struct SubmitContext {
-    std::string name;         // user@host
+    std::string name;         // author for the event log: user@host
     Environment environment;  // of the new job; SLURM* variables are removed from it
     Clock& clock;
 };
 
-/// "--array=1,3%2" if only some tasks of the array are to run; empty for a whole array, whose script has the
-/// option.
+/// The option "--array=1,3%2" if only some tasks of the array are to run; empty for a whole array, because
+/// the script contains its option.
 std::string array_option(ArrayJob const& array);
 
 /// Submits the experiment's script for these tasks alone, held, with the options that the experiment was

@@ -12,17 +12,18 @@ namespace det::launch::node {
 
 /// Paths of our files inside a container.
 inline constexpr char run_dir_inside[] = "/run/determined";
-/// Below DET_RUN_DIR, outside and inside: our programs, and the libraries that they need.
+/// Folders below DET_RUN_DIR, outside and inside the container, for the programs of det-submit and the
+/// libraries that they need.
 inline constexpr char programs_folder[] = "host/bin";
-inline constexpr char libraries_folder[] = "host/lib/det-host";  // as the programs' RPATH has it
-inline constexpr char registry_folder[] = "registry";            // credentials, in the runtime's form
+inline constexpr char libraries_folder[] = "host/lib/det-host";  // the programs' RPATH names it
+inline constexpr char registry_folder[] = "registry";            // credentials in the format of the runtime
 
 /// A container on this node and what is visible inside it.
 struct ContainerCall {
     ContainerSpec container;
     SlotType slot_type = SlotType::cpu;
     std::filesystem::path run_dir;                   // DET_RUN_DIR
-    std::vector<std::filesystem::path> directories;  // of the experiment, mounted at the same paths, writable
+    std::vector<std::filesystem::path> directories;  // writable, mounted at the same paths
     std::filesystem::path programs;                  // the directory of det-submit's programs
     std::vector<std::filesystem::path> libraries;
     bool has_credentials = false;             // the registry folder has a credentials file
@@ -36,8 +37,8 @@ struct ContainerProcess {
     Environment environment;
 };
 
-/// The command line that runs the command in the container. Signals and exit codes pass through. It contains
-/// no values of variables. Not for pyxis, whose containers srun starts. Pure.
+/// The command line that runs the command in the container. Signals and exit codes pass through. The command
+/// line contains no values of variables. Not for pyxis, whose containers srun starts. Pure.
 ContainerProcess render_container(ContainerCall const& call);
 
 /// srun's options for pyxis, which starts the container before any program of det-submit: DET_RUN_DIR is

@@ -18,9 +18,9 @@ std::string run_directory_key(std::filesystem::path const& base, std::string con
                               std::string const& node);
 
 /// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
-/// process prepares it while the others wait; the last one removes it. Two lock files lie beside it: each
-/// process holds <key>.users shared until it ends, however it ends; processes enter and leave under an
-/// exclusive lock of <key>.gate.
+/// process prepares it while the others wait; the last one removes it. There are two lock files
+/// beside it: each process holds a shared lock of <key>.users until it ends or is killed; processes enter and
+/// leave under an exclusive lock of <key>.gate.
 class NodeDirectory {
 public:
     using Prepare = std::function<Status(std::filesystem::path const&)>;

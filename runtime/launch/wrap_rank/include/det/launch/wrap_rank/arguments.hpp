@@ -32,8 +32,8 @@ signal that ended it; 1 no variable of RANK is set, 2 a wrong command line, 126 
 /// Parses one of
 ///   det-wrap-rank RANK [--] CMD...     RANK: digits, or names of variables, separated by commas
 ///   det-wrap-rank --node [--] CMD...
-///   det-wrap-rank --spank CMD...  from the SPANK plugin: DET_LAUNCH tells the level
-///   det-wrap-rank ARG...          from the plugin before Slurm 23.11: the command is DET_SPANK_COMMAND
+///   det-wrap-rank --spank CMD...  called by the SPANK plugin: DET_LAUNCH is the level
+///   det-wrap-rank ARG...          called by the plugin before Slurm 23.11: the command is DET_SPANK_COMMAND
 /// The caller handles --help.
 Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
                                     Environment const& environment);

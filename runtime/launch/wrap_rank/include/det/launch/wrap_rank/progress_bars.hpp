@@ -7,14 +7,13 @@
 
 namespace det::launch::wrap_rank {
 
-/// Reduces progress bars to what a log needs: a bar, which repaints its line after carriage returns, becomes
-/// its last state. A bar that runs for long is logged every 30 s, so that a reader of the log sees it
-/// advance.
+/// Shortens progress bars for a log. A bar repaints its line after carriage returns; only its last state is
+/// logged. A bar that runs for long is also logged every 30 s, so that a reader of the log sees it advance.
 class ProgressBars {
 public:
     static constexpr std::int64_t shown_every_us = 30'000'000;
 
-    /// Calls `sink`, which takes a string_view, for each line that the log gets.
+    /// Calls sink(string_view) for each line to log.
     template <class Sink>
     void take(std::string_view line, LineEnd end, UtcTime now, Sink&& sink) {
         if (end == LineEnd::carriage_return) {
@@ -53,7 +52,7 @@ private:
         shown_at_ = now;
     }
 
-    bool in_bar_ = false;     // a \r came, and no \n since
+    bool in_bar_ = false;     // a \r has been read, and no \n after it
     bool was_shown_ = false;  // one of its states is logged
     std::string held_;        // the bar's state that is not logged yet
     UtcTime shown_at_;

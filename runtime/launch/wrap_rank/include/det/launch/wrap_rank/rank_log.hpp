@@ -12,21 +12,21 @@ namespace det::launch::wrap_rank {
 
 /// The log of a node, written by one of its wrappers. Several processes append to the file: each batch of
 /// whole lines is one write(2) to a file opened with O_APPEND. A log that can't be written never stops the
-/// command: the first error is reported, the file is tried again once a second, and a remark in the log tells
-/// how many lines are missing. Thread-safe.
+/// command: the first error is reported, the file is opened again once a second, and a line in the log
+/// states how many lines are missing. Thread-safe.
 class RankLog {
 public:
     using ErrorHandler = std::function<void(Error const&)>;
-    static constexpr std::size_t last_output_size_max = 8320;  // the longest line fits
+    static constexpr std::size_t last_output_size_max = 8320;  // fits the longest line
 
-    /// \param label "[rank=3] " or empty: it follows the time in every line.
+    /// \param label "[rank=3] " or empty: the label after the time in every line.
     RankLog(std::filesystem::path path, std::string label, Clock const& clock, ErrorHandler on_error);
 
     /// Appends whole lines, each of which begins with its time.
     void append(std::string_view lines);
     /// The last whole lines given to append(), written or not, without time and label.
     std::string last_output() const;
-    /// Reports an error if the file has been removed meanwhile.
+    /// Reports an error if the file has been removed while the command ran.
     void finish();
 
 private:
@@ -46,7 +46,7 @@ private:
     UniqueFd file_;
     std::chrono::steady_clock::time_point checked_at_;  // when the file was last opened or checked
     bool has_reported_ = false;
-    bool is_torn_ = false;           // the last write ended within a line
+    bool is_torn_ = false;           // the last write was cut within a line
     std::size_t missing_lines_ = 0;  // since the last successful write
     std::string last_output_;
 };

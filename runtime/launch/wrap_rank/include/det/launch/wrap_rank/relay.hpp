@@ -13,7 +13,7 @@
 
 namespace det::launch::wrap_rank {
 
-/// What is added to the output of a command.
+/// The label that is put before the lines of a command, and the log to which they are copied.
 struct Labels {
     std::string prefix;                        // put before every line; empty: bytes pass unchanged
     std::optional<std::filesystem::path> log;  // lines are appended to this file, with their time
@@ -35,8 +35,8 @@ struct RelayedCommand {
     /// Called once at the start and then at this interval while the command runs.
     std::function<void()> beat = {};
     std::chrono::milliseconds beat_interval{0};
-    /// A launcher that started this wrapper may send SIGTERM to end the rank: the command's group gets TERM,
-    /// and KILL terminate_grace later.
+    /// If a launcher started this wrapper, it may send SIGTERM to end the rank. The command's process group
+    /// then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;
 };
 

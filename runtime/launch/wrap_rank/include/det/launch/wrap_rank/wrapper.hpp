@@ -7,7 +7,8 @@
 namespace det::launch::wrap_rank {
 
 /// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it with labelled
-/// lines. A task that is wrapped already runs unchanged. helper: path of det-launch.
+/// lines. If the task is already wrapped, its command replaces this process unchanged.
+/// \param helper the path of det-launch.
 Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment,
                                std::filesystem::path const& helper, Clock const& clock);
 

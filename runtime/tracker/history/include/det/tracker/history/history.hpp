@@ -17,7 +17,7 @@ struct TrialRecord {
     TrialId id;
     Desired desired = Desired::run;
     std::vector<lifecycle::RunView> runs;     // runs[n] is run n
-    std::optional<slurm::JobRef> claimed_by;  // the task that runs it, where trials share nodes
+    std::optional<slurm::JobRef> claimed_by;  // the array task that runs it, if trials share nodes
 };
 
 /// An experiment as recorded in its directory. view.hpp adds the state of Slurm's queue.
@@ -31,7 +31,7 @@ struct ExperimentRecord {
     /// The job arrays that were submitted for it, in order; none before the `created` event.
     std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
     std::uint32_t revision() const { return spec ? spec->revision() : 0; }
-    /// Several trials share a job's node: the task of a trial is known once it has claimed the trial.
+    /// Whether trials share a job's nodes. The task of a trial is then known once the task has claimed it.
     bool is_packed() const { return spec && spec->lanes > 1; }
     /// The task that runs a trial; empty while no task has claimed it.
     std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
@@ -52,10 +52,10 @@ class History {
 public:
     virtual ~History() = default;
 
-    /// Ascending; empty if no experiment was created yet.
+    /// The ids of all experiments, ascending; empty if there are none yet.
     virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
-    /// One entry per run, in order.
+    /// The reports of a trial's runs: one entry per run, in order.
     virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
 };
 

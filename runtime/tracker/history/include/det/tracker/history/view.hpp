@@ -34,7 +34,7 @@ struct ExperimentView {
     std::optional<UtcTime> ended() const;
 };
 
-/// Pure.
+/// Combines the records of an experiment with the queue. Pure.
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue);
 
 }  // namespace det::tracker::history
