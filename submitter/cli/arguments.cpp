@@ -86,7 +86,7 @@ Error wrong_usage(Error error, CommandEntry const& entry) {
 }
 
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
-    // Help is given also if something else on the command line is wrong.
+    // --help is answered also if the rest of the command line is invalid.
     bool const asks_for_help =
         std::ranges::any_of(arguments, [](auto const& word) { return word == "--help" || word == "-h"; });
     if (asks_for_help) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
@@ -120,7 +120,7 @@ Result<Invocation> parse_command_line(std::vector<std::string> const& arguments)
                      "see 'det-submit --help'"};
     if (arguments[1] == "--help" || arguments[1] == "-h")
         return Invocation{nullptr, Format::text, overview()};
-    // Some commands are two words: "experiment set name".
+    // Some command names have two words: "set name" of the group "experiment".
     auto const two_words = arguments[1] + (arguments.size() > 2 ? " " + arguments[2] : "");
     if (auto const* entry = find_command(group, two_words); entry != nullptr && arguments.size() > 2)
         return parse_options(*entry, {arguments.begin() + 3, arguments.end()});

@@ -3,7 +3,7 @@
 
 namespace det::cli {
 
-/// The result of a command line: a command to run, or a text to print.
+/// A parsed command line: a command to run, or a text to print.
 struct Invocation {
     std::unique_ptr<Command> command;  // null: print `text`
     Format format = Format::text;

@@ -30,7 +30,7 @@ public:
 
 /// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md.
 struct CommandEntry {
-    std::string_view group;  // "experiment"; empty: the name stands alone
+    std::string_view group;  // "experiment"; empty: the command is in no group
     std::string_view name;
     std::string_view summary;
     std::unique_ptr<Command> (*make)();
@@ -38,20 +38,20 @@ struct CommandEntry {
     std::string page_name() const;
 };
 
-/// The error of a command that would remove something and was not given --yes.
+/// Returns the error of a command that removes something if it is run without --yes.
 inline Error needs_confirmation(std::string what) {
     return {codes::usage, std::move(what), "add --yes to do it: it can't be undone"};
 }
 
 std::span<CommandEntry const> command_table();
 
-/// Other names of a group: "e" and "exp" for "experiment".
+/// Another name of a group: "e" and "exp" for "experiment".
 struct GroupAlias {
     std::string_view alias, group;
 };
 std::span<GroupAlias const> group_aliases();
 
-/// Other names of a command, in any group that has it and no command of that name.
+/// Another name of a command. Valid in each group that has a command `name` and no command `alias`.
 struct NameAlias {
     std::string_view alias, name;
 };

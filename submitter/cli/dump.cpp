@@ -34,7 +34,7 @@ private:
         return Ok{};
     }
 
-    /// Prints one record a line. Reports a torn tail as a message, a damaged one as an error.
+    /// Prints one record per line. Reports a torn tail as a message and a damaged record as an error.
     static Status dump_journal(std::string_view bytes, Session& session) {
         DET_TRY_ASSIGN(auto const contents, journal::parse_journal(bytes));
         for (auto const& record : contents.records) session.out << to_line(to_json(record)) << '\n';

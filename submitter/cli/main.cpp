@@ -1,4 +1,4 @@
-// det-submit: wires the world to the commands, and is the only place that prints errors and exits.
+// The program det-submit: connects commands with the process environment, prints errors and exits.
 #include <det/experiment/cluster_facts.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace det;
 
-/// Colour on a terminal that can show it, unless NO_COLOR says no.
+/// Uses colours if fd is a terminal that can show them and NO_COLOR is not set.
 Colour colour_for(int fd, Environment const& environment) {
     bool const wanted = ::isatty(fd) == 1 && environment.find("TERM").value_or("dumb") != "dumb" &&
                         !environment.find_non_empty("NO_COLOR");
@@ -56,7 +56,7 @@ int run(std::vector<std::string> const& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    ::signal(SIGPIPE, SIG_DFL);  // `det-submit ... | head` ends as others do
+    ::signal(SIGPIPE, SIG_DFL);  // in `det-submit ... | head`, SIGPIPE ends det-submit
     return run({argv + 1, argv + argc});
 } catch (std::exception const& surprise) {
     det::print(std::cerr, det::Error{det::codes::internal, surprise.what(), "please report this"},

@@ -3,7 +3,7 @@
 
 namespace det::cli {
 
-/// The page of a command ("experiment_create"); empty where there is none.
+/// Returns the page of a command by its page name ("experiment_create"); empty if the command has none.
 std::string_view find_page(std::string_view name);
 
 }  // namespace det::cli

@@ -9,7 +9,8 @@ namespace det::cli {
 enum class Format { text, json };
 enum class Destination { pipe_or_file, terminal };
 
-/// What a command works with: made in main, replaced in tests. Answers go to `out`, messages to `err`.
+/// The context of a command: streams, format and the context of the use cases. main makes it from the
+/// process, tests make it from fakes. Answers go to `out`, messages to `err`.
 struct Session final : experiment::Context {
     Session(Environment environment_of_user, std::ostream& answers, std::ostream& messages,
             RenderStyle render_style, Clock& clock_used, slurm::SlurmClient& client,
@@ -22,7 +23,7 @@ struct Session final : experiment::Context {
     bool wants_json() const { return format == Format::json; }
     /// Prints the answer as JSON.
     void answer(Json const& json) const;
-    /// Prints one line of commentary.
+    /// Prints one line to `err`.
     void say(std::string const& line) const;
 
     std::ostream& out;

@@ -1,4 +1,4 @@
-// `experiment list-checkpoints`, by the name that is looked for here.
+// `checkpoint list`: another name of `experiment list-checkpoints`, for users who look for it in this group.
 #include "command.hpp"
 
 namespace det::cli {

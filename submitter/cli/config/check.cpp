@@ -45,7 +45,8 @@ public:
     }
 
 private:
-    /// Reports what creation would refuse and can be known without Slurm.
+    /// Reports the problems for which `experiment create` refuses the configuration, as far as they can be
+    /// found without Slurm.
     Diagnostics check(experiment::ConfigSources const& sources, RootLayout const& root, UtcTime now) const {
         if (sanity_) {
             auto merged = experiment::merge_config(sources, root);

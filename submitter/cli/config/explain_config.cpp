@@ -11,7 +11,7 @@ std::string explain_config(yaml::Node const& document, std::optional<std::string
     auto const origin = [&](yaml::Node const& value) -> std::string {
         auto const& place = value.location();
         if (!place.is_written() || place.source->name() == "defaults") return "default";
-        // Leaves out the value on the command line: it may be a secret.
+        // Leaves out the value that was typed with --config: it may be a secret.
         if (place.source->name() == "--config") {
             auto const& typed = place.source->text();
             return "--config " + typed.substr(0, typed.find('='));

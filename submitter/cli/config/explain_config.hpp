@@ -6,7 +6,7 @@
 
 namespace det::cli {
 
-/// Renders the document as YAML with a comment on each value that says where it comes from: "exp.yaml:3",
+/// Renders the document as YAML with a comment on each value that names its origin: "exp.yaml:3",
 /// "template mpi:2", "--config max_restarts", "default". Pure.
 std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
                            std::optional<std::string> const& template_file);

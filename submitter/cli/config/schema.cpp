@@ -8,7 +8,7 @@
 namespace det::cli {
 namespace {
 
-/// JSON with --json or without.
+/// Prints the JSON schema of configurations. The output is JSON also without --json.
 class ConfigSchema final : public Command {
 public:
     std::vector<Option> options() override {

@@ -7,17 +7,18 @@
 
 namespace det::cli {
 
-/// What a command does that changes an attribute which no trial reads: name, description, labels, archived.
+/// The parameters of a command that changes an attribute which no trial reads: name, description, labels,
+/// archived.
 struct AttributeChange {
-    std::string_view value_name;  // of the second argument; empty: there is none
+    std::string_view value_name;  // name of the second argument; empty: the command has none
     tracker::history::changes::Change (*make)(std::string const& value);
-    /// The reason why the change is refused; null: it never is.
+    /// Returns an error if the change is refused; null: the change is always accepted.
     Status (*check)(tracker::history::Attributes const& now, lifecycle::State state,
                     std::string const& value);
-    std::string_view done;  // "Archived", of "Archived experiment 7"
+    std::string_view done;  // "Archived" in the answer "Archived experiment 7"
 };
 
-/// A command that makes such a change: one event.
+/// A command that changes one attribute by appending an event to the experiment.
 class ChangeAttribute final : public Command {
 public:
     explicit ChangeAttribute(AttributeChange const& change) : change_(change) {}

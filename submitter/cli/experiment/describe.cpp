@@ -15,8 +15,8 @@
 namespace det::cli {
 namespace {
 
-/// The state. While running trials still save their work for a pause, the state is RUNNING and the text says
-/// so.
+/// Describes the state. While running trials save their work for a pause, the state is still RUNNING; the
+/// text adds that the experiment then pauses.
 std::string describe_state(tracker::history::ExperimentView const& view) {
     bool const is_to_pause = view.record.desired == Desired::pause &&
                              view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
@@ -44,9 +44,9 @@ std::string describe_spec(ExperimentSpec const& spec) {
         escape_control(spec.searcher.metric));
 }
 
-using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // of each trial
+using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // one list for each trial
 
-/// One line for each continuation: its author, its time, and its changes.
+/// Describes each continuation: a line with its author and time, then its changes.
 std::string describe_continuations(std::vector<Event> const& events) {
     std::string text;
     for (auto const& event : events) {

@@ -59,7 +59,8 @@ private:
         return Ok{};
     }
 
-    /// By det-launch, as in jobs: libarchive and what it needs would slow every start of this program.
+    /// Unpacks the archive with det-launch, as jobs do. Linking libarchive and its dependencies would slow
+    /// down every start of det-submit.
     static Status unpack(std::filesystem::path const& archive, std::string const& sha256,
                          std::filesystem::path const& target) {
         SystemProcessRunner runner;

@@ -7,7 +7,7 @@
 
 namespace det::cli {
 
-/// `experiment cancel` and `experiment kill`.
+/// The commands `experiment cancel` and `experiment kill`.
 class EndExperiment final : public Command {
 public:
     explicit EndExperiment(Desired desired) : desired_(desired) {}

@@ -42,7 +42,8 @@ public:
     }
 
 private:
-    /// Asks Slurm once for all experiments. Warns of an experiment that can't be read and leaves it out.
+    /// Loads all experiments. Asks Slurm once for all their jobs. Warns about an experiment that can't be
+    /// read and leaves it out.
     static Result<std::vector<tracker::history::ExperimentView>> load_views(
         tracker::history::History& history, Session& session) {
         DET_TRY_ASSIGN(auto const ids, history.list_experiments());

@@ -21,7 +21,7 @@ namespace {
 using retention::CommittedCheckpoint;
 using retention::Presence;
 
-/// Determined's names of the states.
+/// Returns Determined's name of the checkpoint's state.
 std::string_view state_of(CommittedCheckpoint const& checkpoint) {
     constexpr std::string_view states[] = {"COMPLETED", "PARTIALLY_DELETED", "DELETED", "UNKNOWN"};
     return states[static_cast<std::size_t>(checkpoint.presence)];
@@ -72,7 +72,7 @@ private:
         return Listing{id, std::move(checkpoints)};
     }
 
-    /// If the storage does not answer, warns and uses only the journals.
+    /// Lists the committed checkpoints. If the storage can't be read, warns and uses only the journals.
     static Result<std::vector<CommittedCheckpoint>> list(ExperimentLayout const& experiment,
                                                          ExperimentSpec const& spec, Session const& session) {
         auto const store = checkpoint::storage::open_store(spec, session.environment);

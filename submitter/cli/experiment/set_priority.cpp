@@ -7,7 +7,7 @@
 namespace det::cli {
 namespace {
 
-/// `job update exp-ID --priority N` under Determined's name for it.
+/// The command `job update exp-ID --priority N` under the name that Determined uses.
 class ExperimentSetPriority final : public Command {
 public:
     std::vector<Option> options() override {

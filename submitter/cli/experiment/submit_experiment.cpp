@@ -30,8 +30,8 @@ std::string counted(std::int64_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-/// "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots", "100 trials, 16 at a time, 8
-/// of them to a node, each with 1 slot".
+/// Describes nodes and trials: "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots",
+/// "100 trials, 16 at a time, 8 of them to a node, each with 1 slot".
 std::string describe_trials(plan::SubmissionPlan const& plan) {
     auto const slots = counted(plan.shape.slots_per_node, "slot");
     auto nodes = fmt::format("{} of {}", counted(plan.shape.nodes, "node"), slots);
@@ -80,7 +80,7 @@ Status archive(ExperimentId id, Session& session) {
 
 Outcome follow(experiment::SubmissionOptions const& options, experiment::SubmissionRequest const& request,
                ExperimentId id, Session& session) {
-    // With --json the answer alone goes to stdout.
+    // With --json only the answer goes to stdout.
     auto& out = session.wants_json() ? session.err : session.out;
     auto const print = [&](LogLine const& line) {
         out << harmless(line.whole) << '\n';

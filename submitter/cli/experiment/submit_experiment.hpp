@@ -7,11 +7,11 @@ namespace det::cli {
 
 struct SubmitFlags {
     bool is_dry_run = false;           // prints the script, submits nothing
-    bool follows_first_trial = false;  // prints what the first trial prints, until it has ended
+    bool follows_first_trial = false;  // prints the output of the first trial until the trial has ended
 };
 
-/// `experiment create` and `fork`: from the configuration to the answer. A test is followed, and archived if
-/// it completes.
+/// Runs `experiment create` and `fork`: loads the configuration, submits the experiment and prints the
+/// answer. If options.is_test, also prints the trial's output and archives the experiment if it completes.
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session);
 
 }  // namespace det::cli

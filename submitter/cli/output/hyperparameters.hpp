@@ -5,10 +5,10 @@
 
 namespace det::cli {
 
-/// The hyperparameters that the searcher gave a trial; an empty object if they are unknown.
+/// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);
 
-/// "lr=0.1 layers.count=3": nested ones with their path.
+/// Returns "lr=0.1 layers.count=3". A nested hyperparameter has its path as its name.
 std::string describe_hyperparameters(Json const& hyperparameters);
 
 }  // namespace det::cli

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view gap = " | ";
 
-/// The width on a terminal: columns, not bytes.
+/// Returns the number of UTF-8 characters, which is the width in terminal columns if no character is wide.
 std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

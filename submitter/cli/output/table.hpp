@@ -13,7 +13,7 @@ public:
     explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
     void add(std::vector<std::string> row);
     std::string render() const;
-    /// The same, comma-separated, as spreadsheets read it.
+    /// Renders the rows as comma-separated values, which spreadsheets can read.
     std::string render_csv() const;
 
 private:
@@ -21,7 +21,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// "2026-11-21 08:15:30Z"; "" for nothing.
+/// Returns the time as "2026-11-21 08:15:30Z"; an empty text if there is no time.
 std::string short_time(std::optional<UtcTime> const& time);
 
 }  // namespace det::cli

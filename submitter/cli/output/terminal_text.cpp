@@ -10,7 +10,7 @@ struct Range {
     char32_t first, last;
 };
 
-// East Asian wide and fullwidth characters, and emoji, by their blocks.
+// Unicode blocks of characters that are two columns wide: East Asian wide and fullwidth characters, emoji.
 constexpr Range wide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},  {0x2e80, 0x303e},   {0x3041, 0x33ff},
                           {0x3400, 0x4dbf},   {0x4e00, 0x9fff},  {0xa000, 0xa4cf},   {0xa960, 0xa97f},
                           {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},
@@ -27,7 +27,7 @@ bool is_in(Range const (&ranges)[N], char32_t character) {
     });
 }
 
-/// One character of valid UTF-8, and how many bytes it has; a stray byte is one by itself.
+/// A UTF-8 character and its size in bytes. A byte that is not valid UTF-8 counts as one character.
 struct Character {
     char32_t code;
     std::size_t size_bytes;

@@ -5,11 +5,11 @@
 
 namespace det::cli {
 
-/// The number of columns that a terminal needs: two for wide characters, none for combining marks. Control
-/// bytes must be escaped before.
+/// Returns the number of terminal columns that the text needs: two for a wide character, none for a combining
+/// mark. The caller must have escaped control bytes.
 std::size_t columns_of(std::string_view text);
 
-/// Cuts the text or fills it with blanks to exactly `columns` columns. Never cuts within a character.
+/// Cuts the text or appends blanks, so that it has exactly `columns` columns. Never cuts within a character.
 std::string fit_columns(std::string_view text, std::size_t columns);
 
 }  // namespace det::cli

@@ -47,7 +47,7 @@ std::string interruptions_table(std::vector<tracker::history::Interruption> cons
     Table table({"Run", "Told to go at", "Acknowledged", "Saved", "Ended", "In the queue", "Started again",
                  "Trained again"});
     for (auto const& interruption : interruptions) {
-        // A run without a notice or an acknowledgement: its end is the first known time.
+        // An interruption without a notice: its times are relative to the end of the run.
         auto const begin = interruption.noticed ? interruption.noticed : interruption.ended;
         auto const after = [&](std::optional<UtcTime> const& time) {
             if (!time) return std::string();

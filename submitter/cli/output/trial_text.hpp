@@ -8,21 +8,22 @@
 
 namespace det::cli {
 
-/// "Trial 7.3: RUNNING, job 4711_3: RUNNING", a line.
+/// Returns the line "Trial 7.3: RUNNING, job 4711_3: RUNNING".
 std::string trial_headline(tracker::history::TrialView const& trial);
 
-/// A table with a row for each run: where it ran and how it ended. Empty without runs.
+/// Renders a table with a row for each run: its nodes and how it ended. Empty if the trial has no runs.
 std::string runs_table(tracker::history::TrialView const& trial);
 
-/// A table with a row for each interruption, in seconds since the notice. Empty without interruptions.
+/// Renders a table with a row for each interruption. Times are in seconds since the notice; without a notice,
+/// since the end of the run. Empty if there are no interruptions.
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions);
 
-/// The number of runs by the cause of their end: {"failed": 2, "preempted": 1}.
+/// Counts the runs by the cause of their end: {"failed": 2, "preempted": 1}.
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial);
-/// "Ends: 2 failed, 1 preempted", a line; empty where none has ended.
+/// Returns the line "Ends: 2 failed, 1 preempted"; an empty text if no run has ended.
 std::string ends_text(tracker::history::TrialView const& trial);
 
-/// Text about the rank of a run that failed first: what it printed last, and where its log is.
+/// Describes the rank of a run that failed first: its last output and the path of its log.
 std::string failure_text(RunId run, RankEnd const& failure);
 
 }  // namespace det::cli

@@ -31,7 +31,7 @@ Json to_json(tracker::history::TrialView const& trial) {
     auto runs = Json::array();
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
         auto const& run = trial.record.runs[number];
-        // What a run does not have yet is null, not absent.
+        // A field without a value yet is null, not absent.
         Json json{{"run", number}};
         for (auto const* key : {"started", "hosts", "job", "restart_count", "latest_checkpoint",
                                 "steps_completed", "ended", "cause", "follow", "exit_code", "message"})

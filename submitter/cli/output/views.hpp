@@ -9,12 +9,12 @@
 
 namespace det::cli {
 
-/// The JSON fields that list, describe and wait share.
+/// Returns the JSON fields that list, describe and wait share.
 Json to_json(tracker::history::ExperimentView const& view);
 Json to_json(tracker::history::TrialView const& trial);
 Json to_json(tracker::history::Interruption const& interruption);
 
-/// Loads the interruptions of a trial. Does not read the journals of a trial that never had one.
+/// Loads the interruptions of a trial. Does not read the journals of a trial without interruptions.
 Result<std::vector<tracker::history::Interruption>> load_interruptions(
     RootLayout const& root, tracker::history::TrialView const& trial);
 
