@@ -26,7 +26,8 @@ UniqueFd open_direct(fs::path const& path, int flags) {
     return UniqueFd(fd);
 }
 
-/// Uses mincore: a read, even with RWF_NOWAIT, would bring the page into the cache.
+/// Whether the first page of the file is in the page cache. Uses mincore, because a read, even with
+/// RWF_NOWAIT, would bring the page into the cache.
 bool begins_in_page_cache(int fd) {
     void* const page = ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) return false;
@@ -103,7 +104,7 @@ Status BlockFile::finish(std::uint64_t size_bytes) {
     if (::ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0)
         return os_error(fmt::format("cut '{}' to its size", path_.string()), errno);
     if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_.string()), errno);
-    // NFS and quotas report a full disk only here.
+    // Some file systems (NFS, quotas) report a full disk only at close.
     if (::close(file_.release()) != 0) return os_error(fmt::format("write '{}'", path_.string()), errno);
     return Ok{};
 }

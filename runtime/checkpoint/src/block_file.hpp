@@ -17,13 +17,13 @@ public:
     /// With page_cache_or_disk, reads through the page cache if the first page of the file is in it.
     static Result<BlockFile> open(std::filesystem::path path, ReadFrom from = ReadFrom::disk);
 
-    /// Writes whole pages: the memory must be readable up to the end of the last page. finish() cuts the
-    /// file.
+    /// Writes whole pages: the memory must be readable up to the end of the last page. finish() truncates the
+    /// file to its real size.
     Status write(std::byte const* block, std::size_t size_bytes, std::uint64_t offset);
     /// Reads up to size_bytes, rounded up to pages.
-    /// \return the number of bytes that the file has there
+    /// \return the number of bytes read, which is less than size_bytes only at the end of the file
     Result<std::size_t> read(std::byte* block, std::size_t size_bytes, std::uint64_t offset) const;
-    /// Cuts the file to its size and syncs it.
+    /// Truncates the file to its size, syncs and closes it.
     Status finish(std::uint64_t size_bytes);
 
     Result<std::uint64_t> size_bytes() const;
@@ -32,7 +32,7 @@ public:
 
 private:
     BlockFile(UniqueFd file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {}
-    /// Called after EINVAL: turns O_DIRECT off. True if the call is worth another try.
+    /// Called after EINVAL: turns O_DIRECT off. Returns true if the caller should try again.
     bool leave_direct() const;
 
     UniqueFd file_;

@@ -4,11 +4,11 @@
 namespace det::checkpoint {
 
 /// Reads a file once.
-/// \return its size and its checksum
+/// \return the file's path, size and checksum
 Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative,
                                 ReadFrom from = ReadFrom::disk);
 
-/// The same after fsync. A symbolic link is refused.
+/// Syncs a file and then does the same as sum_file(). Fails for a symbolic link.
 Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::string const& relative);
 
 /// Compares a file with its entry in a manifest.
@@ -18,11 +18,12 @@ Status check_file(std::filesystem::path const& root, CheckpointFile const& expec
 /// Writes metadata.json, as Determined writes it beside the user's files, and syncs it.
 Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Json const& metadata);
 
+/// Checks the metadata of a checkpoint.
 /// \return codes::misuse if it is not a JSON object
 Status check_metadata(Json const& metadata);
 
-/// Called by the chief when all ranks have put their files: adds metadata.json to the manifest and publishes
-/// it. After an error nothing is left of the checkpoint.
+/// Called by the chief when all ranks have put their files: writes metadata.json, adds it to the manifest and
+/// publishes the manifest. After an error the files of the checkpoint are removed.
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
                                         MayCommit const& may_commit);
 

@@ -8,7 +8,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// Cuts along the first dimension longer than 1, so that each piece is contiguous.
+/// Cuts the tensor along the first dimension that is longer than 1, so that each piece is contiguous.
 void add_pieces(NamedTensor const& tensor, std::uint64_t size_max_bytes, State& pieces) {
     auto const size = tensor.size_bytes();
     auto const& shape = tensor.part.shape;
@@ -35,7 +35,7 @@ std::uint64_t size_bytes_of(State const& state) {
     return size;
 }
 
-/// A copy of the batch whose tensors lie in `memory`.
+/// A copy of the batch in which the data of the tensors is in `memory`.
 State host_copy_of(State const& batch, HostMemory const& memory) {
     auto host_copy = batch;
     auto* next = memory.data();

@@ -6,7 +6,7 @@
 namespace det::checkpoint {
 
 /// Cuts tensors into contiguous pieces of at most size_max_bytes, and groups these into states of at most
-/// size_max_bytes. A single element is not cut. Pure.
+/// size_max_bytes. A single element is not cut, even if it is larger. Pure.
 std::vector<State> cut_into_batches(State const& state, std::uint64_t size_max_bytes);
 
 /// Fills tensors in device memory, batch by batch.

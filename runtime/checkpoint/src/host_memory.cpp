@@ -12,7 +12,8 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit * unit; }
 
-/// Kernels before 5.14 do not have MADV_POPULATE_WRITE.
+/// Makes all pages present. Kernels before 5.14 do not have MADV_POPULATE_WRITE, so each page is written
+/// there.
 void touch_all(std::byte* data, std::size_t size_bytes) {
 #ifdef MADV_POPULATE_WRITE
     if (::madvise(data, size_bytes, MADV_POPULATE_WRITE) == 0) return;
@@ -27,7 +28,8 @@ Result<HostMemory> HostMemory::allocate(std::size_t size_bytes) {
     bool const is_large = size_bytes >= huge_page_bytes;
     auto const unit = is_large ? huge_page_bytes : page_bytes;
     auto const size = round_up(size_bytes == 0 ? 1 : size_bytes, unit);
-    // A huge page begins at a multiple of its size: the rest of the mapping, before and after, is unmapped.
+    // A huge page begins at a multiple of its size, so the mapping is larger than needed, and the parts
+    // before and after the aligned memory are unmapped.
     auto const mapped = is_large ? size + huge_page_bytes : size;
     void* const raw = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return os_error("get memory for a copy of the state", errno);
@@ -64,7 +66,7 @@ Status PinnedMemory::make_room(std::size_t size_bytes, tensor::DeviceCopies* dev
     if (memory_.size_bytes() < size_bytes) {
         pinned_.reset();
         was_tried_ = false;
-        memory_ = HostMemory();  // frees the old memory first: there may be no room for both
+        memory_ = HostMemory();  // frees the old memory first, because both may not fit
         DET_TRY_ASSIGN(memory_, HostMemory::allocate(size_bytes));
     }
     if (devices == nullptr || was_tried_ || memory_.size_bytes() == 0) return Ok{};

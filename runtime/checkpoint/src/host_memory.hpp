@@ -9,9 +9,9 @@ namespace det::checkpoint {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-/// Anonymous memory, aligned to pages. All pages are present, so that a copy into it takes no page faults.
-/// Large memory is in huge pages: then direct I/O of a block is a few segments for the disk and not a
-/// thousand, which is three times as fast.
+/// Anonymous memory, aligned to pages. All pages are present, so that a copy into it causes no page faults.
+/// Large memory uses huge pages if the kernel provides them: direct I/O of a block then needs a few segments
+/// instead of a thousand, which is three times as fast.
 class HostMemory {
 public:
     HostMemory() = default;
@@ -33,10 +33,11 @@ private:
 /// copies through memory of its own, which is slower.
 class PinnedMemory {
 public:
-    /// Makes the memory at least size_bytes large; keeps it if it is. Pins it if `devices` is not null.
+    /// Makes the memory at least size_bytes large; keeps the present memory if it is large enough. Pins the
+    /// memory if `devices` is not null.
     Status make_room(std::size_t size_bytes, tensor::DeviceCopies* devices);
     HostMemory const& memory() const { return memory_; }
-    /// The error of pinning; returned once.
+    /// Returns the error if pinning failed. Later calls return nullopt until pinning fails again.
     std::optional<Error> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
 private:

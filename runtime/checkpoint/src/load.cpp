@@ -40,7 +40,7 @@ Status read_all(std::filesystem::path const& root, ReadPlan const& plan, std::sp
         });
 }
 
-/// Reads tensors in device memory through buffers in host memory, and other tensors in place.
+/// Reads tensors in device memory by way of buffers in host memory, and all other tensors in place.
 Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest const& manifest,
                            State const& state, LoadOptions const& options) {
     auto const read = [&](State const& part) -> Status {
@@ -54,7 +54,7 @@ Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest
     return load_to_devices(on_devices, options, read);
 }
 
-/// Fills the tensors of this rank.
+/// Fills the tensors of this rank from one checkpoint. Not collective.
 Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state,
                                     LoadOptions const& options) {
     DET_TRY(check_state(state));

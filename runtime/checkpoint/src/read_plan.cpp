@@ -33,8 +33,8 @@ std::uint64_t position(Box const& box, Extents const& begin, Extents const& at) 
     return index;
 }
 
-/// The number of leading dimensions to iterate over. The elements of the other dimensions are contiguous on
-/// both sides.
+/// The number of leading dimensions to iterate over. The elements of the other dimensions are contiguous in
+/// both the file and the tensor.
 std::size_t count_outer(Box const& stored, Box const& wanted, Box const& both) {
     auto outer = both.shape.size();
     while (outer > 0) {
@@ -44,7 +44,7 @@ std::size_t count_outer(Box const& stored, Box const& wanted, Box const& both) {
     return outer;
 }
 
-/// Advances the index over the leading `outer` dimensions. False after the last.
+/// Advances the index `at` over the leading `outer` dimensions. Returns false after the last index.
 bool advance(Extents& at, Extents const& shape, std::size_t outer) {
     for (auto d = outer; d > 0; --d) {
         if (++at[d - 1] < shape[d - 1]) return true;
@@ -82,7 +82,7 @@ Status add_tensor(CheckpointManifest const& manifest, NamedTensor const& wanted,
     return damaged_error(manifest.uuid, fmt::format("its manifest does not cover tensor '{}'", wanted.name));
 }
 
-/// Cuts pieces, which are in file order, at the boundaries of blocks.
+/// Cuts the pieces, which are sorted by offset, at the boundaries of blocks, and adds them to `reads`.
 void add_reads(std::size_t shard, std::uint64_t block_size, std::vector<Piece> const& pieces,
                std::vector<BlockRead>& reads) {
     for (auto piece : pieces) {

@@ -26,10 +26,10 @@ struct ReadPlan {
     std::vector<BlockRead> reads;               // ordered by shard and block
 };
 
-/// Plans which blocks to read: those that hold elements of the state's parts. Tensors may have been cut in
-/// any way when they were saved. Pure. \return codes::misuse if the checkpoint has no such tensor, or another
-/// type or shape of it; codes::checkpoint_damaged
-///   if the manifest contradicts itself
+/// Plans which blocks to read: those that hold elements of the state's parts. The save may have divided the
+/// tensors in any way. Pure.
+/// \return codes::misuse if the checkpoint lacks a tensor or has it with another type or shape;
+///     codes::checkpoint_damaged if the manifest contradicts itself
 Result<ReadPlan> plan_reads(CheckpointManifest const& manifest, State const& state);
 
 }  // namespace det::checkpoint

@@ -10,7 +10,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// What each rank tells the others when a save begins.
+/// The message that each rank sends to the other ranks when a save begins.
 struct SaveRequest {
     std::string uuid;
     std::uint64_t steps_completed = 0;

@@ -7,8 +7,8 @@
 
 namespace det::checkpoint {
 
-/// Agrees with the other ranks on which rank writes which slices. The plan of the last save is kept: training
-/// saves the same tensors again and again, and then ranks exchange only a few bytes.
+/// Agrees with the other ranks on which rank writes which slices. Keeps the plan of the last save. If the
+/// tensors are the same in the next save, which is usual in training, ranks exchange only a few bytes.
 class SaveAgreement {
 public:
     explicit SaveAgreement(Peers& peers) : peers_(peers) {}
@@ -17,11 +17,10 @@ public:
         std::string uuid;  // chosen by the chief
         std::shared_ptr<WritePlan const> plan;
     };
-    /// Collective.
-    /// \param own an error of this rank, which becomes the error of all ranks
+    /// Agrees on the next save. Collective.
+    /// \param own Ok, or an error of this rank, which becomes the error of all ranks
     /// \return codes::misuse, on all ranks, if the state of a rank is not valid, the states do not fit
-    /// together, or the
-    ///   ranks differ in steps_completed
+    ///     together, or the ranks differ in steps_completed
     Result<Agreed> agree(std::uint64_t steps_completed, State const& state, Status const& own);
 
 private:

@@ -30,14 +30,14 @@ struct SaveInFlight {
     SaveDescription description;
     std::shared_ptr<WritePlan const> plan;
     std::shared_ptr<ShardWrite> write = nullptr;            // null: nothing to write, or it failed to begin
-    std::optional<Error> error = {};                        // why it failed to begin
-    std::future<Result<CheckpointManifest>> manifest = {};  // on the chief, once all ranks have written
+    std::optional<Error> error = {};                        // the error if it failed to begin
+    std::future<Result<CheckpointManifest>> manifest = {};  // on the chief, after all ranks have written
 
     bool is_written() const { return !write || write->is_done(); }
     bool is_committed() const {
         return manifest.valid() && manifest.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     }
-    /// The file of this rank, if it has one. Called when it is written.
+    /// The file of this rank (no entry if the rank writes none), or the error. Called when is_written().
     Result<std::vector<CheckpointFile>> written() const {
         if (error) return *error;
         if (!write) return std::vector<CheckpointFile>();
@@ -111,7 +111,7 @@ public:
                                                            check_metadata(*description.metadata)));
         started.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
-        // A write that compares with the old contents of this memory has read them before they are replaced.
+        // The last write may still compare its bytes with the old contents of this memory.
         if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
         auto const copy_begin = SteadyClock::now();
@@ -175,7 +175,8 @@ private:
                             refusal.message);
     }
 
-    /// Errors from here on are reported when the save ends: other ranks do not wait for this one.
+    /// Copies this rank's part of the state and writes it in the background. Errors are reported when the
+    /// save ends, because other ranks do not wait for this rank here.
     void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, AfterSave after) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
@@ -204,14 +205,16 @@ private:
         if (!writes_meanwhile) save.write->start(pool_);
     }
 
-    /// Number of saves before the first one that does not meet the condition.
+    /// The number of saves, counted since the beginning, before the first one that does not meet the
+    /// condition.
     std::int64_t count_while(bool (SaveInFlight::*is_so)() const) const {
         auto const first =
             std::ranges::find_if_not(in_flight_, [&](auto const& save) { return (save.*is_so)(); });
         return ended_count_ + (first - in_flight_.begin());
     }
 
-    /// All ranks have written this save: the chief gets their checksums, and its threads commit.
+    /// Called when all ranks have written this save: gathers their checksums on the chief, whose threads
+    /// commit. Collective.
     Status hand_in(SaveInFlight& save) {
         DET_TRY_ASSIGN(auto results, gather_results(peers_, save.written(), Receivers::chief));
         ++gathered_count_;
@@ -231,7 +234,8 @@ private:
         return Ok{};
     }
 
-    /// Ends the oldest save, whose commit is over: the chief shares how it ended.
+    /// Ends the oldest save after its commit has succeeded or failed: the chief shares the result.
+    /// Collective.
     Result<SaveOutcome> end_committed() {
         auto& save = in_flight_.front();
         SaveOutcome outcome{save.uuid, save.description.steps_completed, {}, {}};
@@ -271,10 +275,10 @@ private:
         std::shared_ptr<ShardWrite> write = nullptr;
         std::string uuid = {};
     };
-    Last last_;  // the save before, if the next is compared with it: its memory is kept until then
+    Last last_;  // the last save, if the next one is compared with it; null otherwise
     std::deque<SaveInFlight> in_flight_;  // oldest first
     bool has_warned_ = false;
-    // Counts of all saves since the beginning:
+    // Numbers of saves since the beginning:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;
     std::int64_t ended_count_ = 0;

@@ -19,9 +19,8 @@ public:
     std::size_t block_count() const { return expected_->block_crc32c.size(); }
     std::uint64_t block_size_bytes() const { return expected_->block_size_bytes; }
     /// Reads a block into `memory`, which has room for block_size_bytes() in whole pages.
-    /// \param turn locked while the disk is read: most disks are fastest with one read after the other, and
-    /// other
-    ///   threads verify what they have read meanwhile
+    /// \param turn locked while the disk is read: most disks are fastest with one read at a time, and other
+    ///     threads verify their blocks meanwhile
     /// \return the bytes of the block
     Result<std::span<std::byte const>> read_block(std::size_t block, std::byte* memory,
                                                   std::mutex& turn) const;
@@ -34,13 +33,13 @@ private:
     CheckpointFile const* expected_;
 };
 
-/// codes::checkpoint_damaged, without the name of the checkpoint.
+/// The error codes::checkpoint_damaged, without the name of the checkpoint.
 Error differs(std::string why);
 
-/// Verifies all blocks, with several threads.
+/// Verifies all blocks of a shard with several threads.
 Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from);
 
-/// Enough threads for one to read while the others verify.
+/// Enough threads that one reads while the others verify.
 inline constexpr int reader_thread_count = 3;
 
 }  // namespace det::checkpoint

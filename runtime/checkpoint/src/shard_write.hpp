@@ -18,47 +18,51 @@
 namespace det::checkpoint {
 
 /// Writes a file from memory to the disk in the background. Several threads compute checksums of blocks and
-/// write them as the blocks become available. The file gets its name when all of it is on the disk.
+/// write them as the blocks become available. The file has a temporary name until all of it is on the disk.
 class ShardWrite : public std::enable_shared_from_this<ShardWrite> {
 public:
     /// \param open returns the directory; called on a thread of the pool
     /// \param put called when the file is on the disk
-    /// \param bytes stays valid until is_done(), and unchanged once available; readable up to the end of its
-    /// last page
+    /// \param bytes must stay valid until is_done(); available bytes must not change until then. Must be
+    ///     readable up to the end of the last page
     ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
                std::string name, std::byte const* bytes, std::uint64_t size_bytes,
                std::uint64_t block_size_bytes);
 
-    /// The write of the same shard for the checkpoint before.
+    /// The write of the same shard for the previous checkpoint.
     struct Before {
         std::shared_ptr<ShardWrite const> write;
         std::string uuid;
         std::function<Result<bool>()> share;  // Store::share
     };
-    /// If the bytes are those of the write before, the file is shared and not written. Called before start().
-    /// The bytes of the write before stay valid until wait_until_compared() returns.
+    /// Compares the bytes with those of the previous write: if they are equal, the file is shared and not
+    /// written. Called before start(). The bytes of the previous write must stay valid until
+    /// wait_until_compared() returns.
     void compare_with(Before before) { before_ = std::move(before); }
 
     void start(ThreadPool& pool);
-    /// The first size_bytes are available: their blocks can be written.
+    /// Called when the first size_bytes are available: their blocks can be written.
     void on_there(std::uint64_t size_bytes);
-    /// The rest of the bytes will never be available: the write fails with this error.
+    /// Called if the rest of the bytes will never be available: the write fails with this error.
     void on_missing(Error error);
-    /// Starts no further block. The write fails with codes::interrupted.
+    /// Gives the write up: no further block is written, and the write fails with codes::interrupted unless it
+    /// is done.
     void give_up();
 
     bool is_done() const;
     /// Blocks until is_done().
     /// \return codes::timed_out after `limit`
     Status wait(std::chrono::milliseconds limit);
-    /// Blocks until the bytes of the write before are no longer needed.
+    /// Blocks until the bytes of the previous write are no longer needed.
+    /// \return codes::timed_out after `limit`
     Status wait_until_compared(std::chrono::milliseconds limit);
-    /// The file, or why it failed. Called when is_done().
+    /// The file, or the error of the write. Called when is_done().
     Result<CheckpointFile> result() const;
 
 private:
     void open(ThreadPool& pool);
-    /// \return false if they will never be available
+    /// Blocks until the first size_bytes are available.
+    /// \return false if the write has failed
     bool wait_until_there(std::uint64_t size_bytes);
     template <class Condition>
     Status wait_for(std::chrono::milliseconds limit, Condition const& condition);
@@ -86,7 +90,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable news_;
     std::uint64_t there_bytes_ = 0;
-    std::optional<Before> before_;  // empty once compared
+    std::optional<Before> before_;  // empty after the comparison
     std::optional<Error> error_;
     bool is_done_ = false;
 };

@@ -27,13 +27,13 @@ struct Codec<Json> {
 
 namespace {
 
-/// What one rank does in an upload.
+/// The work of one rank in an upload.
 class RankUpload {
 public:
     RankUpload(Peers& peers, Store& store, Upload const& upload, std::string uuid)
         : peers_(peers), store_(store), upload_(upload), uuid_(std::move(uuid)) {}
 
-    /// The error of the program, if it could not write its files.
+    /// The program's error if it could not write its files.
     Status readiness() const {
         if (upload_.trouble) return *upload_.trouble;
         return Ok{};
@@ -57,7 +57,7 @@ public:
         return told;
     }
 
-    /// Computes the digests of files whose paths another rank brings too.
+    /// Computes the digests of files whose paths another rank also brings.
     Result<Json> sum_shared(std::vector<Uploads> const& ranks) const {
         std::map<std::string, int> holders;
         for (auto const& uploads : ranks) {
@@ -104,7 +104,8 @@ private:
     bool is_in_place_ = false;
 };
 
-/// What each rank brings. A directory that several ranks bring counts for the lowest of them.
+/// The files that each rank brings. The files of a directory that several ranks bring are only those of the
+/// lowest.
 std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
     std::vector<Uploads> ranks;
     std::set<std::string> seen;
@@ -146,7 +147,7 @@ using Uploaded = Result<std::optional<CheckpointManifest>>;
 
 Uploaded upload_part(Peers& peers, Store& store, RankUpload& part, Store::Description const& description,
                      MayCommit const& may_commit) {
-    // All ranks have written before one lists the files of a common directory.
+    // A rank may list the files of a common directory only after all ranks have written theirs.
     DET_TRY(share_status(peers, part.readiness()));
     DET_TRY_ASSIGN(auto const lists, gather_values(peers, part.list()));
     if (std::ranges::none_of(lists, [](auto const& list) { return list["brings"] == true; }))

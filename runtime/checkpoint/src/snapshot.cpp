@@ -17,7 +17,7 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::size_t line_bytes = 64;
-// Two pages are copied in turn: more DRAM rows are open at once.
+// Lines of two pages are copied in turn, so that more DRAM rows are open at once.
 constexpr std::size_t stride_bytes = 2 * page_bytes;
 
 [[gnu::target("avx2")]] inline void stream_line(std::byte* to, std::byte const* from) {
@@ -27,7 +27,7 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to + 32), high);
 }
 
-/// `to` is aligned to a cache line; size_bytes is a multiple of a line.
+/// Copies whole cache lines. `to` must be aligned to a line, and size_bytes must be a multiple of a line.
 [[gnu::target("avx2")]] void stream_lines(std::byte* to, std::byte const* from, std::size_t size_bytes) {
     std::size_t at = 0;
     for (; size_bytes - at >= stride_bytes; at += stride_bytes) {
@@ -43,8 +43,8 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
 
 constexpr std::size_t too_small_bytes = 4096;
 
-/// A memcpy of data that is not read again soon: stores bypass the caches, so that a large copy moves each
-/// byte twice and not three times, and the caches keep the data of the training. One fence at its end.
+/// A memcpy for data that is not read again soon. Its stores bypass the caches, so a large copy moves each
+/// byte twice and not three times, and the caches keep the data of the training. Ends with one fence.
 void stream_copy(std::byte* to, std::byte const* from, std::size_t size_bytes) {
 #if defined(__x86_64__)
     if (size_bytes >= too_small_bytes && __builtin_cpu_supports("avx2")) {
@@ -67,7 +67,7 @@ struct Chunk {
     std::uint64_t size_bytes;
 };
 
-/// The copies that threads make, and those that the device makes.
+/// The copies that host threads make, and those that the device makes.
 struct Copies {
     std::vector<Chunk> by_host;
     std::vector<tensor::DeviceCopy> by_device;
@@ -90,7 +90,7 @@ Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const&
     return copies;
 }
 
-/// Counts how many chunks from the first on are copied, while several threads copy chunks in any order.
+/// Counts the leading chunks that are copied, while several threads copy chunks in any order.
 class CopyProgress {
 public:
     CopyProgress(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_there)
@@ -140,7 +140,7 @@ Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory cons
         DET_TRY_ASSIGN(pending, options.devices->start(tensor::CopyDirection::to_host, copies.by_device));
     }
     CopyProgress progress(copies.by_host, [&](Chunk const& chunk) {
-        // Parts that the device copies lie between those that threads copy.
+        // The image also has parts that the device copies, between those that threads copy.
         if (!pending)
             options.on_there(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
     });

@@ -14,13 +14,13 @@ bool is_on_devices(ShardPlan const& shard, State const& state, tensor::DeviceCop
 
 struct SnapshotOptions {
     int threads = 1;                          // threads that copy tensors in host memory
-    tensor::DeviceCopies* devices = nullptr;  // copies tensors in device memory meanwhile; may be null
-    /// Called when the first size_bytes of the image are complete. Called by any thread, one at a time.
+    tensor::DeviceCopies* devices = nullptr;  // copies tensors in device memory; may be null
+    /// Called when the first size_bytes of the image are complete; by any thread, but one call at a time.
     std::function<void(std::uint64_t size_bytes)> on_there;
 };
 
-/// Makes the image of a shard in `memory`, which is large enough: header and data as in the file. Blocks
-/// until the image is complete. \return the error of the device
+/// Makes the image of a shard in `memory`: header and data as in the file. `memory` must be large enough.
+/// Blocks until the image is complete. Fails if the device fails.
 Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory const& memory,
                      SnapshotOptions const& options);
 

@@ -12,8 +12,8 @@
 
 namespace det::checkpoint {
 
-/// Threads that run tasks in the order of submission. The destructor waits for running tasks and drops the
-/// rest.
+/// Threads that start tasks in the order of submission. The destructor waits for running tasks and drops all
+/// other tasks.
 class ThreadPool {
 public:
     explicit ThreadPool(int count);
@@ -33,18 +33,19 @@ private:
     std::vector<std::jthread> threads_;  // declared last: they use the other members
 };
 
-/// Runs `body` on that many threads, one of which is the calling thread. Returns when all calls have
+/// Runs `body` on `threads` threads, one of which is the calling thread. Returns when all calls have
 /// returned.
 void run_on_threads(int threads, std::function<void()> const& body);
 
 /// Memory for threads to work with.
 struct WorkMemory {
     std::size_t size_bytes = 0;      // for each thread
-    std::span<std::byte> lent = {};  // aligned to pages; threads that do not fit into it allocate
+    std::span<std::byte> lent = {};  // aligned to pages; threads for which it is too small allocate their own
 };
 
-/// Calls `work` for each index below `count` on that many threads. Each thread passes memory of its own, in
-/// whole pages. After an error no further index is started. \return the error of the lowest index
+/// Calls `work` for each index below `count`, on up to `threads` threads. Each thread passes its own memory,
+/// in whole pages. After an error no further index is started.
+/// \return the error of the lowest index that failed
 Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory,
                         std::function<Status(std::size_t index, std::byte* memory)> const& work);
 

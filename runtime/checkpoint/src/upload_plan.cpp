@@ -16,7 +16,7 @@ Error refusal(std::string_view what, std::set<std::string> const& conflicts) {
 
 bool is_directory(std::string const& path) { return path.ends_with('/'); }
 
-/// "a/b/c" needs the directories "a/" and "a/b/".
+/// The directories above a path: "a/" and "a/b/" for "a/b/c".
 std::vector<std::string> parents_of(std::string const& path) {
     std::vector<std::string> parents;
     for (auto at = path.find('/'); at != std::string::npos && at + 1 < path.size();

@@ -40,7 +40,7 @@ Status copy_whole(fs::path const& from, fs::path const& to) {
     return Ok{};
 }
 
-/// Directories end with "/".
+/// Lists the selected files and directories below `prefix`. The paths of directories end with "/".
 Status list_below(fs::path const& root, std::string const& prefix, Selector const& selector,
                   Uploads& uploads) {
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));

@@ -5,12 +5,12 @@
 
 namespace det::checkpoint {
 
-/// An identifier of a directory: equal on ranks that mean the same directory of the same node. Empty if
-/// unknown.
+/// An identifier of a directory. It is equal on ranks that refer to the same directory on the same node.
+/// Empty if unknown.
 std::string identify(std::filesystem::path const& directory);
 
-/// Lists the selected files, without digests. Leaves out metadata.json, which the checkpoint writes itself.
-/// \return codes::bad_value if a name is not UTF-8, which a manifest could not hold
+/// Lists the selected files, without digests. Omits metadata.json, which the commit writes itself.
+/// \return codes::bad_value if a name is not UTF-8, because a manifest cannot contain it
 Result<Uploads> list_sources(std::filesystem::path const& directory, Selector const& selector);
 
 Result<std::string> digest_of(std::filesystem::path const& file);

@@ -12,7 +12,7 @@
 namespace det::checkpoint {
 namespace {
 
-/// A part of a tensor, and the ranks that could write it.
+/// A part of a tensor, and the ranks that hold it and can write it.
 struct Candidate {
     std::string_view name;
     Box const* part = nullptr;
@@ -66,7 +66,7 @@ Status check_cover(LocalTensorSlice const& tensor, PartsOfTensor const& parts) {
                                             count_elements(tensor.shape).value_or(0), tensor.name)};
 }
 
-/// Largest first: small parts then even out the load.
+/// The parts, largest first: the small parts at the end then even out the load.
 std::vector<Candidate const*> by_size(TensorParts const& tensors) {
     std::vector<Candidate const*> candidates;
     for (auto const& [name, parts] : tensors) {
@@ -97,7 +97,7 @@ struct ShardTensor {
     friend bool operator==(ShardTensor const&, ShardTensor const&) = default;
 };
 
-/// Data begins at a page, for direct I/O and for readers that map the file.
+/// The data begins at a page boundary, for direct I/O and for readers that map the file.
 inline constexpr std::size_t shard_alignment_bytes = 4096;
 
 constexpr std::size_t prefix_bytes = sizeof(std::uint64_t);

@@ -12,15 +12,15 @@
 
 namespace det::preemption {
 
-/// Version 1 of the page. Little-endian as everything; the rest of the page is zero and free for later
+/// Version 1 of the page. Numbers are little-endian. The rest of the page is zero and reserved for later
 /// versions.
 struct NoticePage::Layout {
     char magic[8];
     std::uint32_t version;
     std::uint32_t unused;
     std::atomic<std::int64_t> raised_at_us;                  // 0: no notice
-    std::atomic<std::int64_t> raised_at_steady_us;           // the same by the node's own clock
-    std::atomic<std::int64_t> raised_by_slurm_at_steady_us;  // 0: none of Slurm's own
+    std::atomic<std::int64_t> raised_at_steady_us;           // the same time by the node's steady clock
+    std::atomic<std::int64_t> raised_by_slurm_at_steady_us;  // 0: no notice from Slurm
 };
 
 namespace {

@@ -38,7 +38,7 @@ Result<std::vector<RankPlacement>> gather_placements(collectives::DistributedCon
                       distributed.control_channel().flags != nullptr};
     std::vector<RankPlacement> placements;
     if (own.topology.cross_size == 1) {
-        // On one node each rank knows the placement of all others.
+        // On one node each rank knows the placement of all ranks without communication.
         for (auto& rank = own.topology.local_rank = 0; rank < distributed.size(); ++rank)
             placements.push_back(own);
         return placements;
@@ -114,8 +114,8 @@ Status PreemptChannel::connect() {
     return Ok{};
 }
 
-// A rank that has decided may end before this rank's state arrives. That is no failure, so an Error of a send
-// is ignored here: a rank that waits for a lost rank gets the Error.
+// A rank that has decided may end before it receives this rank's state. That is not a failure, so Errors of
+// sends are ignored. If a rank is really lost, the ranks that wait for its state get the Error.
 
 void PreemptChannel::release_finished_sends() {
     while (!sent_.empty()) {

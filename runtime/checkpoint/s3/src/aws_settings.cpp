@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// The names of key, secret and token in the environment or in a file.
+/// The names of the access key, the secret key and the session token in the environment or in a file.
 struct Names {
     char const* access_key;
     char const* secret_key;
@@ -32,7 +32,8 @@ Result<std::optional<Credentials>> find_credentials(Names const& names, Lookup c
     return std::optional(Credentials{*key, *secret, find(names.session_token).value_or("")});
 }
 
-/// The path of a file of the AWS tools: from `variable`, else ~/.aws/<name>.
+/// The path of a file of the AWS tools: the value of `variable`, else ~/.aws/<name>; nullopt if HOME is not
+/// set.
 std::optional<fs::path> locate(Environment const& environment, char const* variable, char const* name) {
     if (auto const path = environment.find_non_empty(variable)) return *path;
     auto const home = environment.find_non_empty("HOME");

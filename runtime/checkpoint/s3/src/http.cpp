@@ -15,7 +15,7 @@ constexpr long connect_limit_s = 10;
 constexpr long stall_limit_s = 30;
 constexpr long stall_bytes_per_s = 1024;
 
-/// What becomes of an answer while it comes in.
+/// The response to a request while it is received.
 struct Intake {
     HttpRequest const& request;
     HttpResponse response = {};
@@ -31,7 +31,8 @@ void take_header(void* context, char const* data, std::size_t size) {
     headers[to_lower(line.substr(0, colon))] = std::string(trim(line.substr(colon + 1)));
 }
 
-/// Errors come as text even where a file was asked for.
+/// Stores a piece of the body. The body of an error response is kept as text even if the request names a
+/// file.
 int take_body(void* context, long status, char const* data, std::size_t size) {
     auto& intake = *static_cast<Intake*>(context);
     std::string_view const bytes(data, size);
@@ -44,7 +45,7 @@ int take_body(void* context, long status, char const* data, std::size_t size) {
     return written ? 1 : 0;
 }
 
-/// The module, or why it is of no use.
+/// Opens the module, or returns the reason why it cannot be used.
 Result<det_libcurl_module const*, std::string> open_module(std::filesystem::path const& file) {
     DET_TRY_ASSIGN(auto* const function, det::open_module(file, DET_LIBCURL_ENTRY));
     auto const entry = reinterpret_cast<det_libcurl_entry>(function);

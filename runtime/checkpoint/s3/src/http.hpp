@@ -15,7 +15,8 @@ struct HttpRequest {
     std::string url;
     Headers headers = {};
     std::string_view body = {};
-    /// File for the body of a successful response; nullopt: HttpResponse::body.
+    /// The file for the body of a response with status 200; nullopt: the body is stored in
+    /// HttpResponse::body.
     std::optional<std::filesystem::path> into = {};
 };
 
@@ -27,15 +28,15 @@ struct HttpResponse {
     bool is_success() const { return status >= 200 && status < 300; }
 };
 
-/// HTTP with libcurl, which a module loaded at run time provides. Thread-safe.
+/// An HTTP client that uses libcurl by way of a module, det_libcurl.so, loaded at run time. Thread-safe.
 class Http {
 public:
-    /// Loads the first of these files that can be opened; it stays loaded until the process ends. Fails with
-    /// codes::not_supported and the messages of the dynamic linker if none can be opened.
+    /// Loads the first of these files that can be used; it stays loaded until the process ends. If no file
+    /// can be used, fails with codes::not_supported and the reason for each file.
     static Result<Http> open(std::span<std::filesystem::path const> modules);
 
-    /// One request and its response. Fails with codes::transport without a connection, or after 30 s without
-    /// progress.
+    /// Sends one request and returns its response. Fails with codes::transport if there is no connection or
+    /// the transfer stalls for 30 s.
     Result<HttpResponse> exchange(HttpRequest const& request) const;
 
 private:

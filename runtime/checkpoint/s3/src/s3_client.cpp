@@ -140,7 +140,7 @@ Status S3Client::put_in_parts(std::string const& key, std::string_view bytes) co
         if (end.body.find("<Error>") != std::string::npos) return refused("POST", key, end);
         return Ok{};
     }();
-    // Parts of an upload that is never completed cost money, so they are removed.
+    // S3 keeps and charges for the parts of an incomplete upload, so a failed upload is aborted.
     if (!completed)
         static_cast<void>(send({.method = "DELETE", .key = key, .query = {{"uploadId", upload}}}));
     return completed;

@@ -3,18 +3,18 @@
 
 namespace det::checkpoint::s3 {
 
-/// The requests for one bucket. Keys are relative to the bucket. A refused request is codes::transport with
-/// the server's message; a missing object is codes::no_such_file. Thread-safe.
+/// Sends the requests for one bucket. Keys are relative to the bucket. A refused request fails with
+/// codes::transport and the server's message; a missing object with codes::no_such_file. Thread-safe.
 class S3Client {
 public:
     S3Client(Http http, Options options, Clock& clock);
 
     Status put(std::string const& key, std::string_view bytes) const;
-    /// Uploads a file; a large one in parts.
+    /// Uploads a file. A file larger than Options::part_size_bytes is uploaded in parts.
     Status put_file(std::string const& key, std::filesystem::path const& path) const;
     Result<std::string> get(std::string const& key) const;
     Status get_file(std::string const& key, std::filesystem::path const& into) const;
-    /// Succeeds if the object does not exist.
+    /// Removes an object. Succeeds if the object does not exist.
     Status remove(std::string const& key) const;
     Result<std::vector<std::string>> list_keys(std::string const& prefix) const;
     /// The folder names directly below `prefix`.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 SystemClock system_clock;
 
-/// A directory of this store alone, which goes with it.
+/// A temporary directory that only this store uses. The destructor removes it.
 class Staging {
 public:
     static Result<Staging> make(fs::path const& below) {
@@ -39,7 +39,8 @@ private:
     fs::path path_;
 };
 
-/// As Determined has it: "/pre/./fix/" is "pre/fix/". Empty, or ends in a slash.
+/// Normalises a prefix as Determined does: "/pre/./fix/" becomes "pre/fix/". The result is empty or ends with
+/// a slash.
 std::string clean_prefix(std::string const& prefix) {
     auto clean = fs::path(prefix).lexically_normal().generic_string();
     clean.erase(0, clean.find_first_not_of('/'));
@@ -69,7 +70,7 @@ public:
         for (auto const& path : paths) {
             auto const file = staging_.out(uuid) / path;
             DET_TRY(client_.put_file(key(uuid, path), file));
-            DET_TRY(remove_tree(file));  // room for others
+            DET_TRY(remove_tree(file));  // frees space for other files
         }
         return Ok{};
     }
@@ -134,8 +135,8 @@ private:
     }
 
     S3Client client_;
-    std::string address_;  // for people
-    std::string prefix_;   // of keys
+    std::string address_;  // for messages
+    std::string prefix_;   // of all keys
     Staging staging_;
 };
 

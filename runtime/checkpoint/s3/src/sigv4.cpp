@@ -24,7 +24,7 @@ std::string from_hex(std::string_view digits) {
 
 std::string hmac(std::string_view key, std::string_view text) { return from_hex(hmac_sha256(key, text)); }
 
-/// Formats like "20130524T000000Z".
+/// Formats a time for signatures, for example "20130524T000000Z".
 std::string format_time(UtcTime time) {
     auto text = format_utc(time);
     text.resize(text.find('.'));

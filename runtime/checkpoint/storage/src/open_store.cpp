@@ -13,25 +13,26 @@ namespace {
 
 using Opened = Result<std::unique_ptr<checkpoint::Store>>;
 
-/// checkpoint_storage of the configuration, secrets masked.
+/// The object checkpoint_storage of a configuration or of secrets.json; an empty object if there is none.
 Json storage_in(Json const& config) {
     auto const found = config.is_object() ? config.value("checkpoint_storage", Json::object()) : Json();
     return found.is_object() ? found : Json::object();
 }
 
-/// The text of a key; null and absent are the same.
+/// The text value of a key; empty if the value is missing, null or not text.
 std::string text_of(Json const& storage, char const* key) {
     auto const value = storage.value(key, Json());
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-/// A directory is shared_fs's, too: only its path is configured in another way.
+/// Opens the store of the types shared_fs and directory, which differ only in how their path is configured.
 Opened open_shared_fs(ExperimentSpec const& spec, Environment const&) {
     return Opened(std::make_unique<checkpoint::SharedFsStore>(spec.checkpoint_path));
 }
 std::string shared_fs_place(ExperimentSpec const& spec) { return spec.checkpoint_path; }
 
-/// Of the experiment's secrets.json, which is there where it has any.
+/// Loads checkpoint_storage from the experiment's secrets.json. The file exists only if the experiment has
+/// secrets.
 Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
     auto const file = ExperimentLayout(RootLayout(spec.root), spec.id).secrets();
     if (spec.root.empty() || !path_exists(file)) return Json::object();
@@ -39,7 +40,7 @@ Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
     return decode_json(file.string(), [&] { return storage_in(Json::parse(text)); });
 }
 
-/// The configuration's, else the user's own.
+/// The credentials of the configuration, else those of the user's AWS settings.
 Result<checkpoint::s3::Credentials> choose_credentials(Json const& secrets,
                                                        checkpoint::s3::AwsSettings const& settings) {
     checkpoint::s3::Credentials own{text_of(secrets, "access_key"), text_of(secrets, "secret_key")};

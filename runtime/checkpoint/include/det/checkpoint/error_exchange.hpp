@@ -4,8 +4,8 @@
 
 namespace det::checkpoint {
 
-/// How a value travels between ranks. Specialisations have `static std::string encode(T const&)` and
-/// `static Result<T> decode(std::string const&)`.
+/// Converts values to and from text, so that ranks can exchange them. Specialisations have
+/// `static std::string encode(T const&)` and `static Result<T> decode(std::string const&)`.
 template <class T>
 struct Codec;
 template <>
@@ -21,15 +21,15 @@ struct Codec<std::vector<CheckpointFile>> {
 
 enum class Receivers : std::uint8_t { all, chief };
 
-/// A value or an error as text, and the reverse. An error keeps its code, message and hint; a code that
+/// Converts a value or an error to text and back. An error keeps its code, message and hint; a code that
 /// saving and loading do not use becomes codes::internal.
 std::string encode_result(Result<std::string> const& own);
 Result<std::string> decode_result(std::string const& text);
-/// Adds a note that says which rank reported the error, if there are several ranks.
+/// If there are several ranks, adds a note that names the rank that reported the error.
 Error reported_by(std::size_t rank, std::size_t ranks, Error error);
 
-/// Collective. Gives the receivers the results of all ranks.
-/// \param own this rank's value, or the error that the others shall hear of
+/// Gives the receivers the results of all ranks. Collective.
+/// \param own this rank's value, or its error
 /// \return one result for each rank, in rank order; empty on ranks that do not receive. An error only if the
 ///   exchange itself failed
 template <class T>
@@ -57,14 +57,15 @@ Result<std::vector<T>> require_all(std::vector<Result<T>> results) {
     return values;
 }
 
-/// Collective. The values of all ranks, or, the same on all ranks, the error of the lowest rank that has one.
+/// Gives all ranks the values of all ranks or, if any rank has an error, the error of the lowest such rank.
+/// Collective.
 template <class T>
 Result<std::vector<T>> gather_values(Peers& peers, Result<T> const& own) {
     DET_TRY_ASSIGN(auto results, gather_results(peers, own));
     return require_all(std::move(results));
 }
 
-/// Collective. The same for ranks that only succeed or fail.
+/// gather_values() for ranks that have no value, only success or an error. Collective.
 Status share_status(Peers& peers, Status const& own);
 
 }  // namespace det::checkpoint

@@ -18,12 +18,13 @@ enum class OnDamage {
 /// The checkpoint that was loaded.
 struct Loaded {
     CheckpointManifest manifest;
-    std::vector<Error> passed_over;  ///< why newer ones could not be loaded
+    std::vector<Error> passed_over;  ///< the errors of newer checkpoints, which could not be loaded
 };
 
 struct LoadOptions {
-    /// Copies to tensors in device memory. Such tensors are read into two buffers in host memory in turn: one
-    /// is read into while the other is copied. Not owned. Null: all tensors lie in memory of the process.
+    /// Copies to tensors in device memory. Such tensors are read into two buffers in host memory in turn:
+    /// while one buffer is filled, the other is copied to the device. Not owned. Null: all tensors are in
+    /// host memory.
     tensor::DeviceCopies* devices = nullptr;
     std::uint64_t device_part_size_bytes = std::uint64_t{128} << 20;  ///< of each buffer
     /// Memory to read into, aligned to pages (Saver::spare_memory()). Memory whose pages exist is faster than
@@ -32,15 +33,14 @@ struct LoadOptions {
 };
 
 /// Fills the parts of all ranks from one checkpoint: the first of the list that all ranks can read.
-/// Collective. Blocks until the parts are filled. The number of ranks, and how tensors are cut, may differ
+/// Collective. Blocks until the parts are filled. The number of ranks and the division of tensors may differ
 /// from the save. Each rank reads only the blocks that it needs, and verifies their checksums.
 ///
-/// \param newest_first UUIDs; the chief's list counts
-/// \param state the same tensors on all ranks, any parts of them
-/// \return empty if the list is empty. codes::checkpoint_damaged or codes::no_such_checkpoint of the first of
-/// the list
-///   if none can be read; codes::misuse if the checkpoint has no such tensor, or another type or shape of it.
-///   After an error the data of the state is undefined
+/// \param newest_first UUIDs; the chief's list is used
+/// \param state the parts of tensors that this rank loads
+/// \return empty if the list is empty. codes::checkpoint_damaged or codes::no_such_checkpoint of the first
+///     checkpoint in the list if none can be read; codes::misuse if the checkpoint lacks a tensor or has it
+///     with another type or shape. After an error the data of the state is undefined
 Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
                                    State const& state, OnDamage on_damage, LoadOptions const& options = {});
 

@@ -13,14 +13,14 @@ namespace det::checkpoint {
 struct SaveOutcome {
     std::string uuid;
     std::uint64_t steps_completed = 0;
-    std::optional<Error> error;                  ///< empty: it is a checkpoint
-    std::optional<CheckpointManifest> manifest;  ///< on the chief, if it is a checkpoint
+    std::optional<Error> error;                  ///< empty: the checkpoint is committed
+    std::optional<CheckpointManifest> manifest;  ///< on the chief, if the checkpoint is committed
 };
 
 /// A save whose state has been copied. It becomes a checkpoint, or fails, later.
 struct SaveStarted {
-    std::string uuid;                    ///< of the checkpoint that it will be
-    std::chrono::microseconds waited{};  ///< for an earlier save to end: the disk is slower than the training
+    std::string uuid;                    ///< of the future checkpoint
+    std::chrono::microseconds waited{};  ///< for an earlier save to end (the disk is too slow)
     std::chrono::microseconds copied{};  ///< how long the copy took
     std::vector<SaveOutcome> ended;      ///< earlier saves that have ended since the last call
 };

@@ -16,30 +16,30 @@ struct SaverOptions {
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
     int copy_threads = 1;  ///< more than one helps if one core cannot fill the memory bus
-    /// Blocks are written as soon as they are copied. For ranks with several cores: with a single core the
-    /// writing would slow the copy, for which the training waits.
+    /// Whether blocks are written as soon as they are copied. Useful for ranks with several cores. With a
+    /// single core the writing would slow down the copy, for which the training waits.
     bool write_while_copying = false;
     /// The unit of checksums and of write calls: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
-    /// A shard that is byte for byte as in the save before is not written again: both checkpoints have the
-    /// one file (Store::share). Needs two saves in flight. If the file is damaged, all checkpoints that share
-    /// it are.
+    /// Whether a shard with the same bytes as in the previous save is shared instead of written: both
+    /// checkpoints then have the same file (Store::share). Requires an in_flight_max of at least 2. If a
+    /// shared file is damaged, all checkpoints that share it are damaged.
     bool share_unchanged = false;
-    /// A rank that writes longer at one checkpoint fails with codes::timed_out.
+    /// A save fails with codes::timed_out if a rank waits longer than this for its write.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
-    /// Copies of tensors in device memory; the memory of saves is pinned for it. Not owned; outlives the
-    /// saver. Null: all tensors lie in memory of the process.
+    /// Copies tensors in device memory; the memory of saves is pinned for it. Not owned; must outlive the
+    /// saver. Null: all tensors are in host memory.
     tensor::DeviceCopies* devices = nullptr;
-    /// Called once if that memory could not be pinned: copies are slower then.
+    /// Called once if that memory cannot be pinned, which makes copies slower.
     std::function<void(std::string const& warning)> on_warning = {};
 };
 
-/// Options that fit the number of cores that a rank has for itself.
+/// Options for a rank that has this number of cores to itself.
 SaverOptions options_for_cores(int cores_per_rank);
 
-/// What a manifest says besides the tensors. The chief's counts, except for steps_completed, which is the
-/// same on all ranks.
+/// The contents of a manifest besides its files and tensors. The manifest gets the chief's values.
+/// steps_completed must be the same on all ranks.
 struct SaveDescription {
     std::string run;
     std::uint64_t steps_completed = 0;
@@ -49,8 +49,8 @@ struct SaveDescription {
 
 /// What the program does when save() returns.
 enum class AfterSave : std::uint8_t {
-    train,   ///< threads leave the cores to the copy and the training where they can
-    finish,  ///< nothing: blocks are written as soon as they are copied
+    train,   ///< continues training: blocks are written as SaverOptions::write_while_copying says
+    finish,  ///< nothing else: blocks are written as soon as they are copied
 };
 
 /// Saves state while training continues. save() copies what this rank writes into memory that is already
@@ -66,7 +66,7 @@ enum class AfterSave : std::uint8_t {
 /// Thread safety: one thread at a time. The destructor abandons saves that have not been committed.
 class Saver {
 public:
-    /// \param peers,store not owned; outlive the saver
+    /// \param peers,store not owned; must outlive the saver
     Saver(Peers& peers, Store& store, SaverOptions options = {});
     Saver(Saver&&) noexcept;
     Saver& operator=(Saver&&) noexcept;
@@ -74,14 +74,15 @@ public:
 
     /// Allocates the memory for copies of such a state, so that the first save is as fast as later ones.
     Status prepare(State const& state);
-    /// Blocks until the state is copied, after which it may change. If in_flight_max saves are in flight, it
-    /// first blocks until the oldest ends. \return codes::misuse: a state is not valid, the states of the
-    /// ranks do not fit together, ranks differ in
-    ///   steps_completed, or the metadata is not a JSON object; codes::timed_out. Later failures of this save
-    ///   are in its SaveOutcome
+    /// Blocks until the state is copied; then the state may change. If in_flight_max saves are in flight,
+    /// first blocks until the oldest one ends.
+    /// \return codes::misuse if a state is not valid, the states of the ranks do not fit together, ranks
+    ///     differ in steps_completed, or the metadata is not a JSON object; codes::timed_out. Later failures
+    ///     of this save are in its SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              AfterSave after = AfterSave::train);
-    /// Advances saves that can advance without waiting for a disk. For every step.
+    /// Advances the saves that can advance without waiting for a disk. Cheap enough to call at every training
+    /// step.
     /// \return the saves that have ended since the last call
     Result<std::vector<SaveOutcome>> poll();
     /// Blocks until all saves have ended.

@@ -10,8 +10,8 @@
 
 namespace det::checkpoint {
 
-/// Where to read a file from. A copy in the page cache is good enough for a reader that goes on to use the
-/// bytes, but not for a check of what is on the disk.
+/// Where to read a file from. A copy in the page cache is good enough for a reader that uses the bytes, but
+/// not for a check of the disk.
 enum class ReadFrom : std::uint8_t { disk, page_cache_or_disk };
 
 /// Called right before a manifest gets its name. Fails if this process may no longer commit (fencing).
@@ -20,8 +20,8 @@ using MayCommit = std::function<Status()>;
 using Selector = std::function<bool(std::string const& path)>;
 
 /// A place where checkpoints are kept. A checkpoint exists if its manifest does, which lists every file with
-/// its checksum; until then readers find no checkpoint. Ranks of a run write files side by side, and one of
-/// them commits.
+/// its checksum; until then readers find no checkpoint. The ranks of a run write files concurrently, and one
+/// rank commits.
 ///
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
 /// files or checkpoints may run at once. Errors: codes::no_such_checkpoint, codes::checkpoint_damaged,
@@ -39,12 +39,11 @@ public:
     virtual bool has_one_directory() const = 0;
     /// Puts files into the store that were written and synced in the directory of open().
     virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
-    /// Gives `uuid` the file of the same path in checkpoint `from`, without writing its bytes again. The file
-    /// stays when `from` is removed. \return false if the store cannot do that, or if `from` no longer has
-    /// the file
+    /// Adds the file `path` of checkpoint `from` to checkpoint `uuid`, without writing its bytes again. The
+    /// file remains when `from` is removed.
+    /// \return false if the store cannot share files, or if `from` no longer has the file
     virtual Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path);
-    /// Commits a checkpoint whose files are in the store: the manifest gets its name, if `may_commit` returns
-    /// Ok. After an error there is no checkpoint.
+    /// Commits a checkpoint whose files are in the store: stores its manifest if `may_commit` returns Ok.
     virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
@@ -54,11 +53,11 @@ public:
                                                 Selector const& selector) const = 0;
     /// \return the UUIDs of all checkpoints, also of those that were never committed
     virtual Result<std::vector<std::string>> list() const = 0;
-    /// Removes the manifest, then all else, so that there is never half a checkpoint. Ok if it does not
-    /// exist.
+    /// Removes the manifest and then all other files, so that readers never find half a checkpoint. Succeeds
+    /// if the checkpoint does not exist.
     virtual Status remove(std::string const& uuid) = 0;
 
-    /// What a manifest says besides its files.
+    /// The contents of a manifest besides its files.
     struct Description {
         std::string uuid;
         std::string run;
@@ -67,12 +66,12 @@ public:
         int world_size = 1;
         JsonValue metadata;
     };
-    /// Makes a checkpoint of what one process has written into the directory of open(): adds metadata.json,
-    /// reads every file once for its checksum, syncs it, puts it and publishes the manifest. \return
-    /// codes::bad_value for symbolic links, special files and names that are not UTF-8
+    /// Makes a checkpoint of the files that one process has written into the directory of open(): adds
+    /// metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the manifest.
+    /// \return codes::bad_value for symbolic links, special files and names that are not UTF-8
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
-    /// A checkpoint whose files are all as its manifest says, and the directory in which they can be read.
+    /// A checkpoint whose files all match its manifest, and the directory in which they can be read.
     struct Whole {
         CheckpointManifest manifest;
         std::filesystem::path directory;
@@ -80,17 +79,17 @@ public:
     /// Reads all files and compares them with the manifest.
     /// \return codes::checkpoint_damaged names the first file that differs
     Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
-    /// The same, reading from the disk and never from the page cache.
+    /// The same check, always with the bytes on the disk and never with those in the page cache.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
 
-    /// Removes files, and tensors that have a part in them, from a checkpoint. The manifest is replaced
-    /// first, so that the files that it lists exist at any moment.
+    /// Removes files from a checkpoint, and from its manifest the tensors that have a part in them. The
+    /// manifest is replaced first, so that the files that it lists always exist.
     Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
 
 private:
     /// Replaces the manifest of a checkpoint that exists.
     virtual Status replace_manifest(CheckpointManifest const& manifest) = 0;
-    /// Ok if the file does not exist.
+    /// Removes a file. Succeeds if the file does not exist.
     virtual Status remove_file(std::string const& uuid, std::string const& path) = 0;
 };
 

@@ -9,15 +9,15 @@ namespace det::checkpoint {
 
 // Checks of manifests that every store makes. Pure.
 
-/// Checks text that becomes a part of paths.
-/// \return codes::no_such_checkpoint if it is not a UUID
+/// Checks that text is a UUID before it becomes part of a path.
+/// \return codes::no_such_checkpoint if the text is not a UUID
 Status check_uuid(std::string const& uuid);
-/// Parses what a store has as the manifest of that checkpoint.
-/// \return codes::checkpoint_damaged if it cannot be that manifest
+/// Parses the text that a store holds as the manifest of checkpoint `uuid`.
+/// \return codes::checkpoint_damaged if the text is not a valid manifest of that checkpoint
 Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text);
-/// For a checkpoint that holds a file with the name of the manifest: codes::bad_value.
+/// The error (codes::bad_value) for a checkpoint that has a file with the name of the manifest.
 Error manifest_name_taken();
-/// codes::checkpoint_damaged: "checkpoint <uuid> is damaged: <why>".
+/// The error (codes::checkpoint_damaged) with the message "checkpoint <uuid> is damaged: <why>".
 Error damaged_error(std::string const& uuid, std::string const& why);
 
 }  // namespace det::checkpoint

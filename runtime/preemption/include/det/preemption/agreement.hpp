@@ -50,10 +50,10 @@ private:
 /// condition is false and continues.
 class Agreement {
 public:
-    /// A leader's state counts. A follower is a rank of this rank's node that the leader of the node stands
-    /// for: the leader takes over the follower's notice.
+    /// The states of leaders decide. A follower is represented by the leader of its node, which takes over
+    /// the follower's notice.
     enum class Role { leader, follower };
-    /// Which members may stop at the very call at which all of them have a notice.
+    /// Which members may stop at the same call at which all of them have a notice.
     enum class AtOnce {
         never,
         for_leaders,  // followers stop later, when their leader relays the result
@@ -76,9 +76,10 @@ public:
     /// The state that this rank publishes in this call.
     PreemptState state_to_post();
     void set_state(std::size_t member, PreemptState state) { states_[member] = state; }
-    /// A member whose state is too old for this call; none: decide. One notice that counts is enough.
+    /// A member whose state is too old for this call; none: call decide(). If a leader had a notice at an
+    /// earlier call, no further state is needed.
     std::optional<Awaited> awaited() const;
-    /// What this call returns, once awaited() is none.
+    /// Whether all ranks stop at this call. Requires that awaited() is none.
     bool decide() const;
 
     PreemptState state_of(std::size_t member) const { return states_[member]; }
@@ -104,7 +105,7 @@ public:
     virtual ~Channel() = default;
     /// Publishes this rank's state to the ranks that read it. Does not block.
     virtual Status post(PreemptState state) = 0;
-    /// The newest state of `member` that has arrived. Does not block.
+    /// The newest state of `member` that this rank has read. Does not block.
     virtual PreemptState peek(std::size_t member) = 0;
     /// Blocks until the member's state is enough for the call. An Error if that rank is lost.
     virtual Result<PreemptState> wait(Agreement::Awaited awaited) = 0;
@@ -112,7 +113,7 @@ public:
     virtual Status relay(PreemptState agreed) = 0;
 };
 
-/// One call of should_preempt(): whether all ranks stop here.
+/// Makes one call of should_preempt(). Returns whether all ranks stop at this call.
 Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice);
 /// The same for a leader that relays the result to its followers. A follower has the leader as its only
 /// leader, so all ranks stop one call later: call k is true for a notice at call k-2 or earlier.

@@ -8,10 +8,10 @@ namespace det::preemption {
 /// What a run that is preempted does with the work since its last checkpoint.
 enum class FinalSave : std::uint8_t {
     save_new,         // saves a checkpoint: no work is lost
-    keep_last_saved,  // has no time for that: commits the checkpoint that is already being written
+    keep_last_saved,  // too little time is left: commits the checkpoint that is already being written
 };
 
-/// Whether there is time for one more checkpoint: one and a half times its cost must be left. Pure.
+/// Chooses whether to save one more checkpoint: one and a half times its cost must be left. Pure.
 /// \param left time until the nodes are taken away; none: unknown, and the run saves.
 /// \param cost of the last checkpoint, from its snapshot to its commit; none: unknown, and the run saves.
 FinalSave choose_final_save(std::optional<std::chrono::microseconds> left,

@@ -9,8 +9,9 @@
 namespace det::preemption {
 
 /// A page of memory in DET_RUN_DIR that all processes of a run on a node share. The rank wrapper raises it
-/// when Slurm sends the notice. Ranks read it with one load, without a system call. A raised page stays
-/// raised. Thread-safe, also across processes; raise() may be called in a signal handler.
+/// when Slurm sends the notice; the supervisor may raise it earlier. Ranks read it with one load, without a
+/// system call. A raised page stays raised. Thread-safe, also across processes; raise() may be called in a
+/// signal handler.
 class NoticePage {
 public:
     using SteadyTime = std::chrono::steady_clock::time_point;
@@ -25,15 +26,17 @@ public:
     ~NoticePage();
 
     bool is_raised() const noexcept;
-    /// When the notice came; none: not raised.
+    /// The time at which the page was first raised; none: not raised.
     std::optional<UtcTime> raised_at() const noexcept;
-    /// The same by the steady clock of the node, for deadlines.
+    /// The same time by the steady clock of the node, for deadlines.
     std::optional<SteadyTime> raised_at_steady() const noexcept;
-    /// When Slurm itself sent a notice, by the steady clock. The supervisor may have raised the page before.
+    /// The time of Slurm's own notice, by the steady clock; none: Slurm has not sent one. The supervisor may
+    /// have raised the page earlier.
     std::optional<SteadyTime> raised_by_slurm_at_steady() const noexcept;
 
     enum class By { supervisor, slurm };
-    /// The first call for each source sets its time; later calls have no effect.
+    /// Raises the page. The first call sets raised_at(), and the first call with By::slurm sets
+    /// raised_by_slurm_at_steady(). Further calls do not change these times.
     void raise(Clock const& clock, By by) noexcept;
 
 private:

@@ -22,11 +22,11 @@ struct PreemptRoutes {
     struct Source {
         Rank rank;
         Agreement::Role role;
-        int local_rank = -1;  // on this node, through shared memory; -1: its states come as messages
+        int local_rank = -1;  // of a source in shared memory; -1: the source sends its states as messages
     };
     std::vector<Source> sources;  // this rank included
     std::size_t own = 0;          // index of this rank in `sources`
-    std::vector<Rank> targets;    // get this rank's states as messages
+    std::vector<Rank> targets;    // the ranks to which this rank sends its states as messages
     Role role = Role::direct;
 };
 
@@ -34,11 +34,11 @@ struct PreemptRoutes {
 /// the leader of each other node.
 constexpr std::size_t direct_ranks_max = 64;
 
-/// Plans who reads whose state. Pure.
+/// Plans whose states the rank `own` reads and to which ranks it sends its own. Pure.
 ///
-/// On one node all ranks are leaders. On several nodes the first rank of a node leads it, because the ranks
-/// of a node have one notice. If the ranks of a node share no memory, all ranks are leaders. \param
-/// placements of all ranks, in rank order.
+/// On one node all ranks are leaders. On several nodes the first rank of each node is its leader, because the
+/// ranks of a node share one notice page. If the ranks of any node share no memory, all ranks are leaders.
+/// \param placements of all ranks, in rank order.
 PreemptRoutes plan_routes(std::vector<RankPlacement> const& placements, Rank own,
                           std::size_t direct_max = direct_ranks_max);
 
@@ -51,8 +51,9 @@ public:
     PreemptChannel(collectives::DistributedContext& distributed, PreemptRoutes routes);
 
     Agreement make_agreement() const;
-    /// Collective, before the first post: exchanges one message with each peer. The first message to a rank
-    /// needs both ranks to make progress; later one of them may wait in shared memory instead.
+    /// Exchanges one message with each peer. Collective; called before the first post. The first message
+    /// between two ranks needs progress on both of them, and later one of them may wait in shared memory
+    /// instead.
     Status connect();
     /// One call of should_preempt().
     Result<bool> agree(Agreement& agreement, bool has_notice);
@@ -72,9 +73,9 @@ private:
 
     collectives::ControlChannel control_;
     PreemptRoutes routes_;
-    std::vector<PreemptState> received_;  // of sources that send messages
+    std::vector<PreemptState> received_;  // by source, for sources that send messages
     PreemptState posted_;
-    std::deque<Sent> sent_;  // the oldest first; elements do not move while they are sent
+    std::deque<Sent> sent_;  // oldest first; a deque, because elements must not move while they are sent
 };
 
 }  // namespace det::preemption

@@ -29,7 +29,7 @@ struct Options {
 /// of up to some seconds. Thread-safe. Fails with codes::not_supported if libcurl is missing.
 Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options);
 
-/// "bucket" and "/pre/./fix/" rendered as "s3://bucket/pre/fix". Pure.
+/// Renders the address of a store: "s3://bucket/pre/fix/" for "bucket" and "/pre/./fix/". Pure.
 std::string render_address(std::string const& bucket, std::string const& prefix);
 
 /// The candidate paths of det_libcurl.so: in DET_MODULES, next to the library or program that contains this

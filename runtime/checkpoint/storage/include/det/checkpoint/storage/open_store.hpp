@@ -15,7 +15,7 @@ namespace det::checkpoint::storage {
 Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec,
                                                       Environment const& environment);
 
-/// The paths of our libraries that a program must be able to load for that store.
+/// The paths of the project's libraries that a program must be able to load to use the experiment's store.
 std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment);
 
 /// Identifies the storage location: two experiments with equal results keep their checkpoints in the same
