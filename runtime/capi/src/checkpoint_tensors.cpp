@@ -37,7 +37,8 @@ Result<NamedTensor> to_tensor(det_tensor const& given) {
         {extents(given.begin, given.dimensions), extents(given.part_shape, given.dimensions)}, given.data);
 }
 
-/// Returns each finished save once, through `outcomes`. If `outcomes` is NULL, a failed save is an error.
+/// Returns through `outcomes` the finished saves that no earlier call has returned. If `outcomes` is NULL, a
+/// failed save is an error.
 Status tell(det_context& context, Outcomes fresh, det_outcomes** outcomes) {
     for (auto& outcome : fresh) context.ended.push_back(std::move(outcome));
     auto told = std::make_unique<det_outcomes>();

@@ -21,7 +21,7 @@ static_assert(same(DET_REDUCE_SUM, ReduceOp::sum) && same(DET_REDUCE_MEAN, Reduc
               same(DET_REDUCE_MIN, ReduceOp::min) && same(DET_REDUCE_MAX, ReduceOp::max) &&
               same(DET_REDUCE_PROD, ReduceOp::prod));
 
-/// The enumerator with this number. An unknown number becomes the first number after the known ones.
+/// Converts a number to an enumerator. An unknown number becomes the first value after the known ones.
 template <class Enum>
 Enum to_enum(std::int32_t number, std::size_t count) {
     bool const is_known = number >= 0 && static_cast<std::size_t>(number) < count;

@@ -5,10 +5,11 @@
 
 namespace det::capi {
 
-/// The number of det.h as a DataType. An unknown number gives an unknown type, which checkpoints and
-/// collectives refuse: collectives do so on all ranks, because the other ranks wait for this one.
+/// Converts a number of det.h to a DataType. An unknown number gives an unknown type, which checkpoints and
+/// collectives refuse. Collectives refuse it on all ranks, because the other ranks wait for this one.
 tensor::DataType to_data_type(det_dtype dtype);
-/// The same for an operation.
+/// Converts a number of det.h to a ReduceOp. An unknown number gives an unknown operation, which collectives
+/// refuse.
 collectives::ReduceOp to_reduce_op(det_reduce_op op);
 
 }  // namespace det::capi

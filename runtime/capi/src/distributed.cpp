@@ -9,7 +9,7 @@ using collectives::ConstTensor, collectives::DistributedContext, collectives::Ha
 
 namespace {
 
-/// part_count times the number of ranks. Saturates on overflow; collectives then refuse the size.
+/// Returns part_count times the number of ranks. Saturates on overflow; collectives then refuse the size.
 std::size_t of_all_ranks(DistributedContext const& ranks, std::size_t part_count) {
     auto const size = static_cast<std::size_t>(ranks.size());
     constexpr auto most = std::numeric_limits<std::size_t>::max();

@@ -155,9 +155,9 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
     return upload_as(uuid, steps_completed, upload);
 }
 
-/// With this record a later run finds checkpoints that were committed and not reported, and garbage
-/// collection finds files of checkpoints that were not committed. Without a sync, for which training would
-/// wait: the record survives a crash of this process.
+/// Writes a record with which a later run finds checkpoints that were committed and not reported, and garbage
+/// collection finds files of checkpoints that were not committed. The record is not synced to disk, because
+/// training would wait for that; it survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
     if (!session_.journal) return Ok{};
     return session_.journal->append(CheckpointBegun{session_.clock.now(), uuid, steps_completed});

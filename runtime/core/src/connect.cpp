@@ -20,7 +20,7 @@ namespace {
 using collectives::DistributedContext;
 using Ranks = Result<std::unique_ptr<collectives::RankGroup>>;
 
-/// DET_DEBUG=collectives: the chief says how each operation is done.
+/// With DET_DEBUG=collectives the chief prints the algorithm of each operation.
 collectives::Tuning tuning_for(RankIdentity const& identity, Environment const& environment) {
     collectives::Tuning tuning;
     auto const wanted = environment.find("DET_DEBUG").value_or("");
@@ -39,13 +39,15 @@ Ranks meet_on_node(RankIdentity const& identity, std::filesystem::path const& di
                                       std::move(node));
 }
 
-/// They meet in the run's directory on the node: no MPI, and no launcher that would know one, is needed.
+/// Connects the ranks of a node in a run. They find each other in the run's directory on the node, so they
+/// need no MPI and no particular launcher.
 Ranks connect_node(RankIdentity const& identity, Info const& info, Environment const& environment,
                    Timeouts const& timeouts) {
     return meet_on_node(identity, info.run_dir, info.cluster.agent_id, environment, timeouts);
 }
 
-/// Without a run, too, ranks of one node need no messages.
+/// Connects ranks that a launcher has started on one node outside of a run. They find each other in
+/// `directory`, and use shared memory as in a run.
 Ranks connect_launched(RankIdentity const& identity, std::filesystem::path const& directory,
                        Environment const& environment, Timeouts const& timeouts) {
     DET_TRY(make_private_directory(directory));
@@ -76,7 +78,8 @@ Result<Connected> connect_host(RankIdentity const& identity, std::optional<Info>
     }
     auto const tuning = tuning_for(identity, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, timeouts));
-    // On several nodes the ranks of one have no place to meet without a run's directory.
+    // Without a run's directory the ranks of a node have no place to find each other, so all use the
+    // transport.
     if (!info) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};

@@ -4,8 +4,8 @@
 
 namespace det::core {
 
-/// The ranks of this program, together: those of a node through its memory, nodes by what open_transport
-/// finds.
+/// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
+/// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.
 Result<collectives::DistributedContext> connect(RankIdentity const& identity, std::optional<Info> const& info,
                                                 ContextOptions const& options);
 

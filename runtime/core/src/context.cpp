@@ -23,8 +23,8 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const&
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
 }
 
-/// SLURM_JOB_END_TIME as a time of the steady clock. Ignored if it is in the past: then the wall clock is
-/// wrong.
+/// Converts SLURM_JOB_END_TIME to a time of the steady clock. Ignores an end time in the past, because then
+/// the wall clock must be wrong.
 std::optional<std::chrono::steady_clock::time_point> find_job_end(Environment const& environment,
                                                                   Clock const& clock) {
     auto const end = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
@@ -70,7 +70,7 @@ Result<Context> Context::init(ContextOptions options) {
         notice.emplace(std::move(page));
     }
     DET_TRY_ASSIGN(auto store, open_store(info, options));
-    // Last: from here on the others may wait for this rank.
+    // Connects last, because after that other ranks may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, connect(identity, info, options));
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     return Context(std::make_unique<Parts>(

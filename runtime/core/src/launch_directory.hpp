@@ -8,17 +8,19 @@
 
 namespace det::core {
 
-/// The rendezvous directory for ranks of one node that mpirun, horovodrun, torchrun or deepspeed has started
-/// outside of a run. It is private to the user. Its name contains the launcher's job name or rendezvous port,
-/// so all ranks of the job find the same directory. Returns nullopt if the launcher sets no such name, or if
-/// DET_TRANSPORT selects another transport.
+/// Returns the directory in which the ranks of one node find each other if mpirun, horovodrun, torchrun or
+/// deepspeed has started them outside of a run. Its name contains the launcher's job name or rendezvous port,
+/// so all ranks of the job get the same path. Returns nullopt if the launcher sets no such variable, or if
+/// DET_TRANSPORT is set.
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
 
-/// The file name of the rendezvous socket in that directory or in the run's directory. It differs between job
-/// steps and launchers that run at the same time.
+/// Returns the file name of the rendezvous socket in that directory or in the run's directory. The name
+/// contains the job step, or the launcher's port if the launcher starts each rank in its own step. So groups
+/// of ranks that run at the same time have different sockets.
 std::string meeting_name(Environment const& environment);
 
-/// Creates the directory if it does not exist. Fails with codes::unsafe_owner if other users can write to it.
+/// Creates the directory if it does not exist. Fails with codes::unsafe_owner if another user owns it or has
+/// any access to it.
 Status make_private_directory(std::filesystem::path const& path);
 
 }  // namespace det::core

@@ -24,8 +24,8 @@ constexpr LauncherEnvironment launcher_environments[] = {
      .local_size = "MPI_LOCALNRANKS",
      .numbers_nodes = false},
     // horovodrun without MPI. Its cross size counts only the nodes that have this local rank, so it is too
-    // small if
-    // nodes have different numbers of ranks. It starts each rank of another node with a separate ssh.
+    // small if nodes have different numbers of ranks. It starts each rank of another node with a separate
+    // ssh.
     {.marker = "HOROVOD_RANK",
      .rank = "HOROVOD_RANK",
      .size = "HOROVOD_SIZE",

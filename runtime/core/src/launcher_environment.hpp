@@ -7,7 +7,7 @@ namespace det::core {
 
 /// The environment variables with which a launcher tells each process its rank.
 struct LauncherEnvironment {
-    std::string_view marker;  // set in addition to `rank`; later launchers in the table do not set it
+    std::string_view marker;  // a variable of this launcher that no later launcher in the table sets
     std::string_view rank, size, local_rank, local_size;
     std::string_view cross_rank = {}, cross_size = {};  // empty: the launcher sets none
     /// A variable with the same value in all ranks of a job, and a different one in other jobs on the node.
@@ -17,7 +17,7 @@ struct LauncherEnvironment {
     bool starts_ranks_in_steps = false;  // each rank in its own job step
 };
 
-/// Returns nullptr if no launcher has started this process.
+/// Finds the launcher that has started this process. Returns nullptr if there is none.
 LauncherEnvironment const* find_launcher_environment(Environment const& environment);
 
 }  // namespace det::core

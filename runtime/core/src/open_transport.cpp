@@ -18,7 +18,7 @@ namespace {
 using transport::Transport;
 using Opened = Result<std::unique_ptr<Transport>>;
 
-/// The address at which other ranks reach the chief. Empty if unknown.
+/// Returns the address at which other ranks reach the chief; empty if it is unknown.
 std::string chief_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
 }
@@ -28,12 +28,12 @@ bool can_meet(RankIdentity const& identity, std::optional<Info> const& info) {
            !chief_address(identity, *info).empty();
 }
 
-/// The address at which other ranks reach this node.
+/// Returns the address at which other ranks reach this node; empty if it is unknown.
 std::string own_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
 }
 
-/// The ranks of a run before they have a transport.
+/// The connections of a rank to the other ranks of its run before it has a transport.
 struct Met {
     std::unique_ptr<transport::Bootstrap> bootstrap;
     std::unique_ptr<transport::RankMonitor> monitor;
@@ -67,8 +67,8 @@ Opened open_tcp(RankIdentity const& identity, Info const& info, Met met) {
                                            .waits = std::move(met.waits)});
 }
 
-/// The interfaces that the experiment configures. The detected interface is the one to which host names
-/// resolve, which need not be the fast network.
+/// Returns the network interfaces that the experiment configures. The detected interface is not used: it is
+/// the one to which host names resolve, which need not be the fast network.
 std::string configured_interfaces(Info const& info) {
     auto const prefix = fmt::format("{}=", variables::inter_node_network_interface);
     if (!info.spec) return {};
@@ -96,7 +96,7 @@ Opened open_mpi(RankIdentity const& identity) {
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 
-/// The transport that the ranks of a run use.
+/// A transport that the ranks of a run can use.
 struct Way {
     std::string_view name;
     Opened (*open)(RankIdentity const&, Info const&, Met);
@@ -105,8 +105,8 @@ constexpr Way ways[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
 
 constexpr std::string_view whatever_is_best = "";
 
-/// Chooses the same transport on all ranks. Without a request it is UCX if each node has an RDMA adapter that
-/// UCX supports. Otherwise UCX would use TCP, for which our own sockets are faster.
+/// Chooses the same transport on all ranks. Without DET_TRANSPORT it is UCX if each node has an RDMA adapter
+/// and can load UCX. Without RDMA adapters UCX would use TCP, for which our own sockets are faster.
 Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wanted) {
     bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
     std::string const own(wanted != whatever_is_best ? wanted : has_adapter ? "may-ucx" : "may-tcp");

@@ -6,10 +6,10 @@
 
 namespace det::core {
 
-/// Opens the transport between several ranks. If the run has a rendezvous file (every experiment's run has
-/// one) and the address of the chief is known: UCX if it was built and all nodes have RDMA adapters, else our
-/// own TCP sockets. Otherwise MPI, if it was built. DET_TRANSPORT=tcp, ucx or mpi overrides the choice and
-/// must be the same on all ranks, which is checked.
+/// Opens the transport between several ranks. If the run has a rendezvous file (every run of an experiment
+/// has one) and the address of the chief is known, the transport is UCX if all nodes have RDMA adapters and
+/// can load UCX, else TCP sockets. Otherwise it is MPI. DET_TRANSPORT=tcp, ucx or mpi overrides the choice
+/// and must be the same on all ranks; ranks with different choices of tcp and ucx get an Error.
 Result<std::unique_ptr<transport::Transport>> open_transport(RankIdentity const& identity,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,

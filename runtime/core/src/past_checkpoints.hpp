@@ -8,8 +8,9 @@
 
 namespace det::core {
 
-/// The checkpoints that this run and earlier runs of the trial have committed, newest first, from their
-/// journals.
+/// Reads the journals of all runs of the trial.
+/// \param run the directory of one of its runs
+/// \return the UUIDs of the committed checkpoints, newest first
 Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run,
                                                        checkpoint::Store const& store);
 

@@ -4,7 +4,7 @@
 #include "session.hpp"
 
 namespace det::core {
-/// The other ranks, from the first call of should_preempt() on.
+/// The channel to the other ranks and the state of the agreement with them.
 struct Preempt::Peers {
     explicit Peers(preemption::PreemptChannel opened)
         : channel(std::move(opened)), agreement(channel.make_agreement()) {}
@@ -48,7 +48,7 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
     return is_preempted_;
 }
 
-/// The first call shows that the training loop runs.
+/// Records the first call of should_preempt(), which shows that the training loop runs.
 Status Preempt::note_first_step() {
     has_begun_ = true;
     if (!session_.journal) return Ok{};
@@ -58,8 +58,8 @@ Status Preempt::note_first_step() {
 Status Preempt::acknowledge() {
     if (is_acknowledged_ || !session_.journal) return Ok{};
     auto const noticed = session_.notice ? session_.notice->raised_at() : std::nullopt;
-    // Without a sync, which would delay the last checkpoint. If the node loses power, the acknowledgement
-    // does not matter.
+    // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
+    // acknowledgement does not matter.
     DET_TRY(session_.journal->append(PreemptionAcknowledged{session_.clock.now(), noticed}));
     is_acknowledged_ = true;
     return Ok{};

@@ -8,7 +8,7 @@
 namespace det::measure {
 namespace {
 
-/// Four digits, of which none is wasted on what noise drowns.
+/// Formats with two decimals below 100 and with fewer above, where more digits would only show noise.
 std::string digits(double value) {
     if (value >= 1000) return fmt::format("{:.0f}", value);
     if (value >= 100) return fmt::format("{:.1f}", value);

@@ -19,7 +19,7 @@ public:
     Status run(std::uint32_t iterations);
     /// The mean time of an iteration over all calls of run().
     Result<Times> times();
-    /// Runs the operation once and returns the number of wrong elements on all ranks.
+    /// Runs the operation once. Returns on all ranks the number of wrong elements of all ranks together.
     Result<std::uint64_t> count_wrong();
 
 private:

@@ -6,14 +6,14 @@
 
 namespace det::measure {
 
-/// The input of a rank and the expected result: small integers, whose sums every type represents exactly or
-/// with one rounding.
+/// The input of a rank and the expected result. The input consists of small integers, so that every type
+/// represents it exactly; expected sums are rounded once, or wrap around in uint8.
 class TestData {
 public:
     /// \param input the memory of call.in.
     TestData(collectives::TensorCall const& call, std::byte* input, Rank rank, int ranks);
 
-    /// Writes the input.
+    /// Writes the input, on ranks that have one.
     void fill();
     /// Fills the output with a value that is never a result, so that missing writes are found. Must be called
     /// before fill(), because input and output may be the same memory.
@@ -22,9 +22,9 @@ public:
     std::uint64_t count_wrong() const;
 
 private:
-    static constexpr std::size_t period = 5;  // of the input values over the index
+    static constexpr std::size_t period = 5;  // the input values repeat after this many elements
 
-    /// The input value of rank `rank` at `index`.
+    /// Returns the input value of rank `rank` at `index`.
     static std::int64_t value_of(int rank, std::size_t index);
     std::int64_t expected_at(std::size_t index) const;
     bool gets_result() const;
@@ -33,7 +33,7 @@ private:
     std::byte* input_;
     int rank_, ranks_;
     std::array<std::int64_t, period> sums_{};
-    std::vector<std::byte> pattern_;  // a multiple of the period of the input
+    std::vector<std::byte> pattern_;  // many periods of the input
 };
 
 }  // namespace det::measure

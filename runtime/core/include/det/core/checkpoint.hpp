@@ -25,10 +25,10 @@ struct Session;
 
 /// Checkpoints of the trial. Obtained from Context::checkpoint().
 ///
-/// Three ways lead to a checkpoint: store() (the chief fills a directory), store_sharded() and upload() (all
-/// ranks fill or bring one), save() (tensors, while training continues). Metadata is a JSON object, to which
-/// "steps_completed" is added; anything else is codes::misuse. steps_completed counts batches since the
-/// beginning of the trial. An error of one rank in a collective call is an error of all ranks.
+/// A checkpoint is made by store() (the chief fills a directory), by store_sharded() or upload() (all ranks
+/// fill a directory or pass one), or by save() (tensors, while training continues). Metadata is a JSON
+/// object, to which "steps_completed" is added; anything else is codes::misuse. steps_completed counts
+/// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks.
 ///
 /// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
@@ -50,16 +50,16 @@ public:
     /// Begins a checkpoint. The program fills its directory, and then commits or discards it.
     /// \return codes::misuse on ranks other than the chief
     Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
-    /// Makes the files a checkpoint. Not collective. Blocks until they are on disk. After an error there is
-    /// no checkpoint.
+    /// Turns the files of a draft into a checkpoint. Not collective. Blocks until the files are on disk.
+    /// \return codes::superseded if a newer run of the trial has begun. After an error there is no checkpoint
     Status commit(Draft const& draft);
-    /// Removes the files. Not collective.
+    /// Removes the files of a draft. Not collective.
     Status discard(Draft const& draft);
 
     /// Writes the files of a checkpoint into the directory.
     using Write = std::function<Status(std::filesystem::path const& directory)>;
 
-    /// begin(), `write` and commit() in one. For the chief only. Blocks until the files are on disk.
+    /// Calls begin(), `write` and commit(). Only for the chief. Blocks until the files are on disk.
     ///
     ///     DET_TRY(context.checkpoint().store(step, {{"loss", loss}}, [&](auto const& directory) {
     ///         return write_file(directory / "weights", weights);
@@ -67,65 +67,72 @@ public:
     /// \return the UUID. After an error there is no checkpoint
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
-    /// The last store() before a preemption, if there is time for it as save_last() counts it. Collective.
+    /// Calls store() on the chief for the last time before a preemption, if the time left suffices by the
+    /// rule of save_last(). Collective.
     /// \param metadata,write used on the chief only
-    /// \return false, on all ranks, if there is too little time: the trial continues from the checkpoint
-    /// before
+    /// \return false, on all ranks, if there is too little time: the trial then continues from the previous
+    ///   checkpoint
     Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Makes one checkpoint of files that all ranks write. Collective. Blocks until the files are on disk.
     /// \param write called once on each rank; the directory is the same for all ranks if the storage is a
-    /// file
-    ///   system, else each rank has its own. The rules for files are those of upload()
+    ///   file system, else each rank has its own. The rules for files are those of upload()
     /// \return the UUID
     Result<std::string> store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write);
 
-    /// Makes one checkpoint of files that ranks bring, each in a directory of its own. Collective. Blocks
-    /// until the files are on disk. Metadata of all ranks is merged. \return the UUID; codes::misuse if ranks
-    /// bring different files of one name, or metadata that contradicts
+    /// Makes one checkpoint of files that each rank passes in its own directory. Collective. Blocks until the
+    /// files are on disk. The metadata of all ranks is merged.
+    /// \return the UUID; codes::misuse if ranks pass different files of the same name, or contradicting
+    ///     metadata
     Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
 
     using Outcomes = std::vector<checkpoint::SaveOutcome>;
 
-    // Tensors, which all ranks save together while training continues. The calls below are collective. If the
-    // context has devices (ContextOptions::devices), tensors may lie in memory of this rank's device. They
-    // are copied on the stream that DistributedContext::use_stream named last; the program synchronises that
-    // stream with others that use the memory.
+    // The calls below save and load tensors and are collective. If the context has devices
+    // (ContextOptions::devices), tensors may be in memory of this rank's device. They are copied on the
+    // stream of the last DistributedContext::use_stream call; the program must synchronise that stream with
+    // other streams that use the memory.
 
-    /// Saves a state. Blocks until the state has been copied, after which it may change. The save becomes a
-    /// checkpoint, or fails, later: `ended` of this call and the results of later calls tell.
+    /// Saves a state. Blocks until the state has been copied, after which the program may change it. The save
+    /// becomes a checkpoint, or fails, later: `ended` of the result and the results of later calls report it.
     Result<checkpoint::SaveStarted> save(std::uint64_t steps_completed, nlohmann::json metadata,
                                          checkpoint::State const& state);
-    /// The last save before a preemption, and finish(). If the time left is less than one and a half times
-    /// what the last checkpoint took, this state is not saved: saves that have been copied are committed, and
-    /// the trial continues from there. The time left ends at the earliest of: the trial's preemption_timeout;
-    /// the partition's GraceTime (KillWait if it has none) after a notice of Slurm; SLURM_JOB_END_TIME.
+    /// Makes the last save before a preemption, and calls finish(). If the time left is less than one and a
+    /// half times what the last checkpoint took, this state is not saved: saves that have been copied are
+    /// committed, and the trial continues from the last of them. The time left ends at the earliest of: the
+    /// trial's preemption_timeout after the notice; the partition's GraceTime (KillWait if it has none) after
+    /// a notice of Slurm; SLURM_JOB_END_TIME.
+    /// \return the saves that have ended since the last call
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
-    /// Allocates the memory for copies of such a state, and pins it if tensors lie on a device, so that the
-    /// first save is as fast as later ones.
+    /// Allocates the memory for copies of such a state, and pins it if tensors are in device memory, so that
+    /// the first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);
-    /// Commits what all ranks have written by now. Does not wait for a disk: for every step.
+    /// Commits the saves that all ranks have written by now. Does not wait for a disk, so a program can call
+    /// it in every step.
     /// \return the saves that have ended since the last call
     Result<Outcomes> poll();
     /// Blocks until every save has ended.
+    /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
-    /// Fills each rank's parts of the state from the newest checkpoint of this trial. The number of ranks,
-    /// and how tensors are cut, may differ from the save. \return empty at the first start of the trial.
-    /// codes::checkpoint_damaged; codes::misuse if the checkpoint has
-    ///   no such tensor, or another type or shape of it. After an error the data of the state is undefined
+    /// Fills each rank's parts of the state from the newest checkpoint of this trial. The number of ranks and
+    /// the division of tensors into parts may differ from the save.
+    /// \return nullopt at the first start of the trial; codes::checkpoint_damaged; codes::misuse if the
+    ///   checkpoint does not have a tensor of the state, or has it with another type or shape. After an error
+    ///   the data of the state is undefined
     Result<std::optional<checkpoint::Loaded>> load(
         checkpoint::State const& state, checkpoint::OnDamage on_damage = checkpoint::OnDamage::fail);
 
-    // Not collective.
+    // The calls below are not collective.
 
-    /// \return the UUID of the checkpoint from which this trial continues; empty at its first start
+    /// \return the UUID of the checkpoint from which this run continues; nullopt at the trial's first start
     std::optional<std::string> latest() const;
     /// Reads all files of a checkpoint and compares them with its manifest.
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
     ///   codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
+    /// Reads the manifest of a checkpoint.
     /// \return codes::no_such_checkpoint
     Result<CheckpointManifest> manifest(std::string const& uuid) const;
 
@@ -144,8 +151,8 @@ private:
     void measure(std::chrono::steady_clock::time_point begun);
 
     Session& session_;
-    std::unique_ptr<Tensors> tensors_;               // once they are saved or loaded
-    std::optional<std::chrono::microseconds> cost_;  // of the last that was committed
+    std::unique_ptr<Tensors> tensors_;               // created by the first save, load or prepare
+    std::optional<std::chrono::microseconds> cost_;  // time that the last committed checkpoint took
 };
 
 }  // namespace det::core

@@ -8,10 +8,10 @@ namespace det::core {
 
 struct Session;
 
-/// Which ranks call should_preempt() and which ranks get the answer. As in Determined.
+/// Which ranks call should_preempt(), and how they get the answer. The modes are those of Determined.
 enum class PreemptMode : std::uint8_t {
     workers_ask_chief,   // all ranks call at the same steps and get the same answer
-    chief_only,          // only the chief calls; it sees the notice of its node and informs the others itself
+    chief_only,          // only the chief calls; the program itself must inform the other ranks
     workers_ask_master,  // each rank may call at any time and sees the notice of its node; answers may differ
 };
 
@@ -36,14 +36,13 @@ public:
     /// rank that is behind. With several nodes the first call blocks until all ranks have called.
     ///
     /// \param acknowledge at_once: at the first true the chief records the acknowledgement in its journal.
-    /// later: the
-    ///     caller calls acknowledge().
+    ///     later: the caller calls acknowledge().
     /// \return the answer, or an Error if a rank is lost, as in any collective.
     Result<bool> should_preempt(Acknowledge acknowledge = Acknowledge::at_once);
 
-    /// Records that the program exits because of the preemption, so that the trial is resumed and not
-    /// finished. May be called again without effect. On ranks other than the chief it does nothing. Not
-    /// collective.
+    /// Records that the program exits because of the preemption, so that the trial is resumed and does not
+    /// count as finished. Further calls have no effect. On ranks other than the chief and outside of an
+    /// experiment it does nothing. Not collective.
     Status acknowledge();
 
 private:

@@ -15,12 +15,12 @@ struct RankIdentity {
 
 /// Determines the rank from the variables of the launcher: mpirun (OMPI_COMM_WORLD_* or PMI_*), else
 /// horovodrun (HOROVOD_*), else srun, torchrun or deepspeed (RANK, WORLD_SIZE, LOCAL_RANK ...). Without a
-/// launcher it is the only rank. mpirun does not number the nodes and horovodrun numbers them only if all
-/// have the same number of ranks, so with these two the node comes from `info`. Pure.
+/// launcher the process is the only rank. mpirun does not number the nodes, and horovodrun numbers them
+/// correctly only if all have the same number of ranks, so with these two the node comes from `info`. Pure.
 ///
 /// \param environment the variables of the process.
 /// \param info the run, or nullopt outside of a run.
-/// \return the position, or an Error if a variable is missing or not a number.
+/// \return codes::misuse if a variable is missing, is not a number, or contradicts another one.
 Result<RankIdentity> find_rank_identity(Environment const& environment, std::optional<Info> const& info);
 
 }  // namespace det::core

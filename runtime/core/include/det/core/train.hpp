@@ -9,19 +9,19 @@ namespace det::core {
 
 struct Session;
 
-/// Reports of the training loop. Only the chief reports: on other ranks each call is codes::misuse. Outside
-/// of an experiment reports go nowhere.
+/// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
+/// codes::misuse. Outside of an experiment reports are discarded. Not collective, not thread-safe.
 class Train {
 public:
     explicit Train(Session& session) : session_(session) {}
 
-    /// metrics: a map of names to numbers or other JSON. steps_completed: batches since the trial's
-    /// beginning.
+    /// \param steps_completed number of batches since the beginning of the trial
+    /// \param metrics a JSON object of names and values; anything else is codes::misuse
     Status report_training_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
     Status report_validation_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
-    /// group: training, validation or a name of one's own, without a dot.
+    /// \param group "training", "validation" or another name, which must not contain a dot
     Status report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics);
-    /// From 0 to 1.
+    /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
 
 private:

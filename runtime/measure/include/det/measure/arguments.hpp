@@ -25,7 +25,7 @@ struct CollectivesArguments {
 /// Fails with codes::usage, which names the option and its allowed values. Pure.
 Result<CollectivesArguments> parse_collectives(std::vector<std::string> const& words);
 
-/// Parses sizes in bytes: "4:64M" doubles from 4 to 64 MiB, "4:64M:8" multiplies by 8, "4,1K,1M" is a list.
+/// Parses sizes in bytes: "4:64M" doubles from 4 B to 64 MiB, "4:64M:8" multiplies by 8, "4,1K,1M" is a list.
 Result<std::vector<std::size_t>> parse_sizes(std::string_view text);
 
 /// The default number of iterations for an operation of this size.

@@ -19,8 +19,9 @@ public:
 /// Our collectives. `ranks` must outlive the result.
 std::unique_ptr<Contender> contend_with(collectives::DistributedContext& ranks);
 
-/// The MPI of the build. Collective. Fails if the build had no MPI, or if MPI numbers the ranks differently.
-/// Without an MPI launcher, MPI_Init may end the program, so the caller must check the launcher before.
+/// The collectives of the MPI with which det-submit was built. Collective. Fails if det_mpi.so or MPI can't
+/// be loaded, or if MPI numbers the ranks differently. Without an MPI launcher, MPI_Init may end the program,
+/// so the caller must check the launcher before.
 Result<std::unique_ptr<Contender>> contend_with_mpi(Rank rank, int size);
 
 }  // namespace det::measure

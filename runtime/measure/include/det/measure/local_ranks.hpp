@@ -17,8 +17,8 @@ public:
     ~LocalRanks();
 
     collectives::DistributedContext& ranks() { return ranks_; }
-    /// Called at the end of every rank. On rank 0 it waits up to 10 s for the others and fails if one has
-    /// failed.
+    /// Must be called at the end of every rank. On rank 0 it waits up to 10 s for each other rank, and fails
+    /// if a rank has failed or does not end.
     Status finish();
 
 private:

@@ -11,7 +11,7 @@ namespace det::measure {
 struct Operation {
     std::string_view name;
     collectives::Kind kind;
-    /// Input or output is the part of one rank, and the other one is that of all ranks (as in allgather).
+    /// Input or output consists of one part per rank, as in allgather and all_to_all.
     bool has_parts;
     /// Bytes that each rank must transfer per byte of the operation. Makes the bandwidths of different
     /// operations comparable (bus bandwidth, as in nccl-tests).
@@ -22,13 +22,12 @@ std::vector<Operation> const& all_operations();
 /// Finds an operation by name, for example "allreduce".
 std::optional<Operation> find_operation(std::string_view name);
 
-/// The size of an operation, rounded to a multiple of the number of ranks, with at least one element per
-/// rank.
-///
+/// The size of an operation, with at least one element. If the operation has parts, the size is rounded to a
+/// multiple of the number of ranks, with at least one element per rank.
 struct Extent {
-    std::size_t part_count = 0;  // elements of one rank
-    std::size_t count = 0;       // of all ranks
-    std::size_t size_bytes = 0;  // of the whole
+    std::size_t part_count = 0;  // elements of one part; without parts the same as count
+    std::size_t count = 0;       // elements of all parts together
+    std::size_t size_bytes = 0;  // bytes of all parts together
 };
 Extent extent_of(Operation const& operation, collectives::DataType type, std::size_t size_bytes, int ranks);
 

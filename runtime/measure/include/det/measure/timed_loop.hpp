@@ -6,10 +6,11 @@
 #include <x86intrin.h>
 #endif
 
-// Independent of other modules, because benchmarks compile it into programs of other MPIs.
+// This file includes no other module, because benchmarks compile it into programs of other MPIs.
 namespace det::measure {
 
-/// A clock that reads the time stamp counter: reading the system clock takes as long as a small operation.
+/// A clock that reads the time stamp counter on x86, because reading the system clock takes as long as a
+/// small operation.
 class Ticks {
 public:
     using Count = std::uint64_t;
@@ -21,7 +22,7 @@ public:
         return static_cast<Count>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
     }
-    /// The seconds per tick. The first call measures it in 50 ms.
+    /// Returns the seconds per tick. The first call measures this for 50 ms.
     static double seconds_each() {
         static double const value = [] {
             auto const begin = std::chrono::steady_clock::now();
@@ -34,12 +35,12 @@ public:
     }
 };
 
-/// The number of warm-up iterations, which are not measured.
+/// Returns the number of warm-up iterations, which are not measured.
 constexpr std::uint32_t warm_up_for(std::uint32_t iterations) { return iterations / 10 + 1; }
 
-/// The mean time of `operation()`. Before each iteration `prepare(i)` writes the input again, because cached
-/// input would hide its cost, and `barrier()` synchronises the ranks. Neither is measured. i counts from 0
-/// and includes the warm-up.
+/// Returns the mean time of `operation()` in seconds. Before each iteration, `prepare(i)` writes the input
+/// again, because input that is unchanged and cached would hide the cost of reading it, and `barrier()`
+/// synchronises the ranks. Neither is measured. i counts from 0 and includes the warm-up.
 template <class Prepare, class Barrier, class Operation>
 double mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, Operation operation) {
     Ticks::Count total = 0;

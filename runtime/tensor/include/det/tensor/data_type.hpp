@@ -6,7 +6,7 @@
 
 namespace det::tensor {
 
-/// Types of elements: those of the safetensors format. The values are the numbers of det.h (`DET_BOOL` ...).
+/// The element types of the safetensors format. The values are the numbers of det.h (`DET_BOOL` ...).
 enum class DataType : std::uint8_t {
     boolean,
     uint8,
@@ -26,7 +26,7 @@ enum class DataType : std::uint8_t {
 };
 inline constexpr std::size_t data_type_count = 15;
 
-/// False for a number that a caller in another language made up.
+/// Returns whether the value is one of the types above. A caller from another language may pass any number.
 constexpr bool is_known(DataType type) { return static_cast<std::size_t>(type) < data_type_count; }
 
 /// \param type a known type, as for all functions below
@@ -35,14 +35,14 @@ constexpr std::size_t size_of(DataType type) {
     constexpr std::size_t sizes_bytes[data_type_count] = {1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8};
     return sizes_bytes[static_cast<std::size_t>(type)];
 }
-/// True for floating point of any size.
+/// Returns true for floating point types of any size.
 bool is_floating(DataType type);
 
-/// "float32": in messages and options.
+/// Returns the name for messages and options, for example "float32".
 std::string_view name_of(DataType type);
-/// "F32": in safetensors files and in manifests.
+/// Returns the name in safetensors files and manifests, for example "F32".
 std::string_view safetensors_name(DataType type);
-/// The inverse of safetensors_name(); empty for any other text.
+/// The inverse of safetensors_name(). Returns nullopt for any other text.
 std::optional<DataType> parse_safetensors_name(std::string_view text);
 
 }  // namespace det::tensor

@@ -28,7 +28,7 @@ public:
 /// Keeps a range of host memory pinned (page-locked) while it exists.
 using PinGuard = std::shared_ptr<void>;
 
-/// Copies between the memory of this rank's device and the host's. Collectives implement it; checkpoints use
+/// Copies between host memory and the memory of this rank's device. Collectives implement it; checkpoints use
 /// it. No call is collective.
 ///
 /// Thread safety: one thread at a time, which is the thread that calls collectives.
@@ -39,7 +39,7 @@ public:
     /// Pins host memory, so that the device copies to and from it at full speed.
     /// \param host must outlive the guard
     virtual Result<PinGuard> pin(std::span<std::byte> host) = 0;
-    /// Starts copies behind the work that is on the rank's stream (DistributedContext::use_stream).
+    /// Starts copies after the work that is on the rank's stream (DistributedContext::use_stream).
     ///
     /// Blocks until that work is done, because it may depend on other ranks; the copies themselves do not.
     /// \param copies all in one direction; the memory must stay until they are complete

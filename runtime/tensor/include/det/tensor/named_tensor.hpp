@@ -17,10 +17,10 @@ struct Box {
     friend auto operator<=>(Box const&, Box const&) = default;
 };
 
-/// \return the number of elements; empty if it does not fit 64 bits
+/// \return the number of elements of a shape; nullopt if it does not fit into 64 bits
 std::optional<std::uint64_t> count_elements(Extents const& shape);
-/// \param a,b parts of one tensor
-/// \return the part that both have; empty if they have no element in common
+/// \param a,b parts of the same tensor
+/// \return the elements that both parts contain; nullopt if there are none
 std::optional<Box> intersect(Box const& a, Box const& b);
 
 /// Which part of a named tensor a rank holds, without the data.
@@ -35,8 +35,9 @@ struct LocalTensorSlice {
     std::uint64_t size_bytes() const { return count_elements(part.shape).value_or(0) * size_of(type); }
 };
 
-/// A part of a named tensor, and where it lies: dense, row by row, in memory of the process or of its device.
-/// Does not own the memory. Ranks that hold the same part hold the same values.
+/// A part of a named tensor, and the address of its data: contiguous, in row-major order, in memory of the
+/// process or of its device. Does not own the memory. Ranks that hold the same part must hold the same
+/// values.
 struct NamedTensor : LocalTensorSlice {
     std::byte* data = nullptr;  ///< read when saving, written when loading
 
@@ -44,7 +45,7 @@ struct NamedTensor : LocalTensorSlice {
     static NamedTensor slice(std::string name, DataType type, Extents shape, Box part, void* data);
 };
 
-/// Checks what can be wrong with one tensor on its own.
+/// Checks one tensor, without comparing it with other tensors.
 /// \return codes::misuse: the name is empty, reserved ("__metadata__") or not UTF-8; the tensor has more than
 ///   2^58 elements; the part leaves the tensor; data is null and the part is not empty
 Status check(NamedTensor const& tensor);

@@ -46,7 +46,7 @@ struct Tensor {
     }
 };
 
-/// The same for reading only.
+/// Like Tensor, but for reading only.
 struct ConstTensor {
     void const* data = nullptr;
     std::size_t count = 0;  ///< elements, not bytes
