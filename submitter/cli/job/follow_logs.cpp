@@ -14,7 +14,7 @@ std::vector<std::string> logs_command(std::uint32_t experiment) {
     return {"det-submit", "trial", "logs", std::to_string(experiment), "--follow"};
 }
 
-/// Ctrl-C is for the child alone while this lives.
+/// Ignores SIGINT during its lifetime, so that Ctrl-C ends only the child process.
 class IgnoredInterrupt {
 public:
     IgnoredInterrupt() : before_(::signal(SIGINT, SIG_IGN)) {}

@@ -14,10 +14,10 @@ namespace {
 
 using slurm::JobStatus;
 
-/// A job and how many of those that are shown come before it.
+/// A job, its position among the selected jobs in scheduling order (from 0), and its slots.
 struct Row {
     std::size_t place;
-    JobStatus const* job;  // they are large, and there may be many
+    JobStatus const* job;  // a pointer, because a JobStatus is large and there may be many jobs
     int slots;
 };
 

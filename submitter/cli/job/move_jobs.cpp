@@ -19,7 +19,7 @@ namespace {
 using queue::Move;
 using queue::Request;
 
-// When a nice changes, Slurm computes priorities again, which may need a correction.
+// Slurm computes priorities again when a nice changes; the new order may need a correction in another round.
 constexpr int rounds_max = 3;
 
 template <class... Fs>
@@ -29,7 +29,7 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-/// What planning and applying work with.
+/// The data for planning and making moves.
 struct Update {
     Session& session;
     slurm::ClusterConfig config;
@@ -228,7 +228,8 @@ Status make_move(Move const& move, slurm::SlurmClient& slurm) {
                       move);
 }
 
-/// Makes moves until the queue is as requested. `made` lists the moves that were made, also after an error.
+/// Makes moves until the queue is as requested, in at most rounds_max rounds. `made` lists the moves that
+/// were made, also after an error.
 Status apply(Update& update, std::vector<Request> const& requests, std::vector<Move> moves,
              std::vector<Move>& made) {
     auto open = requests;
@@ -251,7 +252,7 @@ Status apply(Update& update, std::vector<Request> const& requests, std::vector<M
         "an operator may have set that priority: hold the job and release it, and Slurm computes it anew"};
 }
 
-/// The waiting jobs of the partitions of these requests.
+/// Returns the waiting, not held jobs of the requested jobs' partitions, in scheduling order.
 std::vector<slurm::JobStatus> jobs_concerned(queue::QueueState const& queue,
                                              std::vector<Request> const& requests) {
     std::set<std::string> partitions;

@@ -6,7 +6,7 @@
 namespace det::cli {
 namespace {
 
-/// "ID.OPERATION=VALUE". Ids have no dots.
+/// Parses "ID.OPERATION=VALUE". Ids have no dots.
 Result<MoveRequest> parse_item(std::string const& text) {
     auto const dot = text.find('.');
     auto const equals = text.find('=', dot == std::string::npos ? 0 : dot);

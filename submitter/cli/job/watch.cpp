@@ -16,7 +16,7 @@ using Steady = std::chrono::steady_clock::time_point;
 // All users share slurmctld: a shorter interval would load it.
 constexpr double shortest_interval_s = 2, longest_interval_s = 3600;
 
-/// The event loop.
+/// The event loop of `job watch`.
 class Watch {
 public:
     Watch(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow)
@@ -61,7 +61,7 @@ private:
 
     void act(Action const& action) {
         if (std::holds_alternative<Refresh>(action)) {
-            // A key that is held down is no reason to ask more often.
+            // A repeated key must not query slurmctld more often than once per shortest_interval_s.
             next_reading_ = last_reading_ + std::chrono::seconds(static_cast<int>(shortest_interval_s));
         } else if (auto const* logs = std::get_if<FollowLogs>(&action)) {
             terminal_.leave();

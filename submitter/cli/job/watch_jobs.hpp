@@ -8,7 +8,7 @@ namespace det::cli {
 
 using FollowFunction = std::function<Status(std::uint32_t experiment)>;
 
-/// Shows the queue until a key or a signal ends it. What goes wrong while it runs stands in the last line.
+/// Shows the queue until a key or a signal ends it. Shows errors in the last line of the screen.
 ExitCode watch_jobs(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow);
 
 }  // namespace det::cli

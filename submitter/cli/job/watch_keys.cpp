@@ -10,7 +10,7 @@ struct Sequence {
     Key key;
 };
 
-// Longer ones first where one begins with another.
+// If one sequence begins with another, the longer one is first.
 constexpr Sequence sequences[] = {
     {"\x1b[A", Key::up},    {"\x1bOA", Key::up},       {"\x1b[B", Key::down},
     {"\x1bOB", Key::down},  {"\x1b[5~", Key::page_up}, {"\x1b[6~", Key::page_down},
@@ -28,7 +28,7 @@ bool is_begin_of_one(std::string_view typed) {
     });
 }
 
-/// The value behind the current one in a cycle that ends with "all".
+/// Returns the value after the current one. After the last value comes nullopt, which means "all".
 std::optional<std::string> next_of(std::vector<std::string> const& values,
                                    std::optional<std::string> const& current) {
     if (!current) return values.empty() ? std::nullopt : std::optional(values.front());

@@ -25,7 +25,7 @@ enum class Key {
 /// Removes whole keys from the front of the input and returns them. An incomplete key stays.
 std::vector<Key> take_keys(std::string& typed);
 
-// What a key asks for that the view can't do by itself.
+// The action that a key requests from the event loop, in addition to the change of the view.
 struct Nothing {};
 struct Quit {};
 struct Refresh {};
@@ -34,7 +34,7 @@ struct FollowLogs {
 };
 using Action = std::variant<Nothing, Quit, Refresh, FollowLogs>;
 
-/// Pure but for the view, which it changes.
+/// Changes the view as the key requests and returns the action for the event loop. Does no I/O.
 Action on_key(WatchView& view, Key key, ScreenSize size);
 
 }  // namespace det::cli

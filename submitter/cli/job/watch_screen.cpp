@@ -32,7 +32,7 @@ constexpr std::string_view help_lines[] = {
 
 struct Column {
     std::string_view title;
-    std::size_t width;  // 0: what is left
+    std::size_t width;  // 0: the rest of the line
     std::string (*text)(JobStatus const&, WatchView const&);
 };
 

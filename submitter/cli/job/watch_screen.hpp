@@ -20,19 +20,20 @@ struct WatchView {
     std::optional<slurm::JobRef> selected;
     std::size_t top = 0;  // the first row that is on the screen
     bool shows_help = false;
-    std::string message;  // the last line: what went wrong, what a key did
+    std::string message;  // shown in the last line: an error or a remark
     UtcTime read_at;
     double interval_s = 2;
 };
 
-/// The jobs that pass the filters.
+/// Returns the jobs that pass the filters.
 std::vector<slurm::JobStatus> shown_jobs(WatchView const& view);
-/// The number of rows for jobs.
+/// Returns the number of screen rows that show jobs.
 std::size_t rows_for_jobs(ScreenSize size);
-/// Makes sure that the selected job exists and is on the screen.
+/// Scrolls so that the selected job is on the screen. Selects the first job if the selected one is not shown
+/// any more.
 void settle(WatchView& view, ScreenSize size);
 
-/// A screen full of lines, each `size.columns` wide and without control bytes but for the colours of the
+/// Returns the lines of a full screen, each `size.columns` wide. The only control bytes are the styles of the
 /// title and the selected row. Pure.
 std::vector<std::string> render_screen(WatchView const& view, ScreenSize size);
 

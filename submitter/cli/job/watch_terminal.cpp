@@ -9,7 +9,7 @@
 namespace det::cli {
 namespace {
 
-// Switches to the alternate screen and hides the cursor; the second one restores both.
+// enter_screen switches to the alternate screen and hides the cursor. leave_screen restores both.
 constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l", leave_screen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view home = "\x1b[H", next_line = "\r\n";
 
@@ -53,7 +53,7 @@ Status WatchTerminal::enter() {
     raw.c_iflag &= ~static_cast<tcflag_t>(IXON);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // stopped, it would leave the shell with our screen
+    raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // no Ctrl-Z: the shell would get this screen
     if (::tcsetattr(input_fd_, TCSAFLUSH, &raw) != 0)
         return os_error("change the terminal's settings", errno);
     return write_all(output_fd_, enter_screen, "the terminal");

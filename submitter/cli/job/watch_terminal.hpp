@@ -12,19 +12,19 @@
 
 namespace det::cli {
 
-/// Something that happened while `job watch` waited.
+/// The input and signals that arrived while `job watch` waited.
 struct TerminalEvent {
     std::string typed;
     bool is_interrupted = false;  // SIGINT, SIGTERM, SIGHUP
     bool is_resized = false;
-    bool is_closed = false;  // nobody types any more
+    bool is_closed = false;  // end of input: the terminal is gone
 };
 
-/// The terminal, given over to a screen: keys come one by one, lines are drawn in place on a screen of their
-/// own, signals are events. All is as it was once this is gone.
+/// The terminal in full-screen mode: reads single keys without echo, draws on the alternate screen and
+/// reports signals as events. The destructor restores the terminal and the signal mask.
 class WatchTerminal {
 public:
-    /// codes::usage where input or output are no terminal.
+    /// Enters full-screen mode. codes::usage if input or output is not a terminal.
     static Result<WatchTerminal> open(int input_fd, int output_fd);
 
     WatchTerminal(WatchTerminal&& other) noexcept;
@@ -34,7 +34,7 @@ public:
     ScreenSize size() const;
     void draw(std::vector<std::string> const& lines) const;
     TerminalEvent wait(std::chrono::milliseconds timeout) const;
-    /// Gives the terminal back for a while, and takes it again.
+    /// leave() restores the terminal, for example for a child process; enter() enters full-screen mode again.
     void leave();
     Status enter();
 

@@ -31,7 +31,7 @@ std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now) {
     std::string whole(text);
     if (whole.ends_with('Z')) whole.pop_back();
     if (whole.size() > 10 && whole[10] == ' ') whole[10] = 'T';
-    // What is left out is zero.
+    // Parts of the time that the user left out are zero.
     constexpr std::string_view zero = "0000-00-00T00:00:00";
     for (std::size_t const complete : {10, 16}) {
         if (whole.size() == complete) whole += zero.substr(complete);
@@ -67,7 +67,7 @@ bool LogFilter::matches(LogLine const& line) const {
         if (!level || *level < *level_) return false;
     }
     if (pattern_ == nullptr) return true;
-    // Not a C string: it may hold NUL, and ends where the line does.
+    // REG_STARTEND, because the text is not null-terminated and may contain NUL.
     regmatch_t range{0, static_cast<regoff_t>(line.text.size())};
     return ::regexec(pattern_.get(), line.text.data(), 1, &range, REG_STARTEND) == 0;
 }

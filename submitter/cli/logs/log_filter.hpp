@@ -10,20 +10,23 @@
 
 namespace det::cli {
 
-/// "2026-11-21", "2026-11-21T12:00", "...:30.5Z" (always UTC), or how long ago: "90s", "15m", "2h", "3d".
+/// Parses a time in UTC ("2026-11-21", "2026-11-21T12:00", "...:30.5Z") or the time since then ("90s", "15m",
+/// "2h", "3d").
 std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now);
 
-/// Selects lines of node logs; without a condition, all.
+/// Selects lines of node logs. Without a condition it selects all lines.
 class LogFilter {
 public:
     void only_rank(std::uint32_t rank);
     void since(UtcTime time) { since_ = format_utc(time); }
     void until(UtcTime time) { until_ = format_utc(time); }
     void at_least(LogLevel level) { level_ = level; }
-    /// A POSIX extended regular expression, to be found in the text behind time and rank.
+    /// Selects lines whose text after time and rank contains a match of the POSIX extended regular
+    /// expression.
     Status grep(std::string const& pattern);
 
-    /// Returns false only if matches() would; costs a comparison of a few bytes.
+    /// Returns false only if matches() would return false. Only compares the rank label, without splitting
+    /// the line.
     bool may_match(char const* line, char const* line_end) const {
         if (label_.empty()) return true;
         return static_cast<std::size_t>(line_end - line) >= label_at + label_.size() &&

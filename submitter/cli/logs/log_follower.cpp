@@ -20,7 +20,8 @@ Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
     return runs;
 }
 
-/// The number that the requested node has in this run; -1 if the run has no node of that name.
+/// Returns the requested node's number in this run; nullopt if all nodes are requested; -1 if the run has no
+/// node of that name.
 Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
     if (choice_.node.empty()) return std::optional<int>();
     if (auto const number = parse_integer<int>(choice_.node)) return number;
@@ -63,7 +64,8 @@ Status LogFollower::skip_to_tail(std::size_t count) {
             runs_[run].nodes.at(log.node).offset = tail.offset;
             lines += tail.count;
         }
-        // Each log keeps `count` lines; the sink drops those that are too many in all.
+        // Up to `count` lines of each log remain; the caller's LogWindow drops the surplus of all logs
+        // together.
         count -= std::min(count, lines);
     }
     return Ok{};
@@ -82,7 +84,7 @@ Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
             known.nodes.at(log.node) = log;
         }
         if (go == Go::stop) return go;
-        // A run that another one has followed says no more once it is silent.
+        // A run before the last one is complete when a reading finds no new lines.
         known.is_complete = run != runs.back() && !has_news;
     }
     return Go::on;
@@ -96,7 +98,7 @@ Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFol
         DET_TRY_ASSIGN(auto const view, poller.poll());
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(view, id));
         bool const is_over = experiment::is_settled(trial.state);
-        // The state was read before the logs: the last lines are in them.
+        // The state was read before the logs: if the trial has ended, this reading finds its last lines.
         DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
         flush();
         if (is_over || go == Go::stop) return trial.state;

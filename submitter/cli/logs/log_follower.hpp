@@ -14,17 +14,18 @@ namespace det::cli {
 /// Selects lines of a trial's logs.
 struct LogChoice {
     std::optional<std::uint32_t> run;
-    std::string node;  // its number in the run, or its name; empty: all
+    std::string node;  // the node's number in the run, or its name; empty: all nodes
     LogFilter filter;
 };
 
-/// Reads the node logs of a trial and passes on what it has not passed on before: run after run, the lines of
-/// one reading in the order of their times. Finds new runs and logs.
+/// Reads the node logs of a trial repeatedly. Each reading finds new runs and logs and passes the new lines
+/// to a sink: one run after the other, the lines of a run ordered by time.
 class LogFollower {
 public:
     LogFollower(TrialLayout trial, LogChoice choice) : trial_(std::move(trial)), choice_(std::move(choice)) {}
 
-    /// Skips all but the last `count` lines.
+    /// Skips earlier lines, so that at least the last `count` selected lines remain. More than `count` may
+    /// remain, because the logs of a run are skipped separately.
     Status skip_to_tail(std::size_t count);
     Result<Go> read_news(TornLine torn, LogSink const& sink);
 
@@ -43,8 +44,8 @@ private:
     std::map<std::uint32_t, RunLogs> runs_;
 };
 
-/// Passes on what a trial prints until it has ended or the sink stops; calls `flush` after each reading.
-/// Returns the trial's last state.
+/// Passes the log lines of a trial to `sink` until the trial has ended or is interrupted, or the sink stops.
+/// Calls `flush` after each reading. Returns the trial's last state.
 Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
                                       LogSink const& sink, std::function<void()> const& flush,
                                       Session& session);

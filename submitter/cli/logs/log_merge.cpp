@@ -15,7 +15,8 @@ struct Source {
     LogReader reader;
 };
 
-/// The earlier line first; nodes in their order where times are the same.
+/// Returns true if the line of `a` comes after the line of `b`: by time, then by node number. The order of
+/// the heap, whose top is the earliest line.
 bool is_later(Source const* a, Source const* b) {
     int const order = a->reader.line().time.compare(b->reader.line().time);
     return order != 0 ? order > 0 : a->log->node > b->log->node;

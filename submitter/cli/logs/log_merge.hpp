@@ -8,19 +8,19 @@
 
 namespace det::cli {
 
-/// Whether a taker of lines wants more.
+/// The answer of a sink: `on` if it wants more lines.
 enum class Go { on, stop };
 using LogSink = std::function<Go(LogLine const& line)>;
 
-/// A log of a node, and how far it is read.
+/// A node's log and the offset up to which it has been read.
 struct NodeLog {
     std::filesystem::path path;
     int node = 0;
     std::size_t offset = 0;
 };
 
-/// Gives the lines of a run's node logs that pass to `sink`, in the order of their times, from their offsets
-/// to where they end now, and moves the offsets. Reads on as it goes: memory is a buffer per node.
+/// Passes the lines of a run's node logs that match `filter` to `sink`, ordered by time. Reads each log from
+/// its offset to its present end and advances the offset. Holds one buffer per log in memory.
 Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
                            LogSink const& sink);
 

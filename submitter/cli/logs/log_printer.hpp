@@ -9,7 +9,7 @@ namespace det::cli {
 /// Escapes control bytes other than tabs, so that the output of a rank can't control the terminal.
 std::string harmless(std::string_view text);
 
-/// Prints lines of logs: unchanged, escaped for a terminal, or as JSON. Buffers before it writes.
+/// Prints log lines: unchanged, escaped for a terminal, or as JSON. Buffers its output.
 class LogPrinter {
 public:
     explicit LogPrinter(Session& session) : session_(session) {}

@@ -18,7 +18,7 @@ Error cannot_read(std::filesystem::path const& path) {
     return os_error(fmt::format("read '{}'", path.string()), errno);
 }
 
-/// Returns nothing if the file does not exist (any more).
+/// Opens the log. Returns nothing if the file does not exist.
 Result<std::optional<UniqueFd>> open_log(std::filesystem::path const& path) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::optional<UniqueFd>();
@@ -46,7 +46,7 @@ Result<bool> LogReader::next() {
             if (take(newline, 1)) return true;
             continue;
         }
-        if (size == buffer_size_) {  // no line of ours: handed on in pieces
+        if (size == buffer_size_) {  // longer than any line that det-launch writes: taken in pieces
             if (take(end_, 0)) return true;
             continue;
         }
@@ -57,7 +57,7 @@ Result<bool> LogReader::next() {
     }
 }
 
-/// Consumes the line up to `end`. Returns true if it matches.
+/// Consumes the line up to `end` and `skipped` more bytes. Returns true if the line matches the filter.
 bool LogReader::take(char const* end, std::size_t skipped) {
     auto const* const begin = at_;
     line_offset_ = offset();
@@ -95,11 +95,11 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
     struct stat info {};
     if (::fstat(file->get(), &info) != 0) return cannot_read(path);
     auto const size = std::max(static_cast<std::size_t>(info.st_size), from);
-    // Reads an earlier window only if the later ones have too few matching lines.
+    // Reads the end of the file. If it has too few matching lines, reads a larger window.
     for (std::size_t window = buffer_size;; window *= 8) {
         bool const is_all = size - from <= window;
         LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show);
-        // A window may begin within a line. Its first line is therefore read again with the window before.
+        // A window may begin within a line, so its first line is skipped. A larger window contains it whole.
         std::deque<std::size_t> begins;
         for (;;) {
             DET_TRY_ASSIGN(bool const found, reader.next());

@@ -12,8 +12,8 @@ namespace det::cli {
 /// What to do with a last line that has no newline yet.
 enum class TornLine { leave, show };
 
-/// Reads those lines of a log that pass a filter, from an offset to the present end. Holds one buffer and no
-/// open file: it opens the file for each piece, because NFS revalidates on open.
+/// Reads the lines of a log that match a filter, from an offset to the present end of the file. Holds one
+/// buffer and no open file: it opens the file for each piece, because NFS revalidates on open.
 class LogReader {
 public:
     LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size, LogFilter const& filter,
@@ -22,12 +22,12 @@ public:
     /// Moves to the next matching line, which line() returns until the next call. Returns false at the end.
     Result<bool> next();
     LogLine const& line() const { return line_; }
-    /// offset(): behind the last line that was read. line_offset(): the beginning of line().
+    /// offset(): the byte after the last line that was read. line_offset(): the first byte of line().
     std::size_t offset() const { return buffer_at_ + static_cast<std::size_t>(at_ - buffer_.get()); }
     std::size_t line_offset() const { return line_offset_; }
 
 private:
-    /// Returns false at the end of the file.
+    /// Reads more bytes into the buffer. Returns false at the end of the file.
     Result<bool> fill();
     bool take(char const* end, std::size_t skipped);
 
@@ -44,8 +44,8 @@ private:
     LogLine line_;
 };
 
-/// Finds where the last `count` matching lines begin, not before `from`, and how many there are if there are
-/// fewer.
+/// The result of find_tail, which looks for the last `count` matching lines after `from`: the offset at which
+/// they begin, and their number, which is less than `count` if there are fewer.
 struct LogTail {
     std::size_t offset = 0;
     std::size_t count = 0;

@@ -7,10 +7,11 @@
 
 namespace det::cli {
 
-/// Keeps the first or the last lines of a stream.
+/// Prints only the first lines (head) or the last existing lines (tail) of a stream; all lines without
+/// either.
 class LogWindow {
 public:
-    /// Not both.
+    /// codes::usage if both head and tail are given.
     static Result<LogWindow> make(std::optional<std::uint32_t> head, std::optional<std::uint32_t> tail);
 
     template <class Print>
@@ -28,7 +29,8 @@ public:
         return Go::on;
     }
 
-    /// Call when all existing lines were read: prints the last ones. Later lines are printed at once.
+    /// Prints the kept last lines. The caller calls it after all existing lines were read. Later lines are
+    /// printed at once.
     template <class Print>
     void finish(Print&& print) {
         for (auto const& kept : kept_) print(kept.line());

@@ -10,7 +10,7 @@
 namespace det::cli {
 namespace {
 
-/// "Name:  value" lines; those without a value are left out.
+/// Collects lines "Name:  value". Leaves out lines without a value.
 class Lines {
 public:
     void add(std::string_view name, std::string const& value) {

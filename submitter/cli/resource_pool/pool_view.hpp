@@ -13,7 +13,7 @@ struct PoolView {
     site::PoolUse use;
 };
 
-/// All pools, those of the site file first.
+/// Loads all pools and their use, the pools of the site file first.
 Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session);
 
 Json to_json(PoolView const& view);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t trials_shown = 100;
 
-/// Text as it is, anything else as JSON.
+/// Renders a value for a table cell: a string unchanged, any other value as JSON.
 std::string as_cell(Json const& value) {
     return value.is_string() ? value.get<std::string>() : to_line(value);
 }
@@ -26,7 +26,7 @@ Json const& value_at(Json const& hyperparameters, std::vector<std::string> const
     return *value;
 }
 
-/// A column for each hyperparameter.
+/// Renders a row for each trial, with a column for each hyperparameter.
 std::string as_table(search::Space const& space, std::vector<search::TrialDraw> const& draws) {
     std::vector<std::string> header{"Trial", "Seed"};
     for (auto const& dimension : space) header.push_back(escape_control(dimension.name()));
@@ -58,7 +58,8 @@ std::string describe_count(search::Search const& search) {
                             : fmt::format("{} trials, {} at a time", count, at_once);
 }
 
-/// Whether the configuration has no seed: then the next preview has another one.
+/// Returns true if the configuration sets no seed. The seed then comes from the time, and the next preview
+/// has another one.
 bool is_seed_of_the_day(config::ExperimentConfig const& config) {
     auto const written = config.where("reproducibility.experiment_seed");
     return !written || written->file == "defaults";

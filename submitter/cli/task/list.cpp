@@ -12,7 +12,7 @@
 namespace det::cli {
 namespace {
 
-/// A job that has nodes, and its experiment if it is one of this user's.
+/// A job that has nodes, and its experiment if the job belongs to an experiment of this user.
 struct Row {
     slurm::JobStatus const& job;
     std::optional<std::uint32_t> experiment;

@@ -7,7 +7,8 @@
 
 namespace det::cli {
 
-/// `template create` and `template set`: they differ when the user has a template of that name already.
+/// The commands `template create` and `template set`. They differ if the user already has a template of that
+/// name: create fails, set replaces it.
 class TemplateFromFile final : public Command {
 public:
     using Store = Result<experiment::TemplateFile> (experiment::TemplateStore::*)(

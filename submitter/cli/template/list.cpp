@@ -38,7 +38,7 @@ private:
         std::optional<experiment::CheckedTemplate> contents;
     };
 
-    /// Warns of a template that can't be read and leaves it out.
+    /// Loads and checks a template. If it can't be read or is invalid, warns and returns nothing.
     static std::optional<experiment::CheckedTemplate> contents_of(experiment::TemplateFile const& file,
                                                                   experiment::TemplateStore const& store,
                                                                   Session& session) {

@@ -51,7 +51,8 @@ private:
         return Ok{};
     }
 
-    /// Of the last run, unless something else than a rank has ended it.
+    /// Describes the rank of the last run that failed first. Empty if the run ended for another cause than a
+    /// failure.
     static std::string last_failure(ExperimentLayout const& experiment,
                                     tracker::history::TrialView const& trial, Session const& session) {
         auto const& runs = trial.record.runs;

@@ -44,7 +44,7 @@ private:
                        tracker::history::JournalHistory(root).load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(
                                              view_experiment(record, tracker::history::QueueSnapshot{}), id));
-        auto const& spec = *record.spec;  // there: it has the trial
+        auto const& spec = *record.spec;  // has a value, because the record has the trial
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });

@@ -62,7 +62,7 @@ private:
                          LogPrinter& printer, Session& session) {
         auto const print = [&](LogLine const& line) { printer.print(line); };
         auto const sink = [&](LogLine const& line) { return window.take(line, print); };
-        // Prints the existing lines: a tail is known only after all were read. Then follows the new ones.
+        // Reads all existing lines first, because the tail is known only then. Then follows new lines.
         DET_TRY_ASSIGN(auto const go, follower.read_news(TornLine::leave, sink));
         window.finish(print);
         printer.flush();
@@ -103,7 +103,9 @@ private:
             "write 2026-11-21T12:00:00Z, 2026-11-21T12:00, 2026-11-21, or how long ago: 90s, 15m, 2h, 3d"};
     }
 
-    /// That there is such a trial and, unless it may still come, such a run.
+    /// Fails if the trial does not exist, or if the requested run does not exist and --follow is not given.
+    /// With
+    /// --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const {
         auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
         if (!path_exists(trial.path())) {
