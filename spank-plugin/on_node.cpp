@@ -38,7 +38,7 @@ Status on_task_init(Host const& host, Settings const& settings) {
 
     auto const partition = lookup("SLURM_JOB_PARTITION").value_or("");
     if (!settings.is_active_in(partition)) {
-        if (!options.enabled) return Ok{};  // the site has not enabled the plugin here, and no option asks for it
+        if (!options.enabled) return Ok{};  // the plugin is off here, and no option asks for it
         return Error{codes::usage, "--det: this site has it off in partition '" + partition + "'"};
     }
     DET_TRY_ASSIGN(auto const task, identify_task(lookup));
