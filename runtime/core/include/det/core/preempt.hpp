@@ -27,13 +27,14 @@ public:
     Preempt& operator=(Preempt const&) = delete;
 
     /// Returns true if the program should save a checkpoint and return 0 from main. After the first true, all
-    /// later calls return true. Cheap enough for every step: it makes no system call, and within a node it
-    /// reads one cache line.
+    /// later calls return true. Cheap enough for every step: within a node the ranks exchange their states
+    /// through shared memory, between nodes by messages of 8 bytes.
     ///
     /// With workers_ask_chief it is collective: all ranks must call it the same number of times. Call k
-    /// returns true on all ranks if one rank had the notice before its call k-1, or all ranks had it before
-    /// their call k. A call blocks only for a rank that is more than one call behind; after a notice for any
-    /// rank that is behind. With several nodes the first call blocks until all ranks have called.
+    /// returns true on all ranks if a rank had the notice when it began its call k-1 or an earlier one, or if
+    /// all ranks had it when they began call k. A call waits only for ranks that are more than one call
+    /// behind; on a rank with a notice it waits for all ranks that are behind. The first call blocks until
+    /// all ranks have called it.
     ///
     /// \param acknowledge at_once: at the first true the chief records the acknowledgement in its journal.
     ///     later: the caller calls acknowledge().
