@@ -15,8 +15,8 @@ public:
     ArchiveWriter(int fd, std::string path, std::uint64_t size_bytes);
 
     Status write(std::string_view bytes);
-    /// A buffer of at least one byte for the next bytes. The caller fills it and passes their number to
-    /// advance().
+    /// \return A buffer of at least one byte. The caller writes the next bytes into it and passes their
+    /// number to advance().
     std::span<char> free_space();
     Status advance(std::size_t size_bytes);
 

@@ -63,7 +63,7 @@ Status Compressor::put(std::string_view bytes) {
     DET_TRY(write_all(fd_, bytes, path_));
     written_bytes_ += bytes.size();
     if (written_bytes_ - writeback_bytes_ < write_back_bytes) return Ok{};
-    // A hint only: fsync writes the rest.
+    // Starts writeback early. Errors are ignored, because fsync writes the rest.
     (void)::sync_file_range(fd_, static_cast<off64_t>(writeback_bytes_),
                             static_cast<off64_t>(written_bytes_ - writeback_bytes_), SYNC_FILE_RANGE_WRITE);
     writeback_bytes_ = written_bytes_;

@@ -12,12 +12,13 @@ namespace det::pack {
 /// Compresses a stream into a file, with zstd's threads if the stream is large enough.
 class Compressor {
 public:
-    /// For about `size_bytes`. The caller owns the file; `path` is for messages.
+    /// Prepares to compress about `size_bytes` bytes. The caller owns the file; `path` is its name in
+    /// messages.
     Compressor(int fd, std::string path, std::uint64_t size_bytes);
 
     Status write(std::string_view bytes) { return run(bytes, false); }
     Status finish() { return run({}, true); }
-    /// The size of the file.
+    /// \return The number of compressed bytes written so far.
     std::uint64_t size_bytes() const { return written_bytes_; }
 
 private:

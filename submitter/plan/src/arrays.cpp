@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t slurms_maximum = 4'000'001;  // of MaxArraySize
 
-/// \return The begin of the k-th of `parts` nearly equal shares of `whole`.
+/// \return The beginning of the k-th of `parts` nearly equal shares of `whole`.
 std::uint32_t share_begin(std::uint32_t whole, std::uint32_t parts, std::uint32_t k) {
     return static_cast<std::uint32_t>(std::uint64_t{whole} * k / parts);
 }

@@ -24,7 +24,7 @@ constexpr PoolOption pool_options[] = {
     {"constraint", &site::Pool::constraint},
 };
 
-/// Seconds; UNLIMITED is the largest value.
+/// Converts a time limit to seconds. UNLIMITED becomes the largest value.
 std::optional<std::int64_t> seconds_of(std::string const& time) {
     constexpr auto for_ever = std::numeric_limits<std::int64_t>::max();
     if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return for_ever;

@@ -61,7 +61,8 @@ Status check_storage(ExperimentConfig const& config) {
               "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
-/// The one that is named; else the default one, and for trials of 0 slots the one for those.
+/// Returns the pool that the configuration names. If it names none, returns the default pool, or for trials
+/// of 0 slots the default pool for such trials, if the site has one.
 Result<site::Pool> choose_pool(ExperimentConfig const& config, site::Site const& site) {
     bool const needs_no_slots = config.resources.slots_per_trial == 0;
     auto const* aux = needs_no_slots ? site.default_aux_pool() : nullptr;
@@ -87,7 +88,7 @@ std::string as_wckey(std::string text) {
     return text;
 }
 
-/// The --wckey of the experiment by the site's job_project_source; empty: none.
+/// Returns the experiment's --wckey as the site's job_project_source selects it; empty: no wckey.
 std::string wckey_of(std::string_view source, config::ExperimentConfig const& config) {
     if (source == "project") return as_wckey(config.project);
     if (source == "workspace") return as_wckey(config.workspace);
@@ -104,12 +105,13 @@ void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
     plan.exclude = selection.exclude;
     plan.nodes_up = selection.nodes_up;
     plan.nodes_max = selection.nodes_max;
-    // The pool's time limit is the default.
+    // The pool's time limit applies unless sbatch_args sets one.
     bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
 }
 
-/// The searcher's limit, also limited by max_slots; at least one.
+/// Returns the maximum number of trials that run at the same time: the searcher's limit, lowered by
+/// max_slots; at least one.
 std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConfig const& config,
                                     TrialShape const& shape) {
     auto const searched = search.concurrent_trials_max();

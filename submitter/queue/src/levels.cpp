@@ -3,7 +3,7 @@
 namespace det::queue {
 namespace {
 
-// priority/basic counts down from here; the sum of priority/multifactor's weights is far below.
+// priority/basic counts down from here; the priorities of priority/multifactor are far below this value.
 constexpr std::uint32_t above_all_computed = 4'294'901'760;
 
 }  // namespace

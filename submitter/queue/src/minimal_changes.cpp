@@ -84,7 +84,7 @@ std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(
         bound = {stays[i] ? order[i].lowest_priority : highest[i], order[i].job};
     }
     std::vector<std::optional<std::int64_t>> changes(order.size());
-    std::int64_t needed = lowest;  // by the job behind
+    std::int64_t needed = lowest;  // lowest priority that keeps job i ahead of the next one
     for (std::size_t i = order.size(); i-- > 0;) {
         auto value = order[i].priority;
         if (!stays[i]) {

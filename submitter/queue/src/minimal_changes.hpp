@@ -16,8 +16,7 @@ struct OrderedJob {
 
 /// Computes new priorities for as few jobs as possible, so that the jobs get the given order.
 /// \return One entry per job: its new priority, as close to the present one as possible, or nothing if it
-/// keeps its
-///   priority. No value if the order is impossible.
+/// keeps its priority. No value if the order is impossible.
 std::optional<std::vector<std::optional<std::int64_t>>> minimal_changes(std::vector<OrderedJob> const& order);
 
 }  // namespace det::queue

@@ -52,7 +52,8 @@ void put(std::vector<WaitingJob>& order, Reorder const& reorder) {
 /// The jobs in the requested order.
 Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
                                              std::vector<Reorder> const& reorders) {
-    // A round may undo an earlier one. After as many rounds as requests nothing new can happen.
+    // One request may undo another. If the order is not reached after as many rounds as requests, it never
+    // is.
     for (std::size_t round = 0; round <= reorders.size(); ++round) {
         bool all_done = true;
         for (auto const& reorder : reorders) {
@@ -65,7 +66,7 @@ Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
     return Error{codes::usage, "what is asked for contradicts itself: no order fulfils all of it"};
 }
 
-/// The jobs to consider: the caller's in the affected partitions, and the requested ones.
+/// \return The jobs to consider: the caller's jobs in the affected partitions, and the requested jobs.
 std::vector<WaitingJob> jobs_to_order(std::vector<WaitingJob> const& waiting,
                                       std::vector<Reorder> const& reorders, int tier) {
     std::set<std::string> partitions;
@@ -149,7 +150,7 @@ Status check_reorder(QueueState const& queue, Caller const& caller, Reorder cons
     DET_TRY_ASSIGN(auto const other, require_waiting_job(queue, caller, reorder.other));
     if (reorder.job == reorder.other)
         return Error{codes::usage, fmt::format("job {} can't stand before or behind itself", reorder.job)};
-    // To put a job behind an own job, moving the other one would do; but the request names this one.
+    // Moving the other job would also reach the requested order, but the request names this job.
     if (!entry.may_change) return not_yours(entry.job, entry.user, caller);
     bool const is_ahead = entry.tier > other.tier;
     if (entry.tier != other.tier && is_ahead != (reorder.side == Reorder::Side::ahead_of))
@@ -167,7 +168,7 @@ std::vector<Move> nice_moves(std::vector<WaitingJob> const& order,
     return moves;
 }
 
-/// The moves for all requests within one tier.
+/// Plans the moves for all reorder requests of one tier.
 Result<std::vector<Move>> plan_order(QueueState const& queue, Caller const& caller,
                                      std::vector<Reorder> const& reorders, int tier) {
     auto const waiting = waiting_jobs(queue, caller);
@@ -237,7 +238,7 @@ Result<std::vector<Move>> plan_partition(QueueState const& queue, Caller const& 
         return job.ref.job == request.job && is_waiting(job);
     });
     if (!is_there) return require_waiting_job(queue, caller, request.job).error();
-    // Slurm refuses an array as a whole once a task of it runs.
+    // A whole array can be changed only if none of its tasks runs: Slurm refuses it otherwise.
     if (is_whole && !moves.empty())
         return std::vector<Move>{ChangePartition{{request.job, {}}, request.partition}};
     return moves;

@@ -17,7 +17,7 @@ struct WaitingJob {
     std::int64_t lowest_priority = 0;
     bool may_change = false;  // by the caller
 
-    /// The priority with nice 0.
+    /// \return The priority that the job would have with nice 0.
     std::int64_t base() const { return priority + nice; }
 };
 

@@ -22,7 +22,7 @@ struct PoolCheck {
     slurm::ClusterConfig const& config;
 
     std::string subject() const { return fmt::format("pool '{}'", pool.name); }
-    /// "PartitionName=gpu ... GraceTime=120".
+    /// \return The line to write: "PartitionName=gpu ... GraceTime=120".
     std::string partition_line(std::string_view setting) const {
         return fmt::format("PartitionName={} ... {}", partition.name, setting);
     }

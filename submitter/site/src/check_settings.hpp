@@ -5,11 +5,11 @@ namespace det::site {
 
 using Findings = std::vector<Finding>;
 
-/// Slurm's settings, whatever the pools are.
+/// Checks the settings of Slurm that do not depend on the pools.
 void check_settings(config::SiteFile const& file, slurm::ClusterConfig const& config, Findings& found);
 void check_plugin(PluginFacts const& plugin, slurm::ClusterConfig const& config, Findings& found);
 
-/// DefMemPerNode, DefMemPerCPU ... of the whole cluster.
+/// \return True if DefMemPerNode or DefMemPerCPU is set for the whole cluster.
 bool has_default_memory(slurm::ClusterConfig const& config);
 
 }  // namespace det::site

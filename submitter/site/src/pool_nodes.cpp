@@ -25,7 +25,7 @@ bool satisfies(std::string_view features, std::string_view constraint) {
                        [&](auto word) { return std::find(has.begin(), has.end(), word) != has.end(); });
 }
 
-/// The group of the pool's GPU type, else the group with most GPUs.
+/// \return The group of GPU type `type`. Without a type, the group with the most GPUs.
 GpuGroup choose_gpus(std::vector<GpuGroup> const& groups, std::optional<std::string> const& type) {
     GpuGroup best;
     for (auto const& group : groups) {

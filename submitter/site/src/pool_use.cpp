@@ -8,7 +8,7 @@
 namespace det::site {
 namespace {
 
-/// Slots by node name. An invalid host list is skipped.
+/// \return The slots of each node by its name. Skips an invalid host list.
 std::map<std::string, int> slots_by_name(Pool const& pool) {
     std::map<std::string, int> slots;
     for (auto const& kind : pool.kinds) {

@@ -19,7 +19,7 @@ Partition const* find_partition(std::vector<Partition> const& partitions, std::s
     return found == partitions.end() ? nullptr : &*found;
 }
 
-/// The most frequent kind; of two equally frequent ones the one with more slots.
+/// \return The most frequent kind. If two are equally frequent, the one with more slots.
 NodeKind most_common_kind(std::vector<NodeKind> const& kinds) {
     auto const most = std::max_element(kinds.begin(), kinds.end(),
                                        [](auto const& a, auto const& b) { return a.count < b.count; });
@@ -65,7 +65,7 @@ Pool pool_of_partition(Partition const& partition, config::SiteFile const& file)
     return pool;
 }
 
-/// If its partition does not exist, the pool has no nodes.
+/// Makes the pool of an entry of the site file. If its partition does not exist, the pool has no nodes.
 Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
                    std::vector<Partition> const& partitions) {
     Pool pool;
@@ -78,7 +78,8 @@ Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
     return pool;
 }
 
-/// The one that the file names; else the one named after Slurm's default partition; else the first on it.
+/// \return The default pool: the pool that the site file names; else the pool named like Slurm's default
+/// partition; else the first pool on that partition.
 std::string default_name(Site const& site, config::SiteFile const& file,
                          std::vector<Partition> const& partitions) {
     if (file.default_compute_pool) return *file.default_compute_pool;

@@ -17,7 +17,7 @@ namespace {
 
 TreeBuilder::Mark from(YAML::Mark const& mark) { return {std::max(mark.line, 0), std::max(mark.column, 0)}; }
 
-/// Passes on the events of the first document and refuses a second one.
+/// Passes the parser's events of the first document to the builder and refuses a second document.
 class Events : public YAML::EventHandler {
 public:
     explicit Events(TreeBuilder& builder) : builder_(builder) {}

@@ -9,7 +9,7 @@
 namespace det::yaml {
 namespace {
 
-// Strings in YAML 1.2, booleans in YAML 1.1.
+// Words that are strings in YAML 1.2 and booleans in YAML 1.1.
 constexpr std::string_view old_booleans[] = {"y", "n", "yes", "no", "on", "off"};
 
 bool is_old_boolean(std::string_view text) {
@@ -106,7 +106,7 @@ std::string one_line(std::string_view text) {
     return has_escapes(text) ? in_double_quotes(text) : in_single_quotes(text);
 }
 
-/// True for several lines that a `|` block represents byte for byte.
+/// True for a text of several lines that a `|` block represents byte for byte.
 bool is_block(std::string_view text) {
     if (text.find('\n') == std::string_view::npos || text.ends_with("\n\n")) return false;
     if (text.front() == ' ' || text.front() == '\n') return false;

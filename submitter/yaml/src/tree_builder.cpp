@@ -41,7 +41,7 @@ std::size_t find_closing_quote(std::string_view text, std::size_t at) {
     return std::string_view::npos;
 }
 
-/// "!!int", as in the file.
+/// \return The tag as the file has it: "!!int".
 std::string tag_as_written(std::string_view tag) {
     if (tag.starts_with(core_tag_prefix)) return "!!" + std::string(tag.substr(core_tag_prefix.size()));
     return std::string(tag);

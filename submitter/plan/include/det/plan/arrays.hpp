@@ -17,12 +17,12 @@ struct JobArray {
 
     std::uint32_t task_count() const { return (trial_count + lanes - 1) / lanes; }
 
-    /// As sbatch takes it: "0-999%4".
+    /// Returns the value of sbatch --array: "0-999%4".
     std::string indices() const;
     friend bool operator==(JobArray const&, JobArray const&) = default;
 };
 
-/// The trials to run, and how many at once.
+/// The number of trials to run, and how many of them run at the same time.
 struct TrialLoad {
     std::uint32_t trial_count = 1;
     std::uint32_t running_max = 1;  // trials
@@ -35,13 +35,11 @@ struct TrialLoad {
 std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max);
 
 /// \return The number of lanes of a job, at most lanes_max, such that no lane of a running job is empty and
-/// at most
-///   running_max trials run at once. Pure.
+/// at most running_max trials run at the same time. Pure.
 std::uint32_t balance_lanes(std::uint32_t lanes_max, std::uint32_t running_max);
 
 /// \return The maximum number of tasks of an array (MaxArraySize); an Error if arrays are disabled, or if
-/// there are
-///   more trials than slurmctld can hold jobs (MaxJobCount). Pure.
+/// there are more trials than slurmctld can hold jobs (MaxJobCount). Pure.
 Result<std::uint32_t> array_size_max(slurm::ClusterConfig const& cluster, std::uint32_t trial_count);
 
 }  // namespace det::plan

@@ -9,7 +9,7 @@
 
 namespace det::plan {
 
-/// An experiment as jobs of a site: what creation requests from Slurm.
+/// The jobs of an experiment on a site: the resources that its creation requests from Slurm.
 struct SubmissionPlan {
     site::Pool pool;                              // slots_per_node is that of the requested nodes
     std::string gpu_type;                         // empty: any
@@ -35,12 +35,13 @@ struct SubmissionPlan {
     int nodes() const { return shape.nodes + static_cast<int>(spare_nodes); }
 };
 
-/// Finds what cannot run at any site. plan_submission reports it too; this function needs no site. Pure.
+/// Finds the parts of a configuration that no site can run. plan_submission reports them too; this function
+/// needs no site. Pure.
 Diagnostics check_supported(config::ExperimentConfig const& config);
 
-/// Plans slots_per_trial as whole nodes: up to the slots of a node are one node, more must be a whole
-/// multiple. Errors of requests that can never run here have the numbers and the nearest sizes that fit.
-/// Pure.
+/// Plans slots_per_trial as whole nodes: a number up to the slots of a node needs one node; a larger number
+/// must be a multiple of the slots of a node. If a request can never run at this site, the error contains the
+/// numbers and the nearest sizes that fit. Pure.
 Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,
                                                     site::Site const& site);
 

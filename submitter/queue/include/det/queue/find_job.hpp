@@ -10,15 +10,14 @@
 
 namespace det::queue {
 
-/// The user and root whose experiments a number may name.
+/// The user and root whose experiments a job id on the command line may name.
 struct JobIdScope {
     std::string user;
     std::string root_id;  // empty: no root, so numbers are Slurm job ids
 };
 
-/// \return The experiment of the job, if the job belongs to this root and this user. Any user can write such
-/// a
-///   comment, so the comment alone is not enough.
+/// \return The experiment of the job, if the job belongs to this root and this user. Checks the user too,
+/// because any user can submit a job with such a comment.
 std::optional<std::uint32_t> experiment_of(slurm::JobStatus const& job, JobIdScope const& scope);
 
 /// Finds the job that `text` names: an id as in `job list` (12, 12_3), an experiment's number, or, if both

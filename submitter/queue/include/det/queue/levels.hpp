@@ -17,9 +17,9 @@ constexpr std::int64_t base_nice = 100;
 /// for 99.
 std::int64_t nice_of_level(int level);
 
-/// \return The priority of a level, for operators: levels below 42 are above every priority that Slurm
-/// computes,
-///   levels above 42 are below. Not for level 42: such a job gets the priority that Slurm computes.
+/// \return The priority of a level, for operators: for levels below 42 it is above every priority that Slurm
+/// computes, for levels above 42 it is below. Not for level 42: such a job gets the priority that Slurm
+/// computes.
 std::uint32_t priority_of_level(int level);
 
 }  // namespace det::queue

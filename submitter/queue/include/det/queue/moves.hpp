@@ -16,7 +16,7 @@ struct QueueState {
 };
 
 enum class Rights {
-    owner,      // may change the own jobs' nice, not below 0, and partition
+    owner,      // may change the nice (not below 0) and the partition of its own jobs
     operators,  // may change all jobs, any nice, and priorities
 };
 
@@ -62,15 +62,15 @@ struct ChangePartition {
     slurm::JobRef job;
     std::string partition;
 };
-struct MoveToTop {  // `scontrol top`: the owner's other jobs in the partition lose what it gains
+struct MoveToTop {  // `scontrol top`: the owner's other jobs in the partition lose the gained priority
     std::uint32_t job = 0;
 };
 using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePartition, MoveToTop>;
 
 /// Plans the fewest moves that the caller is permitted to make and that fulfil all requests. Other jobs of
-/// the caller keep their relative order. A job that needs no change gets no move. Pure. \return The moves, or
-/// no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory requests, two
-///   requests for one job).
+/// the caller keep their relative order. A job that needs no change gets no move. Pure.
+/// \return The moves, or no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory
+/// requests, two requests for one job).
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
                                      std::vector<Request> const& requests);
 

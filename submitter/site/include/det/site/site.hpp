@@ -68,7 +68,7 @@ struct Site {
 
     Pool const* find_pool(std::string_view name) const;
     Pool const* default_pool() const;
-    /// For trials of 0 slots.
+    /// \return The default pool for trials of 0 slots, or nullptr.
     Pool const* default_aux_pool() const;
 };
 
@@ -79,15 +79,15 @@ Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile
 /// \return The pool of that name, or the default one if the name is empty; the Error lists all pools.
 Result<Pool> require_pool(Site const& site, std::string_view name);
 
-/// Seconds between the preemption signal and the loss of the nodes: the partition's GraceTime; nothing if it
-/// has none. Pure.
+/// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
+/// nothing if it has none. Pure.
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool);
 
-/// As above; KillWait if the partition has no GraceTime. Nothing if jobs of the partition are not preempted,
-/// or are preempted by QOS: squeue and scontrol do not show a QOS's GraceTime. Pure.
+/// \return The same, or KillWait if the partition has no GraceTime. Nothing if jobs of the partition are not
+/// preempted, or are preempted by QOS: squeue and scontrol do not show a QOS's GraceTime. Pure.
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config);
 
-/// The GPUs in "gpu:a100:4(S:0-1),gpu:v100:2", by type; "" if Slurm names none.
+/// GPUs of one type, as in "gpu:a100:4(S:0-1),gpu:v100:2". The type is "" if Slurm names none.
 struct GpuGroup {
     std::string type;
     int count = 0;

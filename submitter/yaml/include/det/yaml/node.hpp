@@ -76,7 +76,7 @@ struct DuplicateKey {
 };
 std::vector<DuplicateKey> find_duplicates(std::vector<Node::Entry> const& entries);
 
-/// "a string", "an integer", "a list": for "expected ..., found ...".
+/// \return The kind in messages such as "expected ..., found ...": "a string", "an integer", "a list".
 std::string_view kind_name(Kind kind);
 /// A description for messages: "the string 'x'", "the integer 5", "a list", "nothing".
 std::string describe(Node const& node);

@@ -24,8 +24,7 @@ Result<Node, Diagnostics> parse_value(std::shared_ptr<Source const> source, std:
                                       Limits const& limits = {});
 
 /// \return The value of an unquoted scalar in the YAML 1.2 core schema; nothing for a number that does not
-/// fit in
-///   64 bits. `yes`, `off`, `1_000` and dates are strings, `010` is ten.
+/// fit in 64 bits. `yes`, `off`, `1_000` and dates are strings, `010` is ten.
 std::optional<Node::Scalar> resolve_plain(std::string_view text);
 
 }  // namespace det::yaml

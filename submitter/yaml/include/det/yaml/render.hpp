@@ -10,7 +10,8 @@ namespace det::yaml {
 /// Renders block style. Parsing the text gives the same value, in YAML 1.1 parsers such as PyYAML too.
 std::string render_yaml(Node const& node);
 
-/// Also adds the text that `remark` returns as a comment after each scalar and each empty list or map.
+/// Renders block style and adds the text that `remark` returns as a comment after each scalar and each empty
+/// list or map.
 std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& remark);
 
 /// A comment at the end of a line.
@@ -18,11 +19,11 @@ struct Comment {
     std::size_t line_end;  // the byte of the line's newline
     std::string text;      // empty: no comment
 };
-/// Adds the comments, which are in the order of their lines, all in one column. Escapes control bytes in
-/// them.
+/// Adds the comments to the text, aligned in one column. `comments` must be sorted by line. Escapes control
+/// bytes in the comments.
 std::string add_comments(std::string_view text, std::span<Comment const> comments);
 
-/// Infinity and NaN become null, because JSON cannot represent them.
+/// Converts a value to JSON. Infinity and NaN become null, because JSON cannot represent them.
 nlohmann::json to_json(Node const& node);
 
 }  // namespace det::yaml
