@@ -1,5 +1,5 @@
-/* What lies between our programs, which never link libcurl, and det_libcurl.so, which does. Plain C, so that the two
- * need not be built alike. */
+/* The interface between the programs, which never link libcurl, and det_libcurl.so, which does. It is plain C,
+ * so that different compilers may build the two sides. */
 #ifndef DET_LIBCURL_ABI_H
 #define DET_LIBCURL_ABI_H
 #include <stddef.h>
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Raised whenever anything below changes: a module of another version is not used. */
+/* Increased whenever the interface changes. A program does not use a module of another version. */
 #define DET_LIBCURL_ABI_VERSION 1u
 #define DET_LIBCURL_ENTRY "det_libcurl_module_entry"
 
@@ -20,24 +20,25 @@ struct det_libcurl_request {
     size_t header_count;
     char const* body;
     size_t body_size;
-    /* No connection, or a slower one than that for so long, is an end. */
+    /* The exchange fails if there is no connection within connect_limit_s, or if the transfer is slower
+     * than stall_bytes_per_s for stall_limit_s. */
     long connect_limit_s;
     long stall_limit_s;
     long stall_bytes_per_s;
 };
 
-/* Who takes the answer; what is given is gone after the call. */
+/* The functions that receive the response. The text and bytes are valid only during the call. */
 struct det_libcurl_sink {
     void* context;
     void (*header)(void* context, char const* line, size_t size);
-    /* 0: the rest is not wanted. */
+    /* Receives a piece of the body. Returns 0 to end the exchange. */
     int (*body)(void* context, long status, char const* bytes, size_t size);
 };
 
 struct det_libcurl_module {
     uint32_t abi_version;
-    /* The status of the answer; 0 where there was none, or its body was not wanted, with the reason, which stays, in
-     * `why`. Any thread, several at once. */
+    /* Makes one request. Returns the status of the response. Returns 0 if there is no response or the sink
+     * ended the exchange; then `why` is set to the reason, which stays valid. Thread-safe. */
     long (*exchange)(struct det_libcurl_request const* request, struct det_libcurl_sink const* sink, char const** why);
 };
 

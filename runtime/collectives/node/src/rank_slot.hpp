@@ -54,8 +54,8 @@ struct RankSlot {
                               std::span<std::byte const* const> sources) const;
 
     /// Wakes ranks that sleep. Called after a write for which other ranks may wait. It uses no fence, so it
-    /// can miss a rank that is just going to sleep. That rank wakes up by itself after a short time
-    /// (Backoff's longest sleep).
+    /// can miss a rank that is just going to sleep. That rank wakes up by itself within 1 ms, the
+    /// longest sleep of a Backoff.
     void wake() const {
         if (segment.futex_waiters().waiters.load(std::memory_order_relaxed) != 0) wake_waiters();
     }

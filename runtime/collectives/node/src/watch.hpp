@@ -38,13 +38,13 @@ public:
 
     /// Begins a wait.
     void begin();
-    /// Called from time to time during a wait. Fails if one of the awaited ranks is lost or the group has
-    /// ended. Between two calls the caller must poll for the event that it waits for, because a rank may end
-    /// after it has done its part.
+    /// Called from time to time during a wait. Fails if an awaited rank is lost, the collective timeout has
+    /// passed or the group has ended. Between two calls the caller must poll for the event that it waits for,
+    /// because a rank may end after it has done its part.
     Status look(std::vector<int> const& awaited, WaitingCall const& call);
 
-    /// Fails if the group or any other rank's process has ended, even if no rank waits for that rank. Does
-    /// not end the group.
+    /// Fails if the group has ended, or if any other rank has left or its process has ended, even if no rank
+    /// waits for that rank. Does not end the group.
     Status check() const;
     bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
     /// The Error that ended the group, or Ok while it has not ended.
