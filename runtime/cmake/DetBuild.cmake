@@ -1,4 +1,4 @@
-# How everything is compiled: standard, warnings, sanitizers, where programs and libraries land.
+# Settings for all targets: standard, warnings, sanitizers, output directories of programs and libraries.
 include(GNUInstallDirs)
 
 option(DET_WARNINGS_AS_ERRORS "Treat warnings as errors (presets and CI; not for packagers)" OFF)
@@ -31,13 +31,13 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 find_program(DET_CCACHE ccache)
 if(DET_CCACHE)
-  # What ccache needs to keep anything that uses a precompiled header.
+  # ccache caches sources with a precompiled header only with these settings.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${DET_CCACHE}")
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
-# All modules link this. Code of others, which includes our headers, does not get our warnings.
+# All modules link this target. Other projects that include the headers do not get these warning options.
 add_library(det_compile_options INTERFACE)
 target_compile_options(det_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough

@@ -1,10 +1,10 @@
-# What programs of others build with: headers, libraries, a CMake package and pkg-config files.
+# Installs the headers, libraries, CMake package and pkg-config files with which other projects build:
 #   find_package(det-submit) gives det::c (libdet, the C interface) and det::core (the C++ interface, static);
 #   pkg-config has det and det-core.
 include(CMakePackageConfigHelpers)
 
-# Appends the static libraries of ours that `target` links, dependencies first, to the global property
-# DET_CORE_MODULES, and what else it links to DET_CORE_EXTERNALS.
+# Appends the project's static libraries that `target` links, dependencies first, to the global property
+# DET_CORE_MODULES, and other libraries that it links to DET_CORE_EXTERNALS.
 function(det_collect_links target)
   get_target_property(links "${target}" LINK_LIBRARIES)
   foreach(link IN LISTS links)
@@ -43,7 +43,7 @@ function(det_install_packages)
   endforeach()
   install(TARGETS ${modules} EXPORT det-submit-core ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" FILE_SET HEADERS)
 
-  # What a program that links det::core has to find first.
+  # The packages that a program must find before it links det::core.
   set(DET_FIND_DEPENDENCIES "")
   set(DET_CORE_REQUIRES fmt nlohmann_json)
   list(REVERSE modules)

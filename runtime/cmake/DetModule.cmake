@@ -64,7 +64,7 @@ function(det_add_programs_target)
   add_custom_target(programs DEPENDS ${programs})
 endfunction()
 
-# Prints what configure found and what follows from it.
+# Prints the version, the modules and the notes of this configuration.
 function(det_print_summary)
   get_property(modules GLOBAL PROPERTY DET_MODULES)
   get_property(notes GLOBAL PROPERTY DET_SUMMARY)

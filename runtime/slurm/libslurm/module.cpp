@@ -12,7 +12,7 @@ namespace {
 
 using namespace det::libslurm;
 
-/// The number in libslurm.so.38. It differs between Slurm releases, whose structures differ.
+/// The number in the name libslurm.so.38. It differs between Slurm releases, because their structures differ.
 long release_here() { return SLURM_VERSION_MAJOR(slurm_api_version()); }
 
 char const* why_not() {

@@ -8,8 +8,9 @@
 namespace det::launch::supervisor {
 
 /// Starts and ends 16 empty steps, so that the next step of this job gets a number that an earlier
-/// incarnation has not used. After a network partition the lost run's srun and PMIx plugin come back for a
-/// moment and end their steps; slurmctld knows steps by job and number only and would end the new run's step.
+/// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
+/// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
+/// run's step.
 void skip_step_numbers(SupervisorContext const& context);
 
 /// A TCP port that was free on this host a moment ago; 0 if none was found.

@@ -43,8 +43,8 @@ void Child::exec_command(RelayedCommand const& command, Group group, pid_t paren
 Result<Child> Child::start(RelayedCommand const& command, Pipe const& out, Pipe const& err) {
     CStrings const argv(command.argv);
     CStrings const variables(command.environment.to_list());
-    // In the terminal's foreground process group the child stays in our group, so that it may read from the
-    // terminal.
+    // If this process is in the terminal's foreground process group, the child stays in that group, so that
+    // it may read from the terminal.
     auto const group = is_in_foreground() ? Group::ours : Group::own;
     pid_t const parent = ::getpid();
     pid_t const child = ::fork();

@@ -29,8 +29,8 @@ private:
     UniqueFd lock_;  // the same pipe, opened again: flock(2) locks belong to an open file description
 };
 
-/// One output stream of the command: reads the pipe, writes to our standard output or error and to the node's
-/// log.
+/// One output stream of the command: reads the pipe, writes to this process's standard output or error and
+/// the node's log.
 class OutputStream {
 public:
     /// \param log null if there is no log.

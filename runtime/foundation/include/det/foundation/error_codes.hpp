@@ -58,7 +58,7 @@ inline constexpr ErrorCode slurm_output{"slurm-output", ExitCode::could_not};
 inline constexpr ErrorCode not_in_slurm{"not-in-slurm", ExitCode::could_not};
 inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
 
-// Our files and formats.
+// Files and formats of det-submit.
 inline constexpr ErrorCode file_system{"file-system", ExitCode::could_not};
 inline constexpr ErrorCode permission{"permission", ExitCode::could_not};
 inline constexpr ErrorCode unsafe_owner{"unsafe-owner", ExitCode::could_not};

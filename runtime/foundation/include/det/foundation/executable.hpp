@@ -9,9 +9,10 @@ namespace det {
 
 /// The path of the running program, with symbolic links resolved.
 std::filesystem::path own_executable();
-/// The file from which this code was loaded: the program itself, or our shared library in another program.
+/// The file from which this code was loaded: the program itself, or a shared library of det-submit in another
+/// program.
 std::filesystem::path own_object();
-/// The path of another of our programs, in the directory of this one.
+/// The path of another program of det-submit, in the directory of this program.
 std::filesystem::path sibling_program(std::string_view name);
 /// The shared libraries that this program has loaded, except the C library.
 std::vector<std::filesystem::path> own_libraries();

@@ -2,7 +2,8 @@
 
 namespace det {
 
-/// The exit codes of all our programs. Scripts rely on the numbers: values may be added but never changed.
+/// The exit codes of all programs of det-submit. Scripts rely on the numbers: values may be added but never
+/// changed.
 enum class ExitCode : int {
     done = 0,
     could_not = 1,
@@ -13,7 +14,7 @@ enum class ExitCode : int {
     slurm_unreachable = 6,  // slurmctld does not answer
     timed_out = 7,
     checkpoint_damaged = 8,
-    internal = 70,      // a bug in our program
+    internal = 70,      // a bug in the program
     interrupted = 130,  // Ctrl-C
 };
 

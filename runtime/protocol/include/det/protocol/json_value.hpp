@@ -40,7 +40,7 @@ private:
     std::unique_ptr<Json> value_;
 };
 
-/// Lets a JsonValue stand where a Json is made: Json{{"metadata", value}}.
+/// Allows a JsonValue in the initializer of a Json: Json{{"metadata", value}}.
 void to_json(Json& json, JsonValue const& value);
 
 }  // namespace det

@@ -70,7 +70,7 @@ inline constexpr char local_dir[] = "DET_LOCAL_DIR";
 inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 /// The directory of the run on the shared file system: .../experiments/7/trials/3/runs/2.
 inline constexpr char run_path[] = "DET_RUN_PATH";
-/// Directory of our libraries that a program loads at run time.
+/// The directory of the modules that programs load at run time.
 inline constexpr char modules[] = "DET_MODULES";
 /// The directory of the experiment: .../experiments/7.
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";

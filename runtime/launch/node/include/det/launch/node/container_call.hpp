@@ -10,7 +10,7 @@
 
 namespace det::launch::node {
 
-/// Paths of our files inside a container.
+/// The path of DET_RUN_DIR inside a container.
 inline constexpr char run_dir_inside[] = "/run/determined";
 /// Folders below DET_RUN_DIR, outside and inside the container, for the programs of det-submit and the
 /// libraries that they need.

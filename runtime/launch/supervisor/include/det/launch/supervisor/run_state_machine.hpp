@@ -38,7 +38,7 @@ public:
     RunAction on_other_trial(Time now);
     /// The job as Slurm shows it; empty if Slurm does not answer or does not know the job.
     RunAction on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now);
-    /// Call this when the time of wakes_at() has come.
+    /// Must be called at the time wakes_at().
     RunAction on_time(Time now);
 
     std::optional<Time> wakes_at() const;
