@@ -63,7 +63,7 @@ private:
     std::string name_;
 };
 
-/// All clusters below `base`, running or not.
+/// Returns all clusters below `base`, running or not.
 Result<std::vector<ClusterPaths>> find_clusters(std::filesystem::path const& base);
 
 /// "n0", "n1" ...: the NodeName and the host name.

@@ -10,7 +10,7 @@
 #include "cluster_paths.hpp"
 #include "state_directory.hpp"
 
-// The commands of 'cluster'. Each returns the exit code. stdout is the answer, stderr is commentary.
+// The commands of 'cluster'. Each returns the exit code. Answers go to stdout, messages to stderr.
 namespace det::loopback {
 
 enum class Format { people, json };

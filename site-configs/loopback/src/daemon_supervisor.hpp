@@ -31,7 +31,7 @@ enum class DaemonState {
 };
 std::string_view to_string(DaemonState state);
 
-/// Starts daemons stage by stage and restarts a daemon that dies unasked.
+/// Starts daemons stage by stage and restarts a daemon that dies, unless kill() ended it.
 class DaemonSupervisor {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -63,7 +63,7 @@ public:
 
     std::vector<Daemon> const& daemons() const { return daemons_; }
     bool all_ready() const;
-    /// The first daemon in state given_up, or nullptr.
+    /// Returns the first daemon in state given_up, or nullptr.
     Daemon const* find_given_up() const;
     /// True while tick() has to be called periodically.
     bool needs_ticks() const;

@@ -7,7 +7,7 @@
 
 namespace det::loopback {
 
-/// munged, slurmctld and one slurmd per node, in the order in which they start.
+/// Returns the daemons in the order in which they start: munged, slurmctld and one slurmd per node.
 std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts);
 std::vector<std::string> daemon_environment(ClusterPaths const& paths);
 

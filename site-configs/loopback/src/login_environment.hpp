@@ -24,8 +24,8 @@ struct Account {
     std::string shell;
 };
 
-/// The environment of a login, which like ssh drops the caller's. Kept are the variables of terminal and
-/// locale, and DET_*, with which tests configure our programs.
+/// Returns the environment of a login. Like ssh, it drops the caller's variables, except those of terminal
+/// and locale, and DET_*, with which tests configure det's programs.
 Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths);
 
 }  // namespace det::loopback

@@ -52,8 +52,8 @@ public:
     void refuse_at(Path const& path, Error error, std::string_view determined = {});
     bool is_final() const { return phase_ != Phase::sanity; }
     bool is_for_creation() const { return phase_ == Phase::creation; }
-    /// True at the limit of errors: a user does not read a thousand, and each needs a search for the nearest
-    /// word.
+    /// True if the limit of errors is reached. There is a limit because users do not read a thousand errors,
+    /// and each error needs a search for the most similar word.
     bool is_full() const { return refused_ >= refused_max; }
 
     Diagnostics finish() &&;

@@ -1,8 +1,8 @@
 #pragma once
 #include "schema/type.hpp"
 
-// What Determined says where a document breaks its schemas, as far as the tables alone say it. People read
-// our own messages; the published conformance cases look for these.
+// Determined's messages for documents that break its schemas, as far as the key tables determine them. Users
+// see det-submit's own messages; Determined's published conformance cases expect these.
 namespace det::config {
 
 std::string wrong_type_message(yaml::Node const& value, schema::Type const& expected);
@@ -11,7 +11,7 @@ std::string unknown_choice_message(schema::Type const& expected);
 std::string unknown_key_message(std::string_view key);
 std::string missing_key_message(std::string_view key);
 
-/// The rest of a sentence that begins with the path it is about.
+/// \return The message without the path at its beginning.
 std::string without_path(std::string_view message, std::string_view path);
 
 }  // namespace det::config

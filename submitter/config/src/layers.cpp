@@ -41,8 +41,8 @@ Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostic
     return Node(std::move(entries), base.is_map() ? base.location() : step.value.location());
 }
 
-/// The entries from the top to the replacing value. They are of the normalised document, whose keys may have
-/// other names.
+/// \return The entries from the top to the replacing value. They are entries of the normalised document,
+/// whose keys may have other names.
 std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string> const& path) {
     std::vector<Node::Entry> steps;
     auto rest = document;

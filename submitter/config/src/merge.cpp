@@ -27,8 +27,8 @@ Type const* type_of(Type const* owner, Node const& value, std::string_view name)
     return key != nullptr ? &key->type : nullptr;
 }
 
-/// The part of the lower value that the higher one inherits: of a union with another member only the common
-/// keys.
+/// \return The part of the lower value that the higher one inherits. If the two values of a union have
+/// different members, this is only the common keys.
 Node inheritable(Node const& high, Node const& low, Type const* type) {
     if (type == nullptr) return low;
     auto const offered = type->inheritable != nullptr ? type->inheritable(high, low) : low;

@@ -3,7 +3,8 @@
 
 namespace det::config {
 
-/// Every value in the one form that merging and reading know, nulls taken out. What is insane stays as it is.
+/// Converts every value to the one form that merging and reading expect, and removes nulls. Leaves invalid
+/// values unchanged.
 yaml::Node normalise(yaml::Node const& value, schema::Type const& type);
 
 }  // namespace det::config

@@ -18,7 +18,8 @@ SbatchOption const* find_letter(char letter) {
     return found != rows.end() ? &*found : nullptr;
 }
 
-/// The option of that name, else all options that begin with it: sbatch accepts an unambiguous abbreviation.
+/// \return The option of that name, else all options that begin with it, because sbatch accepts an
+/// unambiguous abbreviation.
 std::vector<SbatchOption const*> find_options(std::string_view name) {
     std::vector<SbatchOption const*> found;
     for (auto const& row : sbatch_options()) {

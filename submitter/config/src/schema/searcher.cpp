@@ -78,7 +78,7 @@ constexpr Key custom_keys[] = {
     {"unit", unit, "", "the unit of training lengths"},
 };
 
-// Searchers of old experiments, which Determined reads but no longer runs.
+// Searchers of old experiments. Determined reads their configurations but no longer runs them.
 constexpr Key adaptive_keys[] = {
     required_when_merged({"budget", length, "", "the total training length of all trials"}),
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket"},

@@ -92,7 +92,7 @@ struct Type {
     std::span<Type const* const> alternatives = {};
     Merge merge = Merge::natural;
     std::string_view item_key = {};
-    /// As YAML: items of a layer below all others.
+    /// Default items of a list, as YAML. They form a layer below all others.
     std::string_view default_items = {};
     /// An additional check, called if the shape is right.
     void (*rule)(yaml::Node const& value, Path const& path, Checker& checker) = nullptr;
