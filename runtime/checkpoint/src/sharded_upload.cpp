@@ -104,8 +104,8 @@ private:
     bool is_in_place_ = false;
 };
 
-/// The files that each rank brings. The files of a directory that several ranks bring are only those of the
-/// lowest.
+/// The files that each rank brings. If several ranks bring the same directory, the list has its files only for
+/// the lowest of them.
 std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
     std::vector<Uploads> ranks;
     std::set<std::string> seen;
