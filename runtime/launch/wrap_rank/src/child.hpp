@@ -19,7 +19,8 @@ public:
     static Result<Child> start(RelayedCommand const& command, Pipe const& out, Pipe const& err);
 
     void signal(int number) const;
-    /// Forwards a signal from the terminal (Ctrl-C), unless the child is in our group and has received it.
+    /// Forwards a signal from the terminal (Ctrl-C), unless the child is in this process's group and has
+    /// received it.
     void signal_by_terminal(int number) const;
 
     /// The status of waitpid(2); empty while it runs.

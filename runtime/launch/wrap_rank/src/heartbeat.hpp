@@ -4,9 +4,9 @@
 
 namespace det::launch::wrap_rank {
 
-/// The file runs/N/node-K.pulse. It is touched periodically while tasks of the run live on the node, and
-/// removed when they have ended. srun does not notice that the slurmstepd of a step is gone; the supervisor
-/// detects that from this file.
+/// The file runs/N/node-K.pulse. Wrappers touch it periodically while tasks of the run live on the node. Each
+/// wrapper removes it at its end; a wrapper that still runs creates it again. srun does not notice that the
+/// slurmstepd of a step is gone; the supervisor detects that from this file.
 class Heartbeat {
 public:
     Heartbeat(std::filesystem::path file, std::chrono::seconds interval)

@@ -11,7 +11,7 @@ sigset_t relayed_signals();
 /// Whether the process is an ancestor of this one, below the task's slurmstepd.
 bool is_ancestor(pid_t process);
 
-/// Whether our process group is in the foreground of a terminal, so that its keys (Ctrl-C) reach us.
+/// Whether the group of this process is in the foreground of a terminal, so that Ctrl-C reaches the group.
 bool is_in_foreground();
 
 }  // namespace det::launch::wrap_rank

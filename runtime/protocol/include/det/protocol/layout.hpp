@@ -42,7 +42,7 @@ public:
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
-    /// The heartbeat file of a node: touched while tasks of the run exist there, removed at their end.
+    /// The heartbeat file of a node: wrappers touch it while tasks of the run exist there, and remove it.
     std::filesystem::path pulse(int node) const { return pulse_beside(node_log(node)); }
     static std::filesystem::path pulse_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".pulse");

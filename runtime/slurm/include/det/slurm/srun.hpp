@@ -8,7 +8,7 @@
 
 namespace det::slurm {
 
-/// A step's share of a node that other steps of the job use too.
+/// The share of a node that a step gets if other steps of the job use the node too.
 struct StepShare {
     std::int64_t memory_mib = 0;  // 0: Slurm does not manage memory
 };
@@ -29,7 +29,7 @@ struct StepRequest {
 /// The srun command line.
 std::vector<std::string> render_srun(StepRequest const& request);
 
-/// A command on each of some nodes of a running job, beside its other steps.
+/// A command to run on some nodes of a running job, once per node, beside the job's other steps.
 struct CommandOnNodes {
     std::vector<std::string> nodes;
     std::string directory;  // working directory; empty: the current one
