@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds time_limit{90};  // longer than the time limit of 'up'
 
-/// False if the previous holder removed the file after we opened it: our lock then protects nothing.
+/// Returns false if the previous holder removed the file after we opened it: our lock then protects nothing.
 bool is_still_linked(int fd, std::filesystem::path const& path) {
     struct stat ours {
     }, named{};

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr char const* bridge = "br0";
 
-/// The end of a node's veth pair that is on the controller's host.
+/// Returns the name of the end of a node's veth pair that is on the controller's host.
 std::string veth_name(int node) { return fmt::format("vd{}", node); }
 
 std::string with_prefix(std::string const& address) {
@@ -55,7 +55,7 @@ Status connect_to_bridge(int index, HostNamespaces const& node) {
     return run_ip({"link", "set", veth_name(index), "master", bridge, "up"});
 }
 
-/// Must be called on the node.
+/// The caller must be on the node's host.
 Status configure_network_of_node(int index) {
     DET_TRY(run_ip({"link", "set", "lo", "up"}));
     DET_TRY(run_ip({"addr", "add", with_prefix(node_address(index)), "dev", "eth0"}));
@@ -174,7 +174,7 @@ Status Hosts::reconnect(int node) { return run_ip({"link", "set", veth_name(node
 void Hosts::kill_processes_on(int node) const {
     struct stat info {};
     if (::fstat(nodes_.at(static_cast<std::size_t>(node)).network().get(), &info) != 0) return;
-    // Repeated, because a process may fork while the list of processes is read.
+    // The kill is repeated, because a process may fork while the list of processes is read.
     poll_until(Deadline(std::chrono::seconds(2)), [&] { return kill_all_in_network(info.st_ino) == 0; });
 }
 

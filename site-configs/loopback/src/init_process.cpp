@@ -192,7 +192,7 @@ Status enter_cgroup(InitOptions const& options) {
 }
 
 Status set_up_and_run(InitOptions const& options, StartupReport& report) {
-    // First, so that 'cluster down' finds the cluster from its first moment on.
+    // The record is written first, so that 'cluster down' always finds a cluster that has begun to start.
     DET_TRY(write_own_record(options));
     DET_TRY(enter_cgroup(options));
     DET_TRY_ASSIGN(auto const hosts, Hosts::make(options));

@@ -42,7 +42,7 @@ std::optional<ProcessIdentity> identify_self() { return read_stat("/proc/self/st
 std::optional<ProcessHandle> ProcessHandle::open(ProcessIdentity const& identity) {
     if (identity.pid <= 0) return std::nullopt;
     auto fd = open_pidfd(identity.pid);
-    // Compared after the pidfd is open, because the pid could be reused in between otherwise.
+    // Compares after the pidfd is open, because the pid could otherwise be reused before the open.
     if (!fd || identify(identity.pid) != identity) return std::nullopt;
     return ProcessHandle(identity.pid, std::move(fd));
 }

@@ -26,7 +26,7 @@ bool asks_for_memory(config::SbatchArgs const& args) {
                        [&](auto name) { return args.find(name).has_value(); });
 }
 
-/// Only det-submit's own words and numbers: a user can copy the script and submit the same request again.
+/// Renders the #SBATCH lines. They contain only det-submit's own words and numbers.
 std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
@@ -45,7 +45,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     return lines;
 }
 
-/// A shell expression for the first trial of an array task.
+/// Returns a shell expression for the first trial of an array task.
 std::string trial_of_task(plan::JobArray const& array) {
     if (array.first_trial == 0 && array.lanes == 1) return "\"${SLURM_ARRAY_TASK_ID}\"";
     auto const task =
@@ -66,8 +66,8 @@ std::string describe_trials(plan::SubmissionPlan const& plan) {
                            : fmt::format("{} trials at a time with {} each", plan.lanes, slots);
 }
 
-/// The pool's options besides its partition. They contain the administrator's text, so they are not in the
-/// script.
+/// Adds the options of the pool besides its partition. They contain the administrator's text, so they are not
+/// in the script.
 void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan const& plan) {
     auto const add = [&](std::string_view name, std::optional<std::string> const& value) {
         if (value && !value->empty()) options.push_back(fmt::format("--{}={}", name, *value));
@@ -80,7 +80,7 @@ void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan co
     add("exclude", plan.exclude);
 }
 
-/// Makes one line that cannot end the comment.
+/// Escapes control characters, newlines too, so that the text stays within one comment line.
 std::string comment_text(std::string_view text) { return escape_control(text); }
 
 using Values = std::map<std::string, std::string, std::less<>>;
