@@ -21,6 +21,7 @@ using enum Algorithm;
 constexpr SelectionRow allreduce[] = {
     {4, 0, recursive_doubling},
     {4, 256 * kib, halving_doubling},
+    {4, 1 * mib, ring},
     {16, 0, recursive_doubling},
     {16, 128 * kib, halving_doubling},
     {16, 8 * mib, ring},

