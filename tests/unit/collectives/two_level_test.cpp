@@ -94,8 +94,7 @@ BOOST_AUTO_TEST_CASE(a_context_names_the_algorithm_of_an_operation) {
         DET_TRY(
             expect(way(Kind::allreduce, 1) == "threads, within the agreement; threads, within the agreement",
                    way(Kind::allreduce, 1)));
-        DET_TRY(expect(way(Kind::allreduce, values.size()) ==
-                           "threads, halving and doubling; threads, halving and doubling",
+        DET_TRY(expect(way(Kind::allreduce, values.size()) == "threads, ring; threads, ring",
                        way(Kind::allreduce, values.size())));
         DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
                        way(Kind::broadcast, values.size())));
