@@ -60,10 +60,10 @@ Status admit_rank(int socket, Rendezvous const& rendezvous, SharedMemory const& 
     return Error{codes::misuse, fmt::format("rank {} cannot join: {}", request.rank, *refusal)};
 }
 
-Error timed_out_waiting(Rendezvous const& rendezvous, std::string const& who, Options const& options) {
+Error timed_out_waiting(Rendezvous const& rendezvous, std::string const& missing, Options const& options) {
     return {codes::timed_out,
             fmt::format("rank {} has waited {} ms for {} at '{}'", rendezvous.rank.value,
-                        options.join_timeout.count(), who, (rendezvous.directory / rendezvous.name).string()),
+                        options.join_timeout.count(), missing, (rendezvous.directory / rendezvous.name).string()),
             "start all ranks of the node in the same run, on the same node"};
 }
 
