@@ -1,8 +1,10 @@
+#include <det/command_line/options.hpp>
 #include <det/foundation/text.hpp>
 #include <det/measure/arguments.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace det::measure {
 namespace {
@@ -10,8 +12,6 @@ namespace {
 using collectives::DataType;
 
 constexpr std::size_t size_limit_bytes = std::size_t{1} << 36;
-constexpr std::uint32_t iterations_limit = 1'000'000;
-constexpr int ranks_limit = 1024;
 
 Error usage(std::string message, std::string hint = {}) {
     return {codes::usage, std::move(message), std::move(hint)};
@@ -38,100 +38,26 @@ Result<std::size_t> require_size(std::string_view text) {
                  "sizes are numbers of bytes up to 64G: --sizes 4:64M, --sizes 1K,1M");
 }
 
-template <class Names>
-std::string list(Names const& names) {
-    std::string text;
-    for (auto const& name : names) text.append(text.empty() ? "" : ", ").append(name);
-    return text;
-}
-
-std::vector<std::string_view> type_names() {
-    std::vector<std::string_view> names;
-    for (auto const type : collectives::reducible_types) names.push_back(name_of(type));
+template <class Rows>
+std::vector<std::string> names_of(Rows const& rows, auto name) {
+    std::vector<std::string> names;
+    for (auto const& row : rows) names.emplace_back(name(row));
     return names;
 }
 
-std::vector<std::string_view> operation_names() {
-    std::vector<std::string_view> names;
-    for (auto const& operation : all_operations()) names.push_back(operation.name);
-    return names;
-}
-
-Status set_sizes(CollectivesArguments& arguments, std::string const& value) {
-    DET_TRY_ASSIGN(arguments.sizes_bytes, parse_sizes(value));
-    return Ok{};
-}
-
-Status set_operations(CollectivesArguments& arguments, std::string const& value) {
-    arguments.operations.clear();
-    if (value == "all") arguments.operations = all_operations();
-    if (value == "all") return Ok{};
-    for (auto const name : split(value, ',')) {
+Result<std::vector<Operation>> parse_operations(std::string const& text) {
+    if (text == "all") return all_operations();
+    std::vector<Operation> operations;
+    for (auto const name : split(text, ',')) {
         auto const operation = find_operation(name);
         if (!operation) {
+            auto const known = names_of(all_operations(), [](auto const& each) { return each.name; });
             return usage(fmt::format("there is no operation '{}'", name),
-                         "--op is all, or some of " + list(operation_names()));
+                         fmt::format("--op is all, or some of {}", fmt::join(known, ", ")));
         }
-        arguments.operations.push_back(*operation);
+        operations.push_back(*operation);
     }
-    return Ok{};
-}
-
-Status set_type(CollectivesArguments& arguments, std::string const& value) {
-    auto const& types = collectives::reducible_types;
-    auto const* const type =
-        std::ranges::find(types, value, [](auto candidate) { return name_of(candidate); });
-    if (type == types.end())
-        return usage(fmt::format("there is no type '{}'", value), "--dtype is one of " + list(type_names()));
-    arguments.type = *type;
-    return Ok{};
-}
-
-Status set_iterations(CollectivesArguments& arguments, std::string const& value) {
-    arguments.iterations = parse_integer<std::uint32_t>(value);
-    if (arguments.iterations && *arguments.iterations > 0 && *arguments.iterations <= iterations_limit)
-        return Ok{};
-    return usage(fmt::format("--iterations is '{}'", value),
-                 fmt::format("give a number up to {}", iterations_limit));
-}
-
-Status set_ranks(CollectivesArguments& arguments, std::string const& value) {
-    arguments.ranks = parse_integer<int>(value);
-    if (arguments.ranks && *arguments.ranks > 0 && *arguments.ranks <= ranks_limit) return Ok{};
-    return usage(fmt::format("--ranks is '{}'", value), fmt::format("give a number up to {}", ranks_limit));
-}
-
-Status set_transport(CollectivesArguments& arguments, std::string const& value) {
-    arguments.transport = value;
-    if (value == "ucx" || value == "mpi" || value == "tcp") return Ok{};
-    return usage(fmt::format("there is no transport '{}'", value), "--transport is tcp, ucx or mpi");
-}
-
-Status set_memory(CollectivesArguments& arguments, std::string const& value) {
-    arguments.memory = value == "plain" ? Memory::plain : Memory::shared;
-    if (value == "plain" || value == "shared") return Ok{};
-    return usage(fmt::format("there is no memory '{}'", value), "--memory is shared or plain");
-}
-
-Status set_peer(CollectivesArguments& arguments, std::string const& value) {
-    arguments.peer = Peer::mpi;
-    if (value == "mpi") return Ok{};
-    return usage(fmt::format("there is no peer '{}'", value), "--peer is mpi");
-}
-
-struct Option {
-    std::string_view name;
-    Status (*set)(CollectivesArguments&, std::string const& value);
-};
-constexpr Option options[] = {
-    {"--sizes", set_sizes},           {"--op", set_operations}, {"--dtype", set_type},
-    {"--iterations", set_iterations}, {"--ranks", set_ranks},   {"--transport", set_transport},
-    {"--memory", set_memory},         {"--peer", set_peer},
-};
-
-Option const* find_option(std::string_view name) {
-    auto const* const found = std::ranges::find(options, name, &Option::name);
-    return found == std::end(options) ? nullptr : found;
+    return operations;
 }
 
 }  // namespace
@@ -178,26 +104,33 @@ std::uint32_t iterations_for(std::size_t size_bytes) {
 
 Result<CollectivesArguments> parse_collectives(std::vector<std::string> const& words) {
     CollectivesArguments arguments;
-    DET_TRY(set_sizes(arguments, "4:64M"));
-    DET_TRY(set_operations(arguments, "allreduce"));
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        auto const& word = words[i];
-        if (word == "--json") {
-            arguments.form = Form::json;
-            continue;
-        }
-        auto const equals = std::min(word.find('='), word.size());
-        auto const* option = find_option(std::string_view(word).substr(0, equals));
-        if (option == nullptr) {
-            return usage(fmt::format("there is no option '{}'", word),
-                         "det-bench collectives --help lists them");
-        }
-        bool const is_in_word = equals < word.size();
-        if (!is_in_word && ++i == words.size()) return usage(fmt::format("{} needs a value", word));
-        DET_TRY(option->set(arguments, is_in_word ? word.substr(equals + 1) : words[i]));
-    }
+    bool is_json = false;
+    std::string sizes = "4:64M", operations = "allreduce", memory = "shared", peer;
+    auto const types =
+        names_of(collectives::reducible_types, [](DataType type) { return collectives::name_of(type); });
+    std::string type(collectives::name_of(arguments.type));
+    auto parsed = command_line::parse(
+        {{.names = "--sizes", .target = &sizes},
+         {.names = "--op", .target = &operations},
+         {.names = "--dtype", .target = &type, .choices = types},
+         {.names = "--iterations", .target = &arguments.iterations, .accepted_range = {{1, 1'000'000}}},
+         {.names = "--memory", .target = &memory, .choices = {"shared", "plain"}},
+         {.names = "--transport", .target = &arguments.transport, .choices = {"tcp", "ucx", "mpi"}},
+         {.names = "--ranks", .target = &arguments.ranks, .accepted_range = {{1, 1024}}},
+         {.names = "--peer", .target = &peer, .choices = {"mpi"}},
+         {.names = "--json", .target = &is_json}},
+        words);
+    if (!parsed) return usage(parsed.error().message, "det-bench collectives --help lists the options");
+    DET_TRY_ASSIGN(arguments.sizes_bytes, parse_sizes(sizes));
+    DET_TRY_ASSIGN(arguments.operations, parse_operations(operations));
+    auto const index = std::ranges::find(types, type) - types.begin();
+    arguments.type = collectives::reducible_types[static_cast<std::size_t>(index)];
+    arguments.memory = memory == "plain" ? Memory::plain : Memory::shared;
+    arguments.peer = peer.empty() ? Peer::none : Peer::mpi;
+    arguments.form = is_json ? Form::json : Form::table;
+    arguments.asks_for_help = parsed->asks_for_help;
     if (arguments.ranks && !arguments.transport.empty()) {
-        return usage("ranks that are started here talk through shared memory alone",
+        return usage("ranks that are started here use shared memory only",
                      "leave out --transport, or start the ranks by mpirun or srun");
     }
     return arguments;

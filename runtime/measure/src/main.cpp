@@ -39,12 +39,6 @@ Status require_no_launcher(Environment const& environment) {
     return Ok{};
 }
 
-Result<std::unique_ptr<Contender>> open_peer(CollectivesArguments const& arguments,
-                                             DistributedContext const& ranks) {
-    if (arguments.peer == Peer::none) return std::unique_ptr<Contender>();
-    return contend_with_mpi(ranks.rank(), ranks.size());
-}
-
 std::string counted(int count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -58,12 +52,17 @@ void print_heading(CollectivesArguments const& arguments, DistributedContext con
 }
 
 Status measure_among(CollectivesArguments const& arguments, DistributedContext& ranks) {
-    DET_TRY_ASSIGN(auto const peer, open_peer(arguments, ranks));
+    std::optional<Contender> peer;
+    if (arguments.peer == Peer::mpi) {
+        DET_TRY_ASSIGN(peer, contend_with_mpi(ranks.rank(), ranks.size()));
+    }
     bool const is_table = arguments.form == Form::table;
     if (ranks.is_chief() && is_table) print_heading(arguments, ranks);
-    DET_TRY_ASSIGN(auto const wrong, measure_collectives(arguments, ranks, peer.get(), [&](Row const& row) {
-                       std::cout << (is_table ? render_line(row) : render_json(row)) << std::endl;
-                   }));
+    auto const print_row = [&](Row const& row) {
+        std::cout << (is_table ? render_line(row) : render_json(row)) << std::endl;
+    };
+    DET_TRY_ASSIGN(auto const wrong,
+                   measure_collectives(arguments, ranks, peer ? &*peer : nullptr, print_row));
     if (wrong == 0) return Ok{};
     return Error{codes::internal, fmt::format("{} elements of results were wrong", wrong),
                  "please report this"};
@@ -84,6 +83,10 @@ Status measure_as_launched(CollectivesArguments const& arguments, Environment en
 
 Status collectives_command(Arguments const& words) {
     DET_TRY_ASSIGN(auto const arguments, parse_collectives(words));
+    if (arguments.asks_for_help) {
+        std::cout << find_page("collectives");
+        return Ok{};
+    }
     auto environment = Environment::of_this_process();
     if (arguments.ranks) DET_TRY(require_no_launcher(environment));
     if (arguments.peer == Peer::mpi) DET_TRY(require_mpi_launcher(environment));
@@ -96,21 +99,15 @@ int print_usage(std::ostream& out) {
     return &out == &std::cout ? 0 : to_int(ExitCode::usage);
 }
 
-bool asks_for_help(std::string const& word) { return word == "--help" || word == "-h"; }
-
 }  // namespace
 
 int main(int argc, char** argv) try {
     Arguments const words(argv + 1, argv + argc);
     if (words.empty()) return print_usage(std::cerr);
-    if (asks_for_help(words[0]) || words[0] == "help") return print_usage(std::cout);
+    if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_usage(std::cout);
     if (words[0] != "collectives") return print_usage(std::cerr);
-    if (words.size() > 1 && asks_for_help(words[1])) {
-        std::cout << find_page("collectives");
-        return 0;
-    }
     auto const done = collectives_command({words.begin() + 1, words.end()});
     return done ? 0 : fail(done.error());
-} catch (std::exception const& surprise) {
-    return fail(Error{codes::internal, surprise.what(), "please report this"});
+} catch (std::exception const& exception) {
+    return fail(Error{codes::internal, exception.what(), "please report this"});
 }

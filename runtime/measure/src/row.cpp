@@ -40,7 +40,7 @@ std::string render_line(Row const& row) {
     auto line = fmt::format("{:<14} {:>10} {:>9} {:>9} {:>9} {:>7} {:>8} {:>5}  {:<24}", row.operation,
                             row.size_bytes, digits(row.times.min_us), digits(row.times.mean_us),
                             digits(row.times.max_us), digits(algorithm_gb_per_s(row)),
-                            digits(bus_gb_per_s(row)), row.wrong, row.way);
+                            digits(bus_gb_per_s(row)), row.wrong, row.algorithm);
     if (row.peer) {
         line += fmt::format(" {:>9} {:>6.2f} {:>5}", digits(row.peer->times.max_us), ratio_of(row),
                             row.peer->wrong);
@@ -50,7 +50,7 @@ std::string render_line(Row const& row) {
 
 std::string render_json(Row const& row) {
     Json json{{"operation", row.operation},  {"bytes", row.size_bytes}, {"count", row.count},
-              {"dtype", row.type},           {"ranks", row.ranks},      {"way", row.way},
+              {"dtype", row.type},           {"ranks", row.ranks},      {"way", row.algorithm},
               {"iterations", row.iterations}};
     json.update(to_json(row.times));
     json["algorithm_gb_per_s"] = algorithm_gb_per_s(row);

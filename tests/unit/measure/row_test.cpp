@@ -16,7 +16,7 @@ Row example() {
     row.count = 250'000;
     row.type = "float32";
     row.ranks = 4;
-    row.way = "UCX, ring";
+    row.algorithm = "UCX, ring";
     row.iterations = 100;
     row.times = {90, 95.5, 100};
     row.bus_factor = 1.5;
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_row_is_a_line_below_its_heading) {
                "allreduce         1000000     90.00     95.50     100.0   10.00    15.00     0  UCX, ring");
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_stands_behind_ours) {
+BOOST_AUTO_TEST_CASE(the_columns_of_a_peer_come_last) {
     std::string const padding(15, ' ');
     auto const heading = render_heading(Peer::mpi), line = render_line(beside_a_peer());
     BOOST_TEST(heading.ends_with("    mpi us  ratio wrong"));

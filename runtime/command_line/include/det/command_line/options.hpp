@@ -20,7 +20,7 @@ struct Option {
                      std::optional<std::string>*, std::vector<std::string>*>;
     std::string names;  // "-f,--follow", "config"
     Target target;
-    std::string help;
+    std::string help = {};
     Need need = Need::optional;
     std::vector<std::string> choices = {};                   // the accepted words; empty: all
     std::optional<std::pair<int, int>> accepted_range = {};  // limits of a number, both ends included

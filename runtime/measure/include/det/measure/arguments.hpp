@@ -20,6 +20,7 @@ struct CollectivesArguments {
     Memory memory = Memory::shared;
     Peer peer = Peer::none;
     Form form = Form::table;
+    bool asks_for_help = false;  // --help was given
 };
 
 /// Fails with codes::usage, which names the option and its allowed values. Pure.

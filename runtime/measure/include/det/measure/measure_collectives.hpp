@@ -1,18 +1,32 @@
 #pragma once
-#include <det/measure/contender.hpp>
+#include <det/collectives/distributed_context.hpp>
 #include <det/measure/row.hpp>
 
 #include <functional>
 
 namespace det::measure {
 
-/// Called on rank 0 with each row.
-using Told = std::function<void(Row const& row)>;
+/// One rank of a measured implementation. All implementations number the ranks in the same way.
+struct Contender {
+    std::string name;
+    std::function<Status(collectives::TensorCall const& call)> run;
+    bool (*supports)(collectives::DataType type);
+};
 
-/// Measures each operation at each size, alternating ours and `peer` (nullptr: none). Collective. Returns on
-/// all ranks the number of wrong elements in our results. Fails if a rank fails.
+/// The collectives of `ranks`, which must outlive the result.
+Contender contend_with(collectives::DistributedContext& ranks);
+
+/// The collectives of the MPI with which det-submit was built. Collective. Fails if det_mpi.so or MPI can't
+/// be loaded, or if MPI numbers the ranks differently. Without an MPI launcher, MPI_Init may end the program,
+/// so the caller must check the launcher before.
+Result<Contender> contend_with_mpi(Rank rank, int size);
+
+/// Measures each operation at each size, alternating between det and `peer` (nullptr: none). Collective.
+/// Fails if a rank fails.
+/// \param on_row called on rank 0 with each row.
+/// \return on all ranks the number of wrong elements in the results of det.
 Result<std::uint64_t> measure_collectives(CollectivesArguments const& arguments,
-                                          collectives::DistributedContext& ranks, Contender* peer,
-                                          Told const& told);
+                                          collectives::DistributedContext& ranks, Contender const* peer,
+                                          std::function<void(Row const& row)> const& on_row);
 
 }  // namespace det::measure

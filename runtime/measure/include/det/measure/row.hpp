@@ -18,9 +18,9 @@ struct Row {
     std::size_t count = 0;  // elements
     std::string type;
     int ranks = 1;
-    std::string way;  // the algorithm; empty: unknown
+    std::string algorithm;  // "way" in the output; empty: unknown
     std::uint32_t iterations = 0;
-    Times times;
+    Times times = {};
     double bus_factor = 1;
     std::uint64_t wrong = 0;  // number of wrong elements
     struct PeerResult {
