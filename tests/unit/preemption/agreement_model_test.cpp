@@ -178,9 +178,9 @@ private:
     /// False: the state is too old.
     static bool set_state(World& world, std::size_t i, Agreement::Awaited late) {
         auto& rank = world.ranks[i];
-        auto const state = world.seen[rank.member->flags[late.index]];
+        auto const state = world.seen[rank.member->flags[late.member]];
         if (state.is_enough_for(late.call)) {
-            rank.agreement.set_state(late.index, state);
+            rank.agreement.set_state(late.member, state);
             return true;
         }
         // A rank waits only for a rank that is more than one call behind; with a notice, for any rank behind.
