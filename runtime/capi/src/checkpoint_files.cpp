@@ -1,7 +1,6 @@
 // The functions of det.h for checkpoints that consist of files.
-#include "json_text.hpp"
+#include "conversions.hpp"
 #include "objects.hpp"
-#include "outcomes.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "objects.hpp"
-#include "outcomes.hpp"
 
 using namespace det;
 

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "data_types.hpp"
+#include "conversions.hpp"
 #include "objects.hpp"
 
 using namespace det;

@@ -42,3 +42,15 @@ struct det_outcomes {
 struct det_strings {
     std::vector<std::string> values;
 };
+
+namespace det::capi {
+
+/// Returns the error of the first save that failed, or Ok if all succeeded.
+inline Status first_failure(core::Checkpoint::Outcomes const& outcomes) {
+    for (auto const& outcome : outcomes) {
+        if (outcome.error) return *outcome.error;
+    }
+    return Ok{};
+}
+
+}  // namespace det::capi

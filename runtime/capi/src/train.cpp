@@ -1,4 +1,4 @@
-#include "json_text.hpp"
+#include "conversions.hpp"
 #include "objects.hpp"
 
 using namespace det;

@@ -2,6 +2,7 @@
 
 #include <det/collectives/device/device_group.hpp>
 #include <det/collectives/two_level.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #ifdef DET_WITH_NCCL
 #include <det/collectives/nccl/nccl_backend.hpp>
@@ -9,16 +10,36 @@
 #include <det/collectives/node/node_group.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "launch_directory.hpp"
-#include "open_transport.hpp"
 
 namespace det::core {
 namespace {
 
 using collectives::DistributedContext;
 using Ranks = Result<std::unique_ptr<collectives::RankGroup>>;
+
+/// Writes "det: " and the line to stderr.
+void write_line(std::string const& line) {
+    (void)write_all(STDERR_FILENO, "det: " + line + "\n", "standard error");
+}
+
+/// Reads DET_COLLECTIVE_TIMEOUT_S. Fails with codes::misuse if it is not a positive number of seconds.
+Result<Timeouts> find_timeouts(ContextOptions const& options) {
+    Timeouts timeouts;
+    timeouts.warn = warning_handler(options);
+    auto const text = options.environment.find_non_empty("DET_COLLECTIVE_TIMEOUT_S");
+    if (!text) return timeouts;
+    auto const seconds = parse_integer<int>(*text);
+    if (!seconds || *seconds <= 0) {
+        return Error{codes::misuse,
+                     fmt::format("DET_COLLECTIVE_TIMEOUT_S='{}' is no number of seconds", *text)};
+    }
+    timeouts.timeout = std::chrono::seconds(*seconds);
+    return timeouts;
+}
 
 /// With DET_DEBUG=collectives the chief prints the algorithm of each operation.
 collectives::Tuning tuning_for(RankIdentity const& identity, Environment const& environment) {
@@ -113,6 +134,11 @@ Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
 }
 
 }  // namespace
+
+std::function<void(std::string const&)> warning_handler(ContextOptions const& options) {
+    if (options.on_warning) return options.on_warning;
+    return [](std::string const& text) { write_line("warning: " + text); };
+}
 
 Result<DistributedContext> connect(RankIdentity const& identity, std::optional<Info> const& info,
                                    ContextOptions const& options) {

@@ -1,8 +1,29 @@
 #pragma once
 #include <det/core/context.hpp>
 #include <det/core/rank_identity.hpp>
+#include <det/transport/transport.hpp>
+
+#include <chrono>
 
 namespace det::core {
+
+/// How long a rank waits for other ranks: DET_COLLECTIVE_TIMEOUT_S seconds, or as long as they live.
+struct Timeouts {
+    std::optional<std::chrono::seconds> timeout = {};      // nullopt: as long as they live
+    std::function<void(std::string const& warning)> warn;  // called when a wait is long
+};
+
+/// Returns the handler of the options, or a handler that writes to stderr if the options have none.
+std::function<void(std::string const& warning)> warning_handler(ContextOptions const& options);
+
+/// Opens the transport between several ranks. If the run has a rendezvous file (every run of an experiment
+/// has one) and the address of the chief is known, the transport is UCX if all nodes have RDMA adapters and
+/// can load UCX, else TCP sockets. Otherwise it is MPI. DET_TRANSPORT=tcp, ucx or mpi overrides the choice
+/// and must be the same on all ranks; ranks with different choices of tcp and ucx get an Error.
+Result<std::unique_ptr<transport::Transport>> open_transport(RankIdentity const& identity,
+                                                             std::optional<Info> const& info,
+                                                             Environment const& environment,
+                                                             Timeouts const& timeouts);
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.

@@ -1,6 +1,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
@@ -9,7 +10,6 @@
 
 #include "connect.hpp"
 #include "session.hpp"
-#include "timeouts.hpp"
 
 namespace det::core {
 namespace {
@@ -113,6 +113,18 @@ std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const 
         mind(notice->raised_by_slurm_at_steady(), info->spec->notice_s);
     }
     return earliest;
+}
+
+Status Session::require_newest() const {
+    if (!in_experiment()) return Ok{};
+    DET_TRY_ASSIGN(auto const runs, list_directory(info->run_path.parent_path()));
+    for (auto const& name : runs) {
+        auto const number = parse_integer<std::uint32_t>(name);
+        if (number && *number > info->trial->trial_run_id) {
+            return Error{codes::superseded, fmt::format("run {} of this trial has begun elsewhere", *number)};
+        }
+    }
+    return Ok{};
 }
 
 Status require_chief(Session const& session, std::string_view call) {

@@ -1,5 +1,3 @@
-#include "open_transport.hpp"
-
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/layout.hpp>
@@ -12,6 +10,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "connect.hpp"
+
 namespace det::core {
 namespace {
 
@@ -23,7 +23,7 @@ std::string chief_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
 }
 
-bool can_meet(RankIdentity const& identity, std::optional<Info> const& info) {
+bool has_rendezvous(RankIdentity const& identity, std::optional<Info> const& info) {
     return info && !info->run_path.empty() && path_exists(RunLayout(info->run_path).rendezvous()) &&
            !chief_address(identity, *info).empty();
 }
@@ -33,38 +33,39 @@ std::string own_address(RankIdentity const& identity, Info const& info) {
     return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.address;
 }
 
-/// The connections of a rank to the other ranks of its run before it has a transport.
-struct Met {
+/// A rank's connections to the other ranks of its run before it has a transport.
+struct RunConnections {
     std::unique_ptr<transport::Bootstrap> bootstrap;
     std::unique_ptr<transport::RankMonitor> monitor;
     transport::WaitPolicy waits;
 };
 
-Result<Met> meet(RankIdentity const& identity, Info const& info, Timeouts const& timeouts) {
+Result<RunConnections> connect_run(RankIdentity const& identity, Info const& info, Timeouts const& timeouts) {
     auto const chief = chief_address(identity, info);
-    Met met;
-    DET_TRY_ASSIGN(met.bootstrap, transport::open_tcp_bootstrap({identity.rank}, identity.size,
-                                                                RunLayout(info.run_path).rendezvous(),
-                                                                {.chief_address = chief}));
-    DET_TRY_ASSIGN(met.monitor, transport::open_rank_monitor(
-                                    *met.bootstrap, {.chief_address = chief, .node = info.cluster.agent_id}));
-    met.waits.on_long_wait = timeouts.warn;
-    if (timeouts.timeout) met.waits.timeout = *timeouts.timeout;
-    return met;
+    RunConnections ranks;
+    DET_TRY_ASSIGN(ranks.bootstrap, transport::open_tcp_bootstrap({identity.rank}, identity.size,
+                                                                  RunLayout(info.run_path).rendezvous(),
+                                                                  {.chief_address = chief}));
+    DET_TRY_ASSIGN(ranks.monitor,
+                   transport::open_rank_monitor(*ranks.bootstrap,
+                                                {.chief_address = chief, .node = info.cluster.agent_id}));
+    ranks.waits.on_long_wait = timeouts.warn;
+    if (timeouts.timeout) ranks.waits.timeout = *timeouts.timeout;
+    return ranks;
 }
 
-Opened open_tcp(RankIdentity const& identity, Info const& info, Met met) {
+Opened open_tcp(RankIdentity const& identity, Info const& info, RunConnections ranks) {
     auto const address = own_address(identity, info);
     if (address.empty()) {
         return Error{codes::transport,
                      fmt::format("rank {} does not know an address of its node", identity.rank),
                      "set DET_INTER_NODE_NETWORK_INTERFACE in the experiment's environment"};
     }
-    return transport::tcp::open_transport(std::move(met.bootstrap),
+    return transport::tcp::open_transport(std::move(ranks.bootstrap),
                                           {.address = address,
                                            .local_ranks = identity.topology.local_size,
-                                           .monitor = std::move(met.monitor),
-                                           .waits = std::move(met.waits)});
+                                           .monitor = std::move(ranks.monitor),
+                                           .waits = std::move(ranks.waits)});
 }
 
 /// Returns the network interfaces that the experiment configures. The detected interface is not used: it is
@@ -78,12 +79,12 @@ std::string configured_interfaces(Info const& info) {
     return {};
 }
 
-Opened open_ucx(RankIdentity const& identity, Info const& info, Met met) {
-    return transport::ucx::open_transport(std::move(met.bootstrap),
+Opened open_ucx(RankIdentity const& identity, Info const& info, RunConnections ranks) {
+    return transport::ucx::open_transport(std::move(ranks.bootstrap),
                                           {.interfaces = configured_interfaces(info),
                                            .local_ranks = identity.topology.local_size,
-                                           .monitor = std::move(met.monitor),
-                                           .waits = std::move(met.waits)});
+                                           .monitor = std::move(ranks.monitor),
+                                           .waits = std::move(ranks.waits)});
 }
 
 Opened open_mpi(RankIdentity const& identity) {
@@ -97,53 +98,54 @@ Opened open_mpi(RankIdentity const& identity) {
 }
 
 /// A transport that the ranks of a run can use.
-struct Way {
+struct TransportOption {
     std::string_view name;
-    Opened (*open)(RankIdentity const&, Info const&, Met);
+    Opened (*open)(RankIdentity const&, Info const&, RunConnections);
 };
-constexpr Way ways[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
+constexpr TransportOption transport_options[] = {{"tcp", open_tcp}, {"ucx", open_ucx}};
 
-constexpr std::string_view whatever_is_best = "";
+constexpr std::string_view no_preference = "";
 
 /// Chooses the same transport on all ranks. Without DET_TRANSPORT it is UCX if each node has an RDMA adapter
 /// and can load UCX. Without RDMA adapters UCX would use TCP, for which our own sockets are faster.
-Result<Way> agree_on_way(transport::Bootstrap& bootstrap, std::string_view wanted) {
+Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std::string_view wanted) {
     bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
-    std::string const own(wanted != whatever_is_best ? wanted : has_adapter ? "may-ucx" : "may-tcp");
-    DET_TRY_ASSIGN(auto const said, bootstrap.allgather(own));
-    bool const is_open = own.starts_with("may-");
-    for (std::size_t rank = 0; rank < said.size(); ++rank) {
-        bool const is_as_ours = is_open ? said[rank].starts_with("may-") : said[rank] == own;
-        if (is_as_ours) continue;
+    std::string const own(wanted != no_preference ? wanted : has_adapter ? "may-ucx" : "may-tcp");
+    DET_TRY_ASSIGN(auto const choices, bootstrap.allgather(own));
+    bool const is_free = own.starts_with("may-");
+    for (std::size_t rank = 0; rank < choices.size(); ++rank) {
+        bool const agrees = is_free ? choices[rank].starts_with("may-") : choices[rank] == own;
+        if (agrees) continue;
         auto const name = [](std::string const& choice) {
             return choice.starts_with("may-") ? std::string("nothing") : choice;
         };
         return Error{codes::misuse,
                      fmt::format("DET_TRANSPORT says {} on rank {} and {} on rank {}", name(own),
-                                 bootstrap.rank().value, name(said[rank]), rank),
+                                 bootstrap.rank().value, name(choices[rank]), rank),
                      "set it in the experiment's environment, where it is the same for all ranks"};
     }
-    auto const chosen = !is_open ? own : std::ranges::count(said, "may-tcp") > 0 ? "tcp" : "ucx";
-    return *std::ranges::find(ways, chosen, &Way::name);
+    auto const chosen = !is_free ? own : std::ranges::count(choices, "may-tcp") > 0 ? "tcp" : "ucx";
+    return *std::ranges::find(transport_options, chosen, &TransportOption::name);
 }
 
 }  // namespace
 
 Opened open_transport(RankIdentity const& identity, std::optional<Info> const& info,
                       Environment const& environment, Timeouts const& timeouts) {
-    auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(whatever_is_best));
-    bool const is_way = std::ranges::find(ways, wanted, &Way::name) != std::end(ways);
-    if (wanted != whatever_is_best && wanted != "mpi" && !is_way)
+    auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(no_preference));
+    bool const needs_run =
+        std::ranges::find(transport_options, wanted, &TransportOption::name) != std::end(transport_options);
+    if (wanted != no_preference && wanted != "mpi" && !needs_run)
         return Error{codes::misuse, fmt::format("DET_TRANSPORT='{}' is none of tcp, ucx and mpi", wanted)};
-    if (is_way && !can_meet(identity, info)) {
+    if (needs_run && !has_rendezvous(identity, info)) {
         return Error{codes::transport,
                      fmt::format("{} needs a run of an experiment, where the ranks can meet", wanted),
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
     }
-    if (wanted == "mpi" || !can_meet(identity, info)) return open_mpi(identity);
-    DET_TRY_ASSIGN(auto met, meet(identity, *info, timeouts));
-    DET_TRY_ASSIGN(auto const way, agree_on_way(*met.bootstrap, wanted));
-    return way.open(identity, *info, std::move(met));
+    if (wanted == "mpi" || !has_rendezvous(identity, info)) return open_mpi(identity);
+    DET_TRY_ASSIGN(auto ranks, connect_run(identity, *info, timeouts));
+    DET_TRY_ASSIGN(auto const chosen, agree_on_transport(*ranks.bootstrap, wanted));
+    return chosen.open(identity, *info, std::move(ranks));
 }
 
 }  // namespace det::core

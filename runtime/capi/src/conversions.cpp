@@ -1,4 +1,4 @@
-#include "data_types.hpp"
+#include "conversions.hpp"
 
 namespace det::capi {
 namespace {
@@ -32,5 +32,24 @@ Enum to_enum(std::int32_t number, std::size_t count) {
 
 DataType to_data_type(det_dtype dtype) { return to_enum<DataType>(dtype, tensor::data_type_count); }
 ReduceOp to_reduce_op(det_reduce_op op) { return to_enum<ReduceOp>(op, collectives::reduce_ops); }
+
+Result<Json> parse(char const* text, std::string_view name) {
+    DET_TRY(require(text, name));
+    auto value = Json::parse(text, nullptr, false);
+    if (value.is_discarded()) return Error{codes::misuse, fmt::format("{} is no JSON: {}", name, text)};
+    return value;
+}
+
+Json metadata_of(char const* text) {
+    if (text == nullptr) return Json::object();
+    auto value = Json::parse(text, nullptr, false);
+    return value.is_discarded() ? Json(nullptr) : value;
+}
+
+void write_uuid(char* to, std::string_view uuid) {
+    auto const length = std::min<std::size_t>(uuid.size(), DET_UUID_SIZE - 1);
+    std::memcpy(to, uuid.data(), length);
+    to[length] = '\0';
+}
 
 }  // namespace det::capi

@@ -1,0 +1,147 @@
+// Checkpoints that consist of tensors.
+#include <det/checkpoint/run_checkpoints.hpp>
+#include <det/checkpoint/saver.hpp>
+#include <det/core/checkpoint.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/reversed.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <algorithm>
+#include <map>
+#include <sched.h>
+
+#include "session.hpp"
+
+namespace det::core {
+namespace {
+
+int cores_per_rank(Session const& session) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    return CPU_COUNT(&allowed) / session.distributed.local_size();
+}
+
+checkpoint::SaverOptions saver_options(Session& session) {
+    auto options = checkpoint::options_for_cores(cores_per_rank(session));
+    options.devices = session.distributed.device_copies();
+    options.on_warning = session.warn;
+    options.may_commit = [&session] { return session.require_newest(); };
+    return options;
+}
+
+/// Reads the journals of all runs of the trial.
+/// \param run the directory of one of its runs
+/// \return the UUIDs of the committed checkpoints, newest first
+Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run,
+                                                       checkpoint::Store const& store) {
+    TrialLayout const trial(run.parent_path().parent_path());
+    DET_TRY_ASSIGN(auto const names, list_directory(trial.runs()));
+    std::vector<std::uint32_t> runs;
+    for (auto const& name : names) {
+        if (auto const number = parse_integer<std::uint32_t>(name)) runs.push_back(*number);
+    }
+    std::ranges::sort(runs, std::ranges::greater{});
+    std::vector<std::string> newest_first;
+    for (auto const number : runs) {
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
+        DET_TRY_ASSIGN(auto const checkpoints, checkpoint::checkpoints_of_run(journal.records, store));
+        for (auto const& committed : reversed(checkpoints)) newest_first.push_back(committed.uuid);
+    }
+    return newest_first;
+}
+
+}  // namespace
+
+struct Checkpoint::Tensors {
+    explicit Tensors(Session& session)
+        : peers(session.distributed), saver(peers, *session.store, saver_options(session)) {}
+
+    CollectivePeers peers;
+    checkpoint::Saver saver;
+    std::map<std::string, std::chrono::steady_clock::time_point> begun;  // of saves in flight, by UUID
+};
+
+Checkpoint::Checkpoint(Session& session) : session_(session) {}
+Checkpoint::~Checkpoint() = default;
+
+Checkpoint::Tensors& Checkpoint::tensors() {
+    if (!tensors_) tensors_ = std::make_unique<Tensors>(session_);
+    return *tensors_;
+}
+
+Status Checkpoint::report(Outcomes const& outcomes) {
+    for (auto const& outcome : outcomes) {
+        auto const begun = tensors_->begun.extract(outcome.uuid);
+        if (begun && !outcome.error) measure(begun.mapped());
+        if (outcome.manifest) DET_TRY(report(*outcome.manifest));
+    }
+    return Ok{};
+}
+
+Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().saver.prepare(state); }
+
+Result<checkpoint::SaveStarted> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                 checkpoint::State const& state) {
+    return begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::train);
+}
+
+Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                       checkpoint::State const& state,
+                                                       checkpoint::AfterSave after) {
+    // The saver refuses metadata that is not an object, on all ranks.
+    if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
+    auto const begin = session_.clock.steady_now();
+    DET_TRY_ASSIGN(auto begun, tensors().saver.save({session_.run_name(), steps_completed,
+                                                     session_.clock.now(), std::move(metadata)},
+                                                    state, after));
+    tensors().begun[begun.uuid] = begin;
+    DET_TRY(announce(begun.uuid, steps_completed));
+    DET_TRY(report(begun.ended));
+    return begun;
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                   checkpoint::State const& state) {
+    DET_TRY_ASSIGN(bool const saves, has_time_to_save());
+    if (saves)
+        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::finish));
+    return finish();
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::poll() {
+    if (!tensors_) return Outcomes();
+    DET_TRY_ASSIGN(auto ended, tensors().saver.poll());
+    DET_TRY(report(ended));
+    return ended;
+}
+
+Result<Checkpoint::Outcomes> Checkpoint::finish() {
+    if (!tensors_) return Outcomes();
+    DET_TRY_ASSIGN(auto ended, tensors().saver.finish());
+    DET_TRY(report(ended));
+    return ended;
+}
+
+Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
+                                                           checkpoint::OnDamage on_damage) {
+    std::vector<std::string> newest_first;
+    if (session_.distributed.is_chief()) {
+        if (auto const newest = latest()) newest_first.push_back(*newest);
+        // If a journal cannot be read, only the newest checkpoint is tried.
+        auto const past = session_.in_experiment()
+                              ? list_past_checkpoints(session_.info->run_path, *session_.store)
+                              : Result(std::vector<std::string>());
+        for (auto const& uuid : past.value_or(std::vector<std::string>())) {
+            if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
+        }
+    }
+    return checkpoint::load(
+        tensors().peers, *session_.store, std::move(newest_first), state, on_damage,
+        {.devices = session_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
+}
+
+}  // namespace det::core
