@@ -1,9 +1,12 @@
+#include <det/foundation/files.hpp>
 #include <det/journal/frame.hpp>
+#include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace det::journal {
@@ -11,10 +14,41 @@ namespace det::journal {
 Result<JournalWriter> JournalWriter::create(std::filesystem::path const& path) {
     UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("create the journal '{}'", path.string()), errno);
+    return begin(path, std::move(file));
+}
+
+Result<JournalWriter> JournalWriter::begin(std::filesystem::path const& path, UniqueFd file) {
     JournalWriter writer(path, std::move(file));
     auto const header = render_header();
     DET_TRY(write_all(writer.file_.get(), header, path.string()));
     writer.size_bytes_ = static_cast<std::int64_t>(header.size());
+    return writer;
+}
+
+Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!file) return os_error(fmt::format("open the journal '{}'", path.string()), errno);
+    bool const is_locked = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    int const lock_error = errno;
+    if (!is_locked && lock_error == EWOULDBLOCK) {
+        return Error{codes::misuse, fmt::format("another process writes the journal '{}'", path.string()),
+                     "a run has one chief: give each process its rank"};
+    }
+    DET_TRY_ASSIGN(auto const contents, load_journal(path));
+    if (contents.good_size_bytes == 0) {
+        if (::ftruncate(file.get(), 0) != 0)
+            return os_error(fmt::format("cut the journal '{}'", path.string()), errno);
+        return begin(path, std::move(file));
+    }
+    if (!is_locked) return os_error(fmt::format("lock the journal '{}'", path.string()), lock_error);
+    if (contents.tail == FrameState::damaged) {
+        return Error{codes::damaged, fmt::format("the journal '{}' is damaged", path.string()),
+                     "restart the trial: each run has a new journal"};
+    }
+    JournalWriter writer(path, std::move(file));
+    writer.size_bytes_ = static_cast<std::int64_t>(contents.good_size_bytes);
+    if (::ftruncate(writer.file_.get(), writer.size_bytes_) != 0)
+        return os_error(fmt::format("cut the journal '{}'", path.string()), errno);
     return writer;
 }
 

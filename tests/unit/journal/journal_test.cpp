@@ -52,6 +52,23 @@ BOOST_AUTO_TEST_CASE(the_bytes_on_disk_keep_their_form) {
         to_hex(render_header() + render_frame(static_cast<std::uint16_t>(record.type), record.payload)));
 }
 
+BOOST_AUTO_TEST_CASE(a_closed_journal_is_continued_after_its_last_complete_record) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    for (int step = 1; step <= 2; ++step) {
+        auto writer = must(JournalWriter::open(path));
+        must(writer.append(metric(step)));
+        BOOST_TEST((must_fail(JournalWriter::open(path)).code == codes::misuse));
+    }
+    auto const bytes = must(read_file(path));
+    must(write_file(path, bytes.substr(0, bytes.size() - 1)));
+    must(must(JournalWriter::open(path)).append(metric(3)));
+    auto const contents = must(load_journal(path));
+    BOOST_TEST((contents.tail == FrameState::end));
+    BOOST_REQUIRE(contents.records.size() == 2u);
+    BOOST_TEST(std::get<MetricsReported>(contents.records[1]).steps_completed == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_appended_is_read_back) {
     TemporaryDirectory directory;
     auto writer = must(JournalWriter::create(directory / "journal"));

@@ -13,10 +13,17 @@ public:
     /// Creates a new journal. Fails if the file exists, because each run has its own journal.
     static Result<JournalWriter> create(std::filesystem::path const& path);
 
+    /// Creates a journal, or continues one after its last complete record. For a program that opens its
+    /// journal several times, one after the other.
+    /// \return codes::misuse if another writer has the journal open. A file system without locks cannot show
+    ///     that; there an existing journal is an error
+    static Result<JournalWriter> open(std::filesystem::path const& path);
+
     /// After an error the journal is truncated to the last complete record.
     Status append(Record const& record, Durability durability = Durability::process_crash);
 
 private:
+    static Result<JournalWriter> begin(std::filesystem::path const& path, UniqueFd file);
     JournalWriter(std::filesystem::path path, UniqueFd file)
         : path_(std::move(path)), file_(std::move(file)) {}
 
