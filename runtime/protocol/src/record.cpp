@@ -136,6 +136,39 @@ Json progress_to_json(Record const& record) {
 
 Record progress_from_json(Json const& json) { return ProgressReported{time_from(json), json.at("progress")}; }
 
+Json early_exit_to_json(Record const& record) {
+    auto const& r = std::get<EarlyExitReported>(record);
+    return {{"time", format_utc(r.time)}, {"reason", r.reason}};
+}
+
+Record early_exit_from_json(Json const& json) {
+    return EarlyExitReported{time_from(json), json.at("reason")};
+}
+
+Json status_to_json(Record const& record) {
+    auto const& r = std::get<StatusSet>(record);
+    return {{"time", format_utc(r.time)}, {"status", r.status}};
+}
+
+Record status_from_json(Json const& json) { return StatusSet{time_from(json), json.at("status")}; }
+
+Json alert_to_json(Record const& record) {
+    auto const& r = std::get<AlertRaised>(record);
+    return {
+        {"time", format_utc(r.time)}, {"title", r.title}, {"description", r.description}, {"level", r.level}};
+}
+
+Record alert_from_json(Json const& json) {
+    return AlertRaised{time_from(json), json.at("title"), json.at("description"), json.at("level")};
+}
+
+Json metadata_to_json(Record const& record) {
+    auto const& r = std::get<TrialMetadataSet>(record);
+    return {{"time", format_utc(r.time)}, {"metadata", r.metadata}};
+}
+
+Record metadata_from_json(Json const& json) { return TrialMetadataSet{time_from(json), json.at("metadata")}; }
+
 /// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -147,6 +180,10 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::checkpoint_begun, "checkpoint-begun", begun_to_json, begun_from_json},
     {RecordType::first_step, "first-step", moment_to_json<FirstStep>, moment_from_json<FirstStep>},
     {RecordType::queued_again, "queued-again", moment_to_json<QueuedAgain>, moment_from_json<QueuedAgain>},
+    {RecordType::early_exit, "early-exit", early_exit_to_json, early_exit_from_json},
+    {RecordType::status, "status", status_to_json, status_from_json},
+    {RecordType::alert, "alert", alert_to_json, alert_from_json},
+    {RecordType::trial_metadata, "trial-metadata", metadata_to_json, metadata_from_json},
 }};
 
 }  // namespace

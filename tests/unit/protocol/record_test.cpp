@@ -21,7 +21,11 @@ std::vector<Record> one_of_each() {
             PreemptionAcknowledged{noon, noon},
             CheckpointBegun{noon, "uuid", 10},
             FirstStep{noon},
-            QueuedAgain{noon}};
+            QueuedAgain{noon},
+            EarlyExitReported{noon, "INVALID_HP"},
+            StatusSet{noon, "warming up"},
+            AlertRaised{noon, "loss", "it is NaN", "warn"},
+            TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}}};
 }
 
 }  // namespace

@@ -99,6 +99,32 @@ struct FirstStep {
     UtcTime time;
 };
 
+/// The program has told why it ends before the length of its training.
+struct EarlyExitReported {
+    UtcTime time;
+    std::string reason;  // INVALID_HP or USER_REQUESTED_STOP
+};
+
+/// The program's own words about what it does.
+struct StatusSet {
+    UtcTime time;
+    std::string status;
+};
+
+/// A message of the program to its user.
+struct AlertRaised {
+    UtcTime time;
+    std::string title;
+    std::string description;
+    std::string level;  // debug, info, warn or error
+};
+
+/// Replaces the metadata of the trial.
+struct TrialMetadataSet {
+    UtcTime time;
+    JsonValue metadata;
+};
+
 // In `life`: Slurm has requeued the job.
 
 struct QueuedAgain {
@@ -107,7 +133,8 @@ struct QueuedAgain {
 
 using Record =
     std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
-                 ProgressReported, CheckpointBegun, FirstStep, QueuedAgain>;
+                 ProgressReported, CheckpointBegun, FirstStep, QueuedAgain, EarlyExitReported, StatusSet,
+                 AlertRaised, TrialMetadataSet>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -120,6 +147,10 @@ enum class RecordType : std::uint16_t {
     checkpoint_begun = 7,
     first_step = 8,
     queued_again = 9,
+    early_exit = 10,
+    status = 11,
+    alert = 12,
+    trial_metadata = 13,
 };
 
 struct EncodedRecord {
