@@ -18,7 +18,17 @@ core::Checkpoint::Write writing(det_write write, void* user) {
     };
 }
 
-det_strings* list_of_one(std::string text) { return new det_strings{{std::move(text)}}; }
+/// Adapts a C callback that selects files.
+checkpoint::Selector selecting(det_select select, void* user) {
+    if (select == nullptr) return nullptr;
+    return [=](std::string const& path) { return select(path.c_str(), user) != 0; };
+}
+
+Status require_open(det_checkpoint_draft const* draft) {
+    DET_TRY(require(draft, "draft"));
+    if (!draft->is_over) return Ok{};
+    return Error{codes::misuse, "this draft is already committed"};
+}
 
 }  // namespace
 
@@ -34,7 +44,7 @@ det_status det_checkpoint_restore_path(det_context* context, char const* uuid, d
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", uuid, "uuid", path, "path"));
         DET_TRY_ASSIGN(auto const directory, context->core->checkpoint().restore_path(uuid));
-        *path = list_of_one(directory.string());
+        *path = capi::list_of_one(directory.string());
         return Ok{};
     });
 }
@@ -43,8 +53,23 @@ det_status det_checkpoint_manifest(det_context* context, char const* uuid, det_s
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", uuid, "uuid", manifest, "manifest"));
         DET_TRY_ASSIGN(auto const found, context->core->checkpoint().manifest(uuid));
-        *manifest = list_of_one(render_manifest(found));
+        *manifest = capi::list_of_one(render_manifest(found));
         return Ok{};
+    });
+}
+
+det_status det_checkpoint_download(det_context* context, char const* uuid, char const* directory,
+                                   det_select select, void* user) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid", directory, "directory"));
+        return context->core->checkpoint().download(uuid, directory, selecting(select, user));
+    });
+}
+
+det_status det_checkpoint_delete(det_context* context, char const* uuid) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid"));
+        return context->core->checkpoint().remove(uuid);
     });
 }
 
@@ -61,6 +86,20 @@ det_status det_checkpoint_draft_open(det_context* context, uint64_t steps_comple
     });
 }
 
+det_status det_checkpoint_draft_open_sharded(det_context* context, uint64_t steps_completed,
+                                             char const* metadata, det_checkpoint_draft** draft) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", draft, "draft"));
+        auto opened = std::make_unique<det_checkpoint_draft>();
+        opened->context = context->core;
+        opened->is_sharded = true;
+        DET_TRY_ASSIGN(opened->draft, context->core->checkpoint().begin_sharded(steps_completed,
+                                                                                capi::metadata_of(metadata)));
+        *draft = opened.release();
+        return Ok{};
+    });
+}
+
 char const* det_checkpoint_draft_uuid(det_checkpoint_draft const* draft) {
     return draft == nullptr ? nullptr : draft->draft.uuid.c_str();
 }
@@ -71,32 +110,56 @@ char const* det_checkpoint_draft_directory(det_checkpoint_draft const* draft) {
 
 det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft) {
     return guarded([&]() -> Status {
-        DET_TRY(require(draft, "draft"));
-        if (draft->is_committed) return Error{codes::misuse, "this draft is already committed"};
-        DET_TRY(draft->context->checkpoint().commit(draft->draft));
-        draft->is_committed = true;
+        DET_TRY(require_open(draft));
+        auto& checkpoint = draft->context->checkpoint();
+        if (draft->is_sharded) {
+            draft->is_over = true;  // after an error its files are removed
+            return checkpoint.commit_sharded(draft->draft);
+        }
+        DET_TRY(checkpoint.commit(draft->draft));
+        draft->is_over = true;
         return Ok{};
+    });
+}
+
+det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, char const* reason) {
+    return guarded([&]() -> Status {
+        DET_TRY(require_open(draft));
+        if (!draft->is_sharded) return Error{codes::misuse, "only a sharded draft is given up by a call"};
+        draft->is_over = true;
+        return draft->context->checkpoint().give_up_sharded(
+            draft->draft,
+            Error{codes::file_system, reason != nullptr ? reason : "the files were not written"});
     });
 }
 
 void det_checkpoint_draft_destroy(det_checkpoint_draft* draft) {
     std::unique_ptr<det_checkpoint_draft> const owned(draft);
-    if (!owned || owned->is_committed) return;
+    // The directory of a sharded draft may be that of other ranks too.
+    if (!owned || owned->is_over || owned->is_sharded) return;
     guarded([&] { return owned->context->checkpoint().discard(owned->draft); });
 }
 
-det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, char const* metadata,
-                                 char const* directory, char uuid[DET_UUID_SIZE]) {
+det_status det_checkpoint_upload_selected(det_context* context, uint64_t steps_completed,
+                                          char const* metadata, char const* directory, det_select select,
+                                          void* user, char uuid[DET_UUID_SIZE]) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", uuid, "uuid"));
         checkpoint::Upload upload;
         if (directory != nullptr) upload.directory = directory;
+        upload.selector = selecting(select, user);
         upload.metadata = capi::metadata_of(metadata);
         DET_TRY_ASSIGN(auto const made,
                        context->core->checkpoint().upload(steps_completed, std::move(upload)));
         capi::write_uuid(uuid, made);
         return Ok{};
     });
+}
+
+det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, char const* metadata,
+                                 char const* directory, char uuid[DET_UUID_SIZE]) {
+    return det_checkpoint_upload_selected(context, steps_completed, metadata, directory, nullptr, nullptr,
+                                          uuid);
 }
 
 det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_completed, char const* metadata,

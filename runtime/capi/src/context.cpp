@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "conversions.hpp"
 #include "objects.hpp"
 
 using namespace det;
@@ -26,6 +27,10 @@ Result<core::ContextOptions> to_core(det_context_options const& options) {
     DET_TRY_ASSIGN(converted.preempt_mode, to_mode(options.preempt_mode));
     DET_TRY_ASSIGN(converted.devices, to_devices(options.devices));
     if (options.checkpoint_path != nullptr) converted.checkpoint_path = options.checkpoint_path;
+    if (options.checkpoint_storage != nullptr) {
+        DET_TRY_ASSIGN(converted.checkpoint_storage,
+                       capi::parse(options.checkpoint_storage, "checkpoint_storage"));
+    }
     if (options.on_warning != nullptr) {
         converted.on_warning = [tell = options.on_warning, user = options.user](std::string const& warning) {
             tell(warning.c_str(), user);
@@ -43,6 +48,24 @@ Result<std::string> render(core::Info const& info) {
     return rendered.dump();
 }
 
+/// Copies what the functions without a status return.
+Status describe(det_context& context) {
+    if (auto const* info = context.core->info()) {
+        DET_TRY_ASSIGN(context.info, render(*info));
+    }
+    context.hyperparameters = context.core->hyperparameters().dump();
+    return Ok{};
+}
+
+Status give(Result<core::Context> core, det_context** context) {
+    if (!core) return std::move(core).error();
+    auto opened = std::make_unique<det_context>();
+    opened->core = std::make_shared<core::Context>(*std::move(core));
+    DET_TRY(describe(*opened));
+    *context = opened.release();
+    return Ok{};
+}
+
 }  // namespace
 
 det_status det_context_open(det_context_options const* options, det_context** context) {
@@ -50,15 +73,33 @@ det_status det_context_open(det_context_options const* options, det_context** co
         DET_TRY(capi::require(context, "context"));
         DET_TRY_ASSIGN(auto const given, capi::read(options, "det_context_options"));
         DET_TRY_ASSIGN(auto wanted, to_core(given));
-        DET_TRY_ASSIGN(auto core, core::Context::init(std::move(wanted)));
-        auto opened = std::make_unique<det_context>();
-        if (auto const* info = core.info()) {
-            DET_TRY_ASSIGN(opened->info, render(*info));
-        }
-        opened->hyperparameters = core.hyperparameters().dump();
-        opened->core = std::make_shared<core::Context>(std::move(core));
-        *context = opened.release();
-        return Ok{};
+        return give(core::Context::init(std::move(wanted)), context);
+    });
+}
+
+det_status det_context_connect(det_ranks const* ranks, det_context_options const* options,
+                               det_context** context) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(ranks, "ranks", context, "context"));
+        DET_TRY_ASSIGN(auto const numbers, capi::read(ranks, "det_ranks"));
+        DET_TRY_ASSIGN(auto const given, capi::read(options, "det_context_options"));
+        DET_TRY_ASSIGN(auto const wanted, to_core(given));
+        core::RankNumbers own;
+        own.identity = {numbers.rank,
+                        numbers.size,
+                        {numbers.local_rank, numbers.local_size, numbers.cross_rank, numbers.cross_size}};
+        if (numbers.group != nullptr) own.group = numbers.group;
+        return give(core::Context::connect(own, wanted), context);
+    });
+}
+
+det_status det_context_join_run(det_context* context, det_context_options const* options) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(context, "context"));
+        DET_TRY_ASSIGN(auto const given, capi::read(options, "det_context_options"));
+        DET_TRY_ASSIGN(auto const wanted, to_core(given));
+        DET_TRY(context->core->join_run(wanted));
+        return describe(*context);
     });
 }
 

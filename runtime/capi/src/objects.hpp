@@ -28,7 +28,8 @@ struct det_buffer {
 struct det_checkpoint_draft {
     std::shared_ptr<det::core::Context> context;
     det::core::Checkpoint::Draft draft;
-    bool is_committed = false;
+    bool is_sharded = false;
+    bool is_over = false;  // committed or given up
 };
 
 struct det_state {
@@ -44,6 +45,9 @@ struct det_strings {
 };
 
 namespace det::capi {
+
+/// A list for the caller, which owns it.
+inline det_strings* list_of_one(std::string text) { return new det_strings{{std::move(text)}}; }
 
 /// Returns the error of the first save that failed, or Ok if all succeeded.
 inline Status first_failure(core::Checkpoint::Outcomes const& outcomes) {

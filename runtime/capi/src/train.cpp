@@ -1,8 +1,20 @@
+#include <algorithm>
+
 #include "conversions.hpp"
 #include "objects.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;
+
+namespace {
+
+/// Fails with codes::misuse if the number is none of the enumerators 0 to `last`.
+Status require_known(std::int32_t number, std::int32_t last, std::string_view name) {
+    if (number >= 0 && number <= last) return Ok{};
+    return Error{codes::misuse, fmt::format("there is no {} {}", name, number)};
+}
+
+}  // namespace
 
 det_status det_train_report_metrics(det_context* context, char const* group, uint64_t steps_completed,
                                     char const* metrics) {
@@ -41,5 +53,80 @@ det_status det_train_report_progress(det_context* context, double progress) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context"));
         return context->core->train().report_progress(progress);
+    });
+}
+
+det_status det_train_set_status(det_context* context, char const* status) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", status, "status"));
+        return context->core->train().set_status(status);
+    });
+}
+
+det_status det_train_set_metadata(det_context* context, char const* metadata) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        DET_TRY_ASSIGN(auto value, capi::parse(metadata, "metadata"));
+        return context->core->train().set_metadata(std::move(value));
+    });
+}
+
+det_status det_train_report_early_exit(det_context* context, det_early_exit reason) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        DET_TRY(require_known(reason, DET_USER_REQUESTED_STOP, "reason"));
+        return context->core->train().report_early_exit(static_cast<core::EarlyExit>(reason));
+    });
+}
+
+det_status det_train_alert(det_context* context, char const* title, char const* description,
+                           det_alert_level level) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        DET_TRY(require_known(level, DET_ALERT_ERROR, "level"));
+        core::Alert alert;
+        if (title != nullptr) alert.title = title;
+        if (description != nullptr) alert.description = description;
+        alert.level = static_cast<core::Alert::Level>(level);
+        return context->core->train().alert(std::move(alert));
+    });
+}
+
+det_status det_train_metadata(det_context* context, det_strings** metadata) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", metadata, "metadata"));
+        DET_TRY_ASSIGN(auto const value, context->core->train().metadata());
+        *metadata = capi::list_of_one(to_line(value));
+        return Ok{};
+    });
+}
+
+det_status det_train_best_validation(det_context* context, int32_t* is_found, double* best) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", is_found, "is_found", best, "best"));
+        DET_TRY_ASSIGN(auto const found, context->core->train().best_validation());
+        *is_found = found ? 1 : 0;
+        if (found) *best = *found;
+        return Ok{};
+    });
+}
+
+det_status det_train_tensorboard_path(det_context* context, det_strings** path) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", path, "path"));
+        DET_TRY_ASSIGN(auto const directory, context->core->train().tensorboard_path());
+        *path = directory ? capi::list_of_one(directory->string()) : new det_strings;
+        return Ok{};
+    });
+}
+
+det_status det_train_max_length(det_context* context, uint64_t* length, det_unit* unit) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", length, "length", unit, "unit"));
+        auto const found = context->core->train().max_length().value_or(core::TrainingLength());
+        constexpr std::string_view units[] = {"", "batches", "records", "epochs"};
+        *length = found.value;
+        *unit = static_cast<det_unit>(std::ranges::find(units, found.unit) - std::begin(units));
+        return Ok{};
     });
 }

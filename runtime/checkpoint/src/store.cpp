@@ -46,6 +46,17 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
     return sync_directory(root / prefix);
 }
 
+/// Copies one file. Makes the missing directories of the target.
+Status copy_checkpoint_file(fs::path const& from, fs::path const& to) {
+    DET_TRY(make_directories(to.parent_path()));
+    std::error_code error;
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+    if (error) return os_error(fmt::format("copy '{}' to '{}'", from.string(), to.string()), error.value());
+    return Ok{};
+}
+
+bool select_all(std::string const&) { return true; }
+
 }  // namespace
 
 Result<bool> Store::share(std::string const&, std::string const&, std::string const&) { return false; }
@@ -69,16 +80,37 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
     return manifest;
 }
 
-Result<Store::Whole> Store::fetch_whole(std::string const& uuid, ReadFrom from) const {
+Result<Store::Whole> Store::fetch_checked(std::string const& uuid, Selector const& selector,
+                                          ReadFrom from) const {
     DET_TRY_ASSIGN(auto manifest, find(uuid));
-    DET_TRY_ASSIGN(auto directory, fetch(manifest, [](auto const&) { return true; }));
+    DET_TRY_ASSIGN(auto directory, fetch(manifest, selector));
     for (auto const& file : manifest.files) {
+        if (!selector(file.path)) continue;
         auto const checked = check_file(directory, file, from);
         if (!checked && checked.error().code == codes::checkpoint_damaged)
             return damaged_error(uuid, checked.error().message);
         if (!checked) return checked.error();
     }
     return Whole{std::move(manifest), std::move(directory)};
+}
+
+Result<Store::Whole> Store::fetch_whole(std::string const& uuid, ReadFrom from) const {
+    return fetch_checked(uuid, select_all, from);
+}
+
+Result<CheckpointManifest> Store::download(std::string const& uuid, Selector const& selector,
+                                           fs::path const& target) const {
+    auto const& is_selected = selector ? selector : Selector(select_all);
+    DET_TRY_ASSIGN(auto whole, fetch_checked(uuid, is_selected, ReadFrom::page_cache_or_disk));
+    DET_TRY(make_directories(target));
+    for (auto const& directory : whole.manifest.directories) {
+        if (is_selected(directory + "/")) DET_TRY(make_directories(target / directory));
+    }
+    for (auto const& file : whole.manifest.files) {
+        if (is_selected(file.path))
+            DET_TRY(copy_checkpoint_file(whole.directory / file.path, target / file.path));
+    }
+    return std::move(whole.manifest);
 }
 
 Result<CheckpointManifest> Store::verify(std::string const& uuid) const {

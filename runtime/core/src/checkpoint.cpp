@@ -54,43 +54,69 @@ Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::jso
     return true;
 }
 
-Result<std::string> Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_completed,
-                                          checkpoint::Upload const& upload) {
+Result<std::string> Checkpoint::begin_upload(std::uint64_t steps_completed) {
+    auto& distributed = session_.distributed;
+    auto const own = [&]() -> Result<std::string> {
+        if (!distributed.is_chief()) return std::string();
+        auto uuid = make_uuid();
+        DET_TRY(announce(uuid, steps_completed));
+        return uuid;
+    }();
+    DET_TRY_ASSIGN(auto const told, distributed.broadcast(checkpoint::encode_result(own)));
+    return checkpoint::decode_result(told);
+}
+
+Status Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_completed,
+                             checkpoint::Upload const& upload) {
     auto& distributed = session_.distributed;
     CollectivePeers peers(distributed);
-    DET_TRY(announce(uuid, steps_completed));
     auto const begun = session_.clock.steady_now();
     DET_TRY_ASSIGN(auto const manifest,
                    checkpoint::upload_sharded(peers, *session_.store, upload,
                                               {uuid, session_.run_name(), steps_completed,
                                                session_.clock.now(), distributed.size(), Json::object()},
                                               [this] { return session_.require_newest(); }));
-    if (!manifest) return uuid;
+    if (!manifest) return Ok{};
     measure(begun);
-    DET_TRY(report(*manifest));
-    return uuid;
+    return report(*manifest);
 }
 
 Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
     if (upload.metadata->is_object()) (*upload.metadata)["steps_completed"] = steps_completed;
-    auto& distributed = session_.distributed;
-    DET_TRY_ASSIGN(auto const uuid, distributed.broadcast(distributed.is_chief() ? make_uuid() : ""));
-    return upload_as(uuid, steps_completed, upload);
+    DET_TRY_ASSIGN(auto uuid, begin_upload(steps_completed));
+    DET_TRY(upload_as(uuid, steps_completed, upload));
+    return uuid;
+}
+
+Result<Checkpoint::Draft> Checkpoint::begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata) {
+    if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
+    DET_TRY_ASSIGN(auto const uuid, begin_upload(steps_completed));
+    auto directory = session_.store->open(uuid);
+    CollectivePeers peers(session_.distributed);
+    DET_TRY(checkpoint::share_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
+    return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata),
+                 session_.clock.steady_now()};
+}
+
+Status Checkpoint::commit_sharded(Draft const& draft) {
+    checkpoint::Upload upload;
+    upload.directory = draft.directory;
+    upload.metadata = draft.metadata;
+    return upload_as(draft.uuid, draft.steps_completed, upload);
+}
+
+Status Checkpoint::give_up_sharded(Draft const& draft, Error reason) {
+    checkpoint::Upload upload;
+    upload.trouble = std::move(reason);
+    return upload_as(draft.uuid, draft.steps_completed, upload);
 }
 
 Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
                                               Write const& write) {
-    if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
-    auto& distributed = session_.distributed;
-    DET_TRY_ASSIGN(auto const uuid, distributed.broadcast(distributed.is_chief() ? make_uuid() : ""));
-    checkpoint::Upload upload;
-    upload.metadata = std::move(metadata);
-    auto const written = [&]() -> Status {
-        DET_TRY_ASSIGN(upload.directory, session_.store->open(uuid));
-        return write(*upload.directory);
-    }();
-    if (!written) upload.trouble = written.error();
-    return upload_as(uuid, steps_completed, upload);
+    DET_TRY_ASSIGN(auto const draft, begin_sharded(steps_completed, std::move(metadata)));
+    auto written = write(draft.directory);
+    DET_TRY(written ? commit_sharded(draft) : give_up_sharded(draft, std::move(written).error()));
+    return draft.uuid;
 }
 
 /// Writes a record with which a later run finds checkpoints that were committed and not reported, and garbage
@@ -130,6 +156,14 @@ Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) 
     DET_TRY_ASSIGN(auto whole, session_.store->fetch_whole(uuid));
     return std::move(whole.directory);
 }
+
+Status Checkpoint::download(std::string const& uuid, std::filesystem::path const& directory,
+                            checkpoint::Selector const& selector) const {
+    DET_TRY(session_.store->download(uuid, selector, directory));
+    return Ok{};
+}
+
+Status Checkpoint::remove(std::string const& uuid) { return session_.store->remove(uuid); }
 
 Result<CheckpointManifest> Checkpoint::manifest(std::string const& uuid) const {
     return session_.store->find(uuid);

@@ -19,6 +19,7 @@ namespace det::core {
 namespace {
 
 using collectives::DistributedContext;
+using collectives::Topology;
 using Ranks = Result<std::unique_ptr<collectives::RankGroup>>;
 
 /// Writes "det: " and the line to stderr.
@@ -50,31 +51,41 @@ collectives::Tuning tuning_for(RankIdentity const& identity, Environment const& 
     return tuning;
 }
 
-Ranks meet_on_node(RankIdentity const& identity, std::filesystem::path const& directory,
-                   std::string const& node_name, Environment const& environment, Timeouts const& timeouts) {
-    if (identity.topology.local_size == 1) return collectives::make_single_rank();
-    collectives::node::Options node{.node_name = node_name, .on_warning = timeouts.warn};
+/// Where the ranks of a node find each other.
+struct NodeRendezvous {
+    std::filesystem::path directory;
+    std::string name;       // of the socket
+    std::string node_name;  // for messages; may be empty
+    bool is_temporary;      // the ranks make the directory, and remove it
+};
+
+/// In a run it is the run's directory, so the ranks need no MPI and no particular launcher. Outside of a run
+/// it is a private directory that is named after the launcher's job or the program's group; nullopt if there
+/// is no such name.
+std::optional<NodeRendezvous> find_node_rendezvous(RankNumbers const& numbers,
+                                                   std::optional<Info> const& info,
+                                                   Environment const& environment) {
+    auto const name =
+        numbers.group.empty() ? meeting_name(environment) : meeting_name_of_group(numbers.group);
+    if (info) return NodeRendezvous{info->run_dir, name, info->cluster.agent_id, false};
+    auto const directory = numbers.group.empty()
+                               ? find_launch_directory(environment)
+                               : std::optional(launch_directory(environment, numbers.group));
+    if (!directory) return std::nullopt;
+    return NodeRendezvous{*directory, name, {}, true};
+}
+
+/// Connects the ranks of a node through shared memory.
+Ranks connect_node(Topology const& topology, NodeRendezvous const& place, Timeouts const& timeouts) {
+    if (topology.local_size == 1) return collectives::make_single_rank();
+    if (place.is_temporary) DET_TRY(make_private_directory(place.directory));
+    collectives::node::Options node{.node_name = place.node_name, .on_warning = timeouts.warn};
     node.collective_timeout = timeouts.timeout;
-    return collectives::node::join_at({directory, meeting_name(environment),
-                                       Rank{identity.topology.local_rank}, identity.topology.local_size},
-                                      std::move(node));
-}
-
-/// Connects the ranks of a node in a run. They find each other in the run's directory on the node, so they
-/// need no MPI and no particular launcher.
-Ranks connect_node(RankIdentity const& identity, Info const& info, Environment const& environment,
-                   Timeouts const& timeouts) {
-    return meet_on_node(identity, info.run_dir, info.cluster.agent_id, environment, timeouts);
-}
-
-/// Connects ranks that a launcher has started on one node outside of a run. They find each other in
-/// `directory`, and use shared memory as in a run.
-Ranks connect_launched(RankIdentity const& identity, std::filesystem::path const& directory,
-                       Environment const& environment, Timeouts const& timeouts) {
-    DET_TRY(make_private_directory(directory));
-    DET_TRY_ASSIGN(auto ranks, meet_on_node(identity, directory, {}, environment, timeouts));
+    DET_TRY_ASSIGN(auto ranks, collectives::node::join_at({place.directory, place.name,
+                                                           Rank{topology.local_rank}, topology.local_size},
+                                                          std::move(node)));
     // All ranks have joined. rmdir fails, as intended, if the directory contains other files.
-    if (identity.rank == 0) ::rmdir(directory.c_str());
+    if (place.is_temporary && topology.local_rank == 0) ::rmdir(place.directory.c_str());
     return ranks;
 }
 
@@ -84,28 +95,24 @@ struct Connected {
     std::shared_ptr<collectives::RankGroup> local = nullptr;
 };
 
-Result<Connected> connect_host(RankIdentity const& identity, std::optional<Info> const& info,
+Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> const& info,
                                ContextOptions const& options, Timeouts const& timeouts) {
+    auto const& identity = numbers.identity;
     auto const& topology = identity.topology;
     if (identity.size == 1) return Connected{collectives::make_single_rank()};
-    if (info && topology.local_size == identity.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(identity, *info, options.environment, timeouts));
-        return Connected{std::move(ranks)};
-    }
-    auto const directory = find_launch_directory(options.environment);
-    if (!info && directory && topology.local_size == identity.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_launched(identity, *directory, options.environment, timeouts));
+    auto const place = find_node_rendezvous(numbers, info, options.environment);
+    if (place && topology.local_size == identity.size) {
+        DET_TRY_ASSIGN(auto ranks, connect_node(topology, *place, timeouts));
         return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(identity, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, timeouts));
-    // Without a run's directory the ranks of a node have no place to find each other, so all use the
-    // transport.
-    if (!info) {
+    // A launcher's job name outside of a run need not be the same on all nodes.
+    if (!place || (!info && numbers.group.empty())) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
-    DET_TRY_ASSIGN(auto node, connect_node(identity, *info, options.environment, timeouts));
+    DET_TRY_ASSIGN(auto node, connect_node(topology, *place, timeouts));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return Connected{std::move(ranks), local};
@@ -140,11 +147,13 @@ std::function<void(std::string const&)> warning_handler(ContextOptions const& op
     return [](std::string const& text) { write_line("warning: " + text); };
 }
 
-Result<DistributedContext> connect(RankIdentity const& identity, std::optional<Info> const& info,
+Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Info> const& info,
                                    ContextOptions const& options) {
+    auto const& identity = numbers.identity;
+    DET_TRY(collectives::check(identity.topology, Rank{identity.rank}, identity.size));
     if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
     DET_TRY_ASSIGN(auto const timeouts, find_timeouts(options));
-    DET_TRY_ASSIGN(auto connected, connect_host(identity, info, options, timeouts));
+    DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, timeouts));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,
                        add_devices(std::move(connected.ranks), options.device_backend, timeouts));

@@ -27,7 +27,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(RankIdentity const&
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.
-Result<collectives::DistributedContext> connect(RankIdentity const& identity, std::optional<Info> const& info,
+Result<collectives::DistributedContext> connect(RankNumbers const& numbers, std::optional<Info> const& info,
                                                 ContextOptions const& options);
 
 }  // namespace det::core

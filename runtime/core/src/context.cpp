@@ -1,3 +1,4 @@
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
@@ -18,6 +19,8 @@ SystemClock system_clock;
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
+    if (!options.checkpoint_storage->empty())
+        return checkpoint::storage::open_store(*options.checkpoint_storage, options.environment);
     if (info && info->spec) return checkpoint::storage::open_store(*info->spec, options.environment);
     return std::unique_ptr<checkpoint::Store>(
         std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
@@ -33,10 +36,54 @@ std::optional<std::chrono::steady_clock::time_point> find_job_end(Environment co
     return left > left.zero() ? std::optional(clock.steady_now() + left) : std::nullopt;
 }
 
+/// What a rank opens of its run.
+struct OpenedRun {
+    std::optional<Info> info;
+    std::optional<journal::JournalWriter> journal;
+    std::optional<preemption::NoticePage> notice;
+    std::unique_ptr<checkpoint::Store> store;
+};
+
+Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& options, bool is_chief) {
+    OpenedRun run;
+    if (info && info->trial && is_chief) {
+        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::open(RunLayout(info->run_path).journal()));
+        run.journal.emplace(std::move(writer));
+    }
+    if (info) {
+        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(info->run_dir / preemption::notice_file));
+        run.notice.emplace(std::move(page));
+    }
+    DET_TRY_ASSIGN(run.store, open_store(info, options));
+    run.info = std::move(info);
+    return Result<OpenedRun>(std::move(run));
+}
+
+/// A session outside of a run.
+Session make_session(collectives::DistributedContext distributed, ContextOptions const& options) {
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
+    Session session{clock,
+                    std::nullopt,
+                    std::move(distributed),
+                    std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path),
+                    std::nullopt,
+                    std::nullopt};
+    session.warn = warning_handler(options);
+    return session;
+}
+
+void enter(Session& session, OpenedRun run, ContextOptions const& options) {
+    session.info = std::move(run.info);
+    session.store = std::move(run.store);
+    session.journal = std::move(run.journal);
+    if (run.notice) session.notice.emplace(*std::move(run.notice));
+    session.job_end = find_job_end(options.environment, session.clock);
+}
+
 }  // namespace
 
 struct Context::Parts {
-    Parts(Session opened, PreemptMode mode) : session(std::move(opened)), preempt(session, mode) {}
+    Parts(Session opened, PreemptMode mode) : session(std::move(opened)) { preempt.emplace(session, mode); }
     ~Parts() {
         if (!is_closed) session.distributed.abandon();
     }
@@ -46,8 +93,9 @@ struct Context::Parts {
     Session session;
     Train train{session};
     Checkpoint checkpoint{session};
-    Preempt preempt;
+    std::optional<Preempt> preempt;  // made again by join_run()
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
+    bool has_joined_run = false;
     bool is_closed = false;
 };
 
@@ -59,30 +107,47 @@ Context::~Context() = default;
 Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto info, load_info(options.environment));
     DET_TRY_ASSIGN(auto const identity, find_rank_identity(options.environment, info));
-    std::optional<journal::JournalWriter> journal;
-    if (info && info->trial && identity.rank == 0) {
-        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(RunLayout(info->run_path).journal()));
-        journal.emplace(std::move(writer));
-    }
-    std::optional<preemption::NoticePage> notice;
-    if (info) {
-        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(info->run_dir / preemption::notice_file));
-        notice.emplace(std::move(page));
-    }
-    DET_TRY_ASSIGN(auto store, open_store(info, options));
+    DET_TRY_ASSIGN(auto run, open_run(std::move(info), options, identity.rank == 0));
     // Connects last, because after that other ranks may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, connect(identity, info, options));
-    Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
-    return Context(std::make_unique<Parts>(
-        Session{clock, std::move(info), std::move(distributed), std::move(store), std::move(journal),
-                std::move(notice), find_job_end(options.environment, clock), warning_handler(options)},
-        options.preempt_mode));
+    DET_TRY_ASSIGN(auto distributed, core::connect({identity, ""}, run.info, options));
+    auto session = make_session(std::move(distributed), options);
+    enter(session, std::move(run), options);
+    auto parts = std::make_unique<Parts>(std::move(session), options.preempt_mode);
+    parts->has_joined_run = true;
+    return Context(std::move(parts));
+}
+
+Result<Context> Context::connect(RankNumbers const& numbers, ContextOptions const& options) {
+    auto const& [rank, size, topology] = numbers.identity;
+    if (topology.cross_size == 1 && topology.local_size != size) {
+        return Error{codes::misuse, fmt::format("rank {} of {} is one of {} ranks of the only node", rank,
+                                                size, topology.local_size)};
+    }
+    DET_TRY_ASSIGN(auto const info, load_info(options.environment));
+    DET_TRY_ASSIGN(auto distributed, core::connect(numbers, info, options));
+    return Context(
+        std::make_unique<Parts>(make_session(std::move(distributed), options), options.preempt_mode));
+}
+
+Status Context::join_run(ContextOptions const& options) {
+    auto& session = parts_->session;
+    if (parts_->has_joined_run) return Error{codes::misuse, "this context has joined its run already"};
+    auto run = [&]() -> Result<OpenedRun> {
+        DET_TRY_ASSIGN(auto info, load_info(options.environment));
+        return open_run(std::move(info), options, session.distributed.is_chief());
+    }();
+    CollectivePeers peers(session.distributed);
+    DET_TRY(checkpoint::share_status(peers, run ? Status(Ok{}) : Status(run.error())));
+    enter(session, *std::move(run), options);
+    parts_->preempt.emplace(session, options.preempt_mode);
+    parts_->has_joined_run = true;
+    return Ok{};
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }
 Train& Context::train() { return parts_->train; }
 Checkpoint& Context::checkpoint() { return parts_->checkpoint; }
-Preempt& Context::preempt() { return parts_->preempt; }
+Preempt& Context::preempt() { return *parts_->preempt; }
 Info const* Context::info() const { return parts_->session.info ? &*parts_->session.info : nullptr; }
 
 nlohmann::json const& Context::hyperparameters() const {

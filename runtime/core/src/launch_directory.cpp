@@ -22,9 +22,18 @@ std::optional<std::string> find_job(LauncherEnvironment const* launcher, Environ
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
     auto job = find_job(find_launcher_environment(environment), environment);
     if (!job || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
-    std::ranges::replace(*job, '/', '_');
+    return launch_directory(environment, *std::move(job));
+}
+
+std::filesystem::path launch_directory(Environment const& environment, std::string group) {
+    std::ranges::replace(group, '/', '_');
     auto const parent = environment.find_non_empty("TMPDIR").value_or("/tmp");
-    return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), *job);
+    return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), group);
+}
+
+std::string meeting_name_of_group(std::string group) {
+    std::ranges::replace(group, '/', '_');
+    return fmt::format("group-{}.socket", group);
 }
 
 std::string meeting_name(Environment const& environment) {
@@ -35,10 +44,12 @@ std::string meeting_name(Environment const& environment) {
 }
 
 Status make_private_directory(std::filesystem::path const& path) {
-    DET_TRY(make_directory(path));
     struct stat found {};
-    if (::lstat(path.c_str(), &found) != 0)
-        return os_error(fmt::format("look at '{}'", path.string()), errno);
+    do {  // again if ranks of an earlier group have removed it in between
+        DET_TRY(make_directory(path));
+        if (::lstat(path.c_str(), &found) == 0) break;
+        if (errno != ENOENT) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    } while (true);
     constexpr mode_t others = 077;
     if (S_ISDIR(found.st_mode) && found.st_uid == ::getuid() && (found.st_mode & others) == 0) return Ok{};
     return Error{codes::unsafe_owner, fmt::format("'{}' is not this user's alone", path.string()),

@@ -14,6 +14,12 @@ namespace det::core {
 /// DET_TRANSPORT is set.
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
 
+/// The same directory for ranks that the program numbers itself: `group` is the same on all ranks.
+std::filesystem::path launch_directory(Environment const& environment, std::string group);
+
+/// Returns the file name of the rendezvous socket of such a group.
+std::string meeting_name_of_group(std::string group);
+
 /// Returns the file name of the rendezvous socket in that directory or in the run's directory. The name
 /// contains the job step, or the launcher's port if the launcher starts each rank in its own step. So groups
 /// of ranks that run at the same time have different sockets.

@@ -18,9 +18,13 @@ namespace {
 using transport::Transport;
 using Opened = Result<std::unique_ptr<Transport>>;
 
-/// Returns the address at which other ranks reach the chief; empty if it is unknown.
+/// Returns the address at which other ranks reach the chief; empty if it is unknown. Only the chief uses it:
+/// it tells the other ranks where it listens. If the program numbers the ranks, the chief may be on any node.
 std::string chief_address(RankIdentity const& identity, Info const& info) {
-    return identity.topology.cross_size == 1 ? "127.0.0.1" : info.rendezvous.network.chief_address;
+    auto const& network = info.rendezvous.network;
+    if (identity.topology.cross_size == 1) return "127.0.0.1";
+    bool const is_elsewhere = identity.rank == 0 && info.rendezvous.container_rank != 0;
+    return is_elsewhere ? network.address : network.chief_address;
 }
 
 bool has_rendezvous(RankIdentity const& identity, std::optional<Info> const& info) {

@@ -1,12 +1,51 @@
 #include <det/core/train.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/layout.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "session.hpp"
 
 namespace det::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> early_exits{"INVALID_HP", "USER_REQUESTED_STOP"};
+constexpr std::array<std::string_view, 4> alert_levels{"debug", "info", "warn", "error"};
+
+TrialLayout trial_of(Session const& session) {
+    return TrialLayout(session.info->run_path.parent_path().parent_path());
+}
+
+/// The numbers that are names in the directory, ascending; none if it does not exist.
+Result<std::vector<std::uint32_t>> list_numbers(fs::path const& directory) {
+    std::vector<std::uint32_t> numbers;
+    if (!path_exists(directory)) return numbers;
+    DET_TRY_ASSIGN(auto const names, list_directory(directory));
+    for (auto const& name : names) {
+        if (auto const number = parse_integer<std::uint32_t>(name)) numbers.push_back(*number);
+    }
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+/// The searcher's metric in a record; nullopt if the record is no validation with a number of this name.
+std::optional<double> validation_in(Record const& record, std::string const& metric) {
+    auto const* metrics = std::get_if<MetricsReported>(&record);
+    if (metrics == nullptr || metrics->group != "validation") return std::nullopt;
+    auto const found = metrics->metrics->find(metric);
+    if (found == metrics->metrics->end() || !found->is_number()) return std::nullopt;
+    return found->get<double>();
+}
+
+}  // namespace
 
 Status Train::report_training_metrics(std::uint64_t steps_completed, nlohmann::json metrics) {
     return report_metrics("training", steps_completed, std::move(metrics));
@@ -34,6 +73,95 @@ Status Train::report_progress(double progress) {
     }
     if (!session_.journal) return Ok{};
     return session_.journal->append(ProgressReported{session_.clock.now(), progress});
+}
+
+Status Train::report_early_exit(EarlyExit reason) {
+    DET_TRY(require_chief(session_, "report_early_exit"));
+    if (has_exited_early_ || !session_.journal) return Ok{};
+    DET_TRY(session_.journal->append(EarlyExitReported{
+        session_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))}));
+    has_exited_early_ = true;
+    return Ok{};
+}
+
+Status Train::set_status(std::string status) {
+    DET_TRY(require_chief(session_, "set_status"));
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(StatusSet{session_.clock.now(), std::move(status)});
+}
+
+Status Train::alert(Alert alert) {
+    DET_TRY(require_chief(session_, "alert"));
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(
+        AlertRaised{session_.clock.now(), std::move(alert.title), std::move(alert.description),
+                    std::string(alert_levels.at(static_cast<std::size_t>(alert.level)))});
+}
+
+Status Train::set_metadata(nlohmann::json metadata) {
+    DET_TRY(require_chief(session_, "set_metadata"));
+    if (!metadata.is_object()) return Error{codes::misuse, "the metadata of a trial is a map"};
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(TrialMetadataSet{session_.clock.now(), std::move(metadata)});
+}
+
+Result<nlohmann::json> Train::metadata() const {
+    auto metadata = nlohmann::json::object();
+    if (!session_.in_experiment()) return metadata;
+    auto const trial = trial_of(session_);
+    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    for (auto const run : runs) {
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
+        for (auto const& record : journal.records) {
+            if (auto const* set = std::get_if<TrialMetadataSet>(&record)) metadata = *set->metadata;
+        }
+    }
+    return metadata;
+}
+
+Result<std::optional<double>> Train::best_validation() const {
+    std::optional<double> best;
+    if (!session_.in_experiment()) return best;
+    auto const& spec = *session_.info->spec;
+    auto const trials = trial_of(session_).path().parent_path();
+    DET_TRY_ASSIGN(auto const indices, list_numbers(trials));
+    for (auto const index : indices) {
+        TrialLayout const trial(trials / std::to_string(index));
+        DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+        for (auto const run : runs) {
+            if (run < spec.first_run_of(index)) continue;
+            DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
+            for (auto const& record : journal.records) {
+                auto const value = validation_in(record, spec.searcher.metric);
+                bool const is_better =
+                    value && (!best || (spec.searcher.smaller_is_better ? *value < *best : *value > *best));
+                if (is_better) best = value;
+            }
+        }
+    }
+    return best;
+}
+
+Result<std::optional<fs::path>> Train::tensorboard_path() const {
+    if (!session_.in_experiment()) return std::optional<fs::path>();
+    auto path = trial_of(session_).path() / "tensorboard";
+    DET_TRY(make_directories(path));
+    return std::optional(std::move(path));
+}
+
+std::optional<TrainingLength> Train::max_length() const {
+    if (!session_.in_experiment()) return std::nullopt;
+    auto const& options = *session_.info->spec->searcher.options;
+    auto const found = options.is_object() ? options.find("max_length") : options.end();
+    if (found == options.end()) return std::nullopt;
+    if (found->is_number_unsigned()) return TrainingLength{found->get<std::uint64_t>()};
+    if (!found->is_object()) return std::nullopt;
+    for (auto const* unit : {"batches", "records", "epochs"}) {
+        auto const value = found->find(unit);
+        if (value != found->end() && value->is_number_unsigned())
+            return TrainingLength{value->get<std::uint64_t>(), unit};
+    }
+    return std::nullopt;
 }
 
 }  // namespace det::core

@@ -80,11 +80,15 @@ Result<std::optional<UniqueFd>> accept_one(int listener, Deadline deadline) {
 
 Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& directory, std::string const& name,
                                            Deadline deadline) {
-    DET_TRY_ASSIGN(auto const address, Address::make(directory, name));
     DET_TRY_ASSIGN(auto fd, open_socket());
-    for (auto nap = 100us; ::connect(fd.get(), address.get(), address.size()) != 0;) {
+    for (auto nap = 100us;;) {
+        // Opened again at every attempt: the server may remove the directory and make a new one.
+        auto const address = Address::make(directory, name);
+        if (address && ::connect(fd.get(), address->get(), address->size()) == 0) break;
         bool const is_not_listening_yet =
-            errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+            address ? errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR
+                    : address.error().code == codes::no_such_file;
+        if (!address && !is_not_listening_yet) return address.error();
         if (!is_not_listening_yet)
             return os_error(fmt::format("connect to '{}'", (directory / name).string()), errno);
         if (Clock::now() > deadline) return std::optional<UniqueFd>();

@@ -15,20 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Copies one file. Makes the missing directories of the target.
-Status copy_one(fs::path const& from, fs::path const& to) {
-    DET_TRY(make_directories(to.parent_path()));
-    std::error_code error;
-    fs::copy_file(from, to, error);
-    if (error) return os_error(fmt::format("copy '{}' to '{}'", from.string(), to.string()), error.value());
-    return Ok{};
-}
-
-Status copy_all(checkpoint::Store::Whole const& whole, fs::path const& target) {
-    for (auto const& directory : whole.manifest.directories) DET_TRY(make_directories(target / directory));
-    for (auto const& file : whole.manifest.files)
-        DET_TRY(copy_one(whole.directory / file.path, target / file.path));
-    return write_file(target / manifest_name, render_manifest(whole.manifest));
+/// Copies all files and the manifest, with which the copy can be verified.
+Status copy_all(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
+    DET_TRY_ASSIGN(auto const manifest, store.download(uuid, nullptr, target));
+    return write_file(target / manifest_name, render_manifest(manifest));
 }
 
 /// Looks for a checkpoint in several stores. Opens each store once.
@@ -125,14 +115,14 @@ std::uint64_t total_size(CheckpointManifest const& manifest) {
 }
 
 Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
-    DET_TRY_ASSIGN(auto const whole, store.fetch_whole(uuid));
+    DET_TRY(store.find(uuid));
     if (target.has_parent_path()) DET_TRY(make_directories(target.parent_path()));
     DET_TRY_ASSIGN(bool const mine, make_directory(target));
     if (!mine) {
         return Error{codes::name_taken, fmt::format("'{}' is there already", target.string()),
                      "name another directory with --output-dir"};
     }
-    auto copied = copy_all(whole, target);
+    auto copied = copy_all(store, uuid, target);
     if (!copied) (void)remove_tree(target);
     return copied;
 }

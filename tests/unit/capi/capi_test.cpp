@@ -152,6 +152,31 @@ BOOST_AUTO_TEST_CASE(the_chief_alone_may_look_and_acknowledge_later) {
     BOOST_TEST(records().size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(ranks_may_be_numbered_by_the_program) {
+    run_as_ranks(3, case_numbered_by_the_program);
+    BOOST_TEST(records().size() == 3u);
+}
+BOOST_AUTO_TEST_CASE(ranks_may_be_numbered_by_the_program_outside_of_a_run) {
+    ::setenv("TMPDIR", directory.path().c_str(), 1);
+    run_as_ranks(3, case_numbers_outside_of_a_run);
+    ::unsetenv("TMPDIR");
+}
+
+BOOST_AUTO_TEST_CASE(the_trial_tells_and_is_told) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = directory / "checkpoints";
+    spec.searcher = {"single", "loss", true, Json{{"max_length", Json{{"epochs", 20}}}}};
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    run_as_ranks(1, case_told_of_the_trial);
+    auto const told = records();
+    BOOST_REQUIRE(told.size() == 8u);
+    BOOST_TEST(std::get<StatusSet>(told[3]).status == "warming up");
+    BOOST_TEST(std::get<AlertRaised>(told[4]).level == "warn");
+    BOOST_TEST(std::get<EarlyExitReported>(told[7]).reason == "INVALID_HP");
+    BOOST_TEST(path_exists(trial.path() / "tensorboard"));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_notice_nobody_stops) {
     run_as_ranks(2, case_not_preempted);
     BOOST_TEST(records().empty());
@@ -170,6 +195,15 @@ BOOST_AUTO_TEST_CASE(ranks_fill_one_checkpoint_together) {
     BOOST_REQUIRE(records().size() == 1u);
     auto const stored = std::get<CheckpointCommitted>(records()[0]);
     BOOST_TEST(stored.metadata == (Json{{"from", 1}, {"steps_completed", 9}}));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_commit_a_draft_together_or_give_it_up_together) {
+    run_as_ranks(2, case_draft_of_all_ranks);
+    BOOST_TEST(records().size() == 1u);
+    BOOST_TEST(must(list_directory(directory / "checkpoints")).size() == 1u);
+}
+BOOST_AUTO_TEST_CASE(files_are_selected_and_a_program_may_name_its_storage) {
+    run_as_ranks(1, case_downloaded_files);
 }
 
 BOOST_AUTO_TEST_CASE(the_chief_stores_a_last_checkpoint_where_there_is_time) {

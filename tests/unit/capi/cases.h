@@ -38,10 +38,15 @@ const char* case_reports(void);
 const char* case_preempted(void);
 const char* case_not_preempted(void);
 const char* case_acknowledged_later(void);
+const char* case_told_of_the_trial(void);
+const char* case_numbered_by_the_program(void);
+const char* case_numbers_outside_of_a_run(void);
 
 const char* case_stored_directory(void);
 const char* case_uploaded_files(void);
 const char* case_stored_by_all(void);
+const char* case_draft_of_all_ranks(void);
+const char* case_downloaded_files(void);
 const char* case_last_store(void);
 const char* case_no_time_for_a_last_store(void);
 const char* case_tensors_are_saved_and_loaded(void);

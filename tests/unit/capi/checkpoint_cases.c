@@ -1,5 +1,7 @@
 /* Checkpoints from C: directories of the chief, files of all ranks, tensors. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
@@ -127,6 +129,71 @@ const char* case_stored_by_all(void) {
     det_strings_destroy(path);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
+    return NULL;
+}
+
+const char* case_draft_of_all_ranks(void) {
+    det_context* context = NULL;
+    det_checkpoint_draft* draft = NULL;
+    det_strings* path = NULL;
+    char uuid[DET_UUID_SIZE];
+    int32_t rank;
+    CHECK_OK(det_context_open(NULL, &context));
+    rank = det_distributed_rank(context);
+    CHECK_OK(det_checkpoint_draft_open_sharded(context, 9, NULL, &draft));
+    if (rank == 1) {
+        CHECK(det_checkpoint_draft_give_up(draft, "out of ideas") == DET_COULD_NOT);
+    } else {
+        CHECK(det_checkpoint_draft_commit(draft) == DET_COULD_NOT);
+    }
+    CHECK(failed_with("file-system", "out of ideas"));
+    CHECK(det_checkpoint_draft_commit(draft) == DET_COULD_NOT && failed_with("misuse", "already"));
+    det_checkpoint_draft_destroy(draft);
+
+    CHECK_OK(det_checkpoint_draft_open_sharded(context, 9, rank == 1 ? "{\"from\": 1}" : NULL, &draft));
+    CHECK(write_text(det_checkpoint_draft_directory(draft), rank == 0 ? "first" : "second", "text"));
+    strcpy(uuid, det_checkpoint_draft_uuid(draft));
+    CHECK_OK(det_checkpoint_draft_commit(draft));
+    det_checkpoint_draft_destroy(draft);
+    CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "first", "text"));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "second", "text"));
+    det_strings_destroy(path);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}
+
+static int32_t select_name(const char* path, void* user) { return strcmp(path, (const char*)user) == 0; }
+
+const char* case_downloaded_files(void) {
+    det_context* context = NULL;
+    det_context_options options = DET_CONTEXT_OPTIONS_INIT;
+    det_checkpoint_draft* draft = NULL;
+    char uuid[DET_UUID_SIZE], directory[] = "/tmp/det-capi-XXXXXX", storage[256], path[64];
+    CHECK(mkdtemp(directory) != NULL);
+    snprintf(storage, sizeof storage, "{\"type\": \"directory\", \"container_path\": \"%s/own\"}", directory);
+    options.checkpoint_storage = storage;
+    CHECK_OK(det_context_open(&options, &context));
+    CHECK_OK(det_checkpoint_draft_open(context, 5, NULL, &draft));
+    CHECK(write_text(det_checkpoint_draft_directory(draft), "a", "1"));
+    CHECK(write_text(det_checkpoint_draft_directory(draft), "b", "2"));
+    CHECK(strncmp(det_checkpoint_draft_directory(draft), directory, strlen(directory)) == 0);
+    strcpy(uuid, det_checkpoint_draft_uuid(draft));
+    CHECK_OK(det_checkpoint_draft_commit(draft));
+    snprintf(path, sizeof path, "%s/copy", directory);
+    CHECK_OK(det_checkpoint_download(context, uuid, path, select_name, "b"));
+    CHECK(has_text(path, "b", "2") && !has_text(path, "a", "1"));
+    CHECK_OK(det_checkpoint_download(context, uuid, path, NULL, NULL));
+    CHECK(has_text(path, "b", "2") && has_text(path, "a", "1"));
+    CHECK_OK(det_checkpoint_upload_selected(context, 6, NULL, path, select_name, "a", uuid));
+    CHECK_OK(det_checkpoint_delete(context, uuid));
+    CHECK_OK(det_checkpoint_delete(context, uuid));
+    CHECK(det_checkpoint_download(context, uuid, path, NULL, NULL) == DET_ABSENT);
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    snprintf(storage, sizeof storage, "rm -r %s", directory);
+    CHECK(system(storage) == 0);
     return NULL;
 }
 

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 /* Collectives from C, on ranks of one node. */
 #include <stdlib.h>
 #include <string.h>
@@ -248,5 +249,66 @@ const char* case_no_such_devices(void) {
     CHECK(failed_with("misuse", "devices"));
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
+    return NULL;
+}
+
+/* Numbers that are not those of the environment: each rank is what RANK says, in reverse. */
+static det_ranks reversed_ranks(void) {
+    det_ranks ranks = DET_RANKS_INIT;
+    ranks.size = ranks.local_size = atoi(getenv("WORLD_SIZE"));
+    ranks.rank = ranks.local_rank = ranks.size - 1 - atoi(getenv("RANK"));
+    return ranks;
+}
+
+const char* case_numbered_by_the_program(void) {
+    det_context* context = NULL;
+    det_ranks ranks = reversed_ranks();
+    det_strings* values = NULL;
+    double sum = 1;
+    int round;
+    --ranks.local_size;
+    CHECK(det_context_connect(&ranks, NULL, &context) == DET_COULD_NOT && context == NULL);
+    CHECK(failed_with("misuse", "of 2"));
+    for (round = 0; round < 3; ++round) { /* one after the other under one name */
+        ranks = reversed_ranks();
+        CHECK_OK(det_context_connect(&ranks, NULL, &context));
+        CHECK(det_distributed_rank(context) == ranks.rank && det_context_info(context) == NULL);
+        CHECK_OK(det_distributed_allreduce(context, &sum, &sum, 1, DET_F64, DET_REDUCE_SUM));
+        CHECK_OK(det_context_join_run(context, NULL));
+        CHECK(det_context_info(context) != NULL &&
+              strcmp(det_context_hyperparameters(context), "{\"lr\":0.1}") == 0);
+        CHECK(det_context_join_run(context, NULL) == DET_COULD_NOT && failed_with("misuse", "already"));
+        if (ranks.rank == 0) CHECK_OK(det_train_report_training_metrics(context, 1, "{}"));
+        CHECK_OK(det_distributed_allgather_bytes(context, ranks.rank == 0 ? "chief" : "other", 5, &values));
+        CHECK(memcmp(det_strings_get(values, 0, NULL), "chief", 5) == 0);
+        det_strings_destroy(values);
+        CHECK_OK(det_context_close(context));
+        det_context_destroy(context);
+        context = NULL;
+    }
+    CHECK(sum == 27);
+    return NULL;
+}
+
+const char* case_numbers_outside_of_a_run(void) {
+    det_context* context = NULL;
+    det_context_options options = DET_CONTEXT_OPTIONS_INIT;
+    det_ranks ranks = reversed_ranks();
+    double sum = 1;
+    int round;
+    unsetenv("DET_RUN_DIR");
+    ranks.group = "of the test";
+    options.checkpoint_storage = "{\"type\": \"directory\"}";
+    for (round = 0; round < 2; ++round) {
+        CHECK_OK(det_context_connect(&ranks, NULL, &context));
+        CHECK_OK(det_distributed_allreduce(context, &sum, &sum, 1, DET_F64, DET_REDUCE_SUM));
+        CHECK(det_context_join_run(context, &options) == DET_COULD_NOT &&
+              failed_with("misuse", "has no path"));
+        CHECK_OK(det_context_join_run(context, NULL));
+        CHECK(det_context_info(context) == NULL);
+        CHECK_OK(det_context_close(context));
+        det_context_destroy(context);
+    }
+    CHECK(sum == 9);
     return NULL;
 }

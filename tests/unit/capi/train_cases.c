@@ -88,3 +88,40 @@ const char* case_acknowledged_later(void) {
     det_context_destroy(context);
     return NULL;
 }
+
+const char* case_told_of_the_trial(void) {
+    det_context* context = NULL;
+    det_strings *metadata = NULL, *path = NULL;
+    int32_t is_found = 1;
+    double best = 0;
+    uint64_t length = 1;
+    det_unit unit = DET_UNIT_NONE;
+    CHECK_OK(det_context_open(NULL, &context));
+    CHECK_OK(det_train_best_validation(context, &is_found, &best));
+    CHECK(is_found == 0);
+    CHECK_OK(det_train_report_validation_metrics(context, 1, "{\"loss\": 3}"));
+    CHECK_OK(det_train_report_validation_metrics(context, 2, "{\"loss\": 2, \"other\": 1}"));
+    CHECK_OK(det_train_report_validation_metrics(context, 3, "{\"loss\": null}"));
+    CHECK_OK(det_train_best_validation(context, &is_found, &best));
+    CHECK(is_found == 1 && best == 2);
+    CHECK_OK(det_train_max_length(context, &length, &unit));
+    CHECK(length == 20 && unit == DET_UNIT_EPOCHS);
+    CHECK_OK(det_train_set_status(context, "warming up"));
+    CHECK_OK(det_train_alert(context, "loss", NULL, DET_ALERT_WARN));
+    CHECK(det_train_alert(context, NULL, NULL, 4) == DET_COULD_NOT && failed_with("misuse", "level 4"));
+    CHECK_OK(det_train_set_metadata(context, "{\"first\": 1}"));
+    CHECK_OK(det_train_set_metadata(context, "{\"data\": {\"version\": 2}}"));
+    CHECK(det_train_set_metadata(context, "3") == DET_COULD_NOT && failed_with("misuse", "map"));
+    CHECK_OK(det_train_metadata(context, &metadata));
+    CHECK(strcmp(det_strings_get(metadata, 0, NULL), "{\"data\":{\"version\":2}}") == 0);
+    det_strings_destroy(metadata);
+    CHECK_OK(det_train_tensorboard_path(context, &path));
+    CHECK(det_strings_count(path) == 1);
+    det_strings_destroy(path);
+    CHECK_OK(det_train_report_early_exit(context, DET_INVALID_HP));
+    CHECK_OK(det_train_report_early_exit(context, DET_USER_REQUESTED_STOP));
+    CHECK(det_train_report_early_exit(context, -1) == DET_COULD_NOT && failed_with("misuse", "reason -1"));
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    return NULL;
+}

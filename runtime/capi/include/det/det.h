@@ -106,14 +106,52 @@ typedef struct det_context_options {
     /** The same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one before it
      * opens the context, and in every call with device memory. */
     det_devices devices;
+    /** Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration,
+     * as JSON. {"type": "directory", "container_path": PATH}, {"type": "shared_fs", "host_path": PATH} or
+     * {"type": "s3", "bucket": NAME, "prefix": PATH, "endpoint_url": URL}. NULL: where the experiment keeps
+     * them, or checkpoint_path. */
+    const char* checkpoint_storage;
 } det_context_options;
 #define DET_CONTEXT_OPTIONS_INIT \
-    { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF, DET_DEVICES_NONE }
+    { sizeof(det_context_options), NULL, NULL, NULL, DET_WORKERS_ASK_CHIEF, DET_DEVICES_NONE, NULL }
+
+/** The numbers of a rank, from a program that numbers its ranks itself. */
+typedef struct det_ranks {
+    size_t struct_size; /**< set by DET_RANKS_INIT */
+    int32_t rank;       /**< of this rank, from 0 */
+    int32_t size;       /**< number of ranks */
+    int32_t local_rank; /**< of this rank among the ranks of its node */
+    int32_t local_size; /**< number of ranks on this node */
+    int32_t cross_rank; /**< of this node */
+    int32_t cross_size; /**< number of nodes */
+    /** A name that is the same on all ranks, and differs from that of other programs of this user that run on
+     * a node at the same time. NULL: "default". */
+    const char* group;
+} det_ranks;
+#define DET_RANKS_INIT \
+    { sizeof(det_ranks), 0, 1, 0, 1, 0, 1, NULL }
 
 /** Joins the run. Collective. Blocks until all ranks have joined.
  * \param options NULL for the defaults
  * \param context set to the new context, which the caller owns */
 DET_API det_status det_context_open(const det_context_options* options, det_context** context);
+/** Connects ranks that the program has numbered, in a run or outside: the environment need not have any
+ * numbers. Collective. Blocks until all ranks have connected. The context has collectives, and behaves as
+ * outside of a run until det_context_join_run(). Ranks of a node need nothing but shared memory. Ranks of
+ * several nodes find each other through their run; outside of a run they need MPI.
+ *
+ *     det_ranks ranks = DET_RANKS_INIT;
+ *     ranks.rank = ranks.local_rank = number;
+ *     ranks.size = ranks.local_size = count;
+ *     det_context_connect(&ranks, NULL, &context);
+ * \param options NULL for the defaults; of its members only on_warning, user and devices are used
+ * \return "misuse" if the numbers contradict each other */
+DET_API det_status det_context_connect(const det_ranks* ranks, const det_context_options* options,
+                                       det_context** context);
+/** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption. Once.
+ * Outside of a run it sets the place of the checkpoints. Collective: an error of one rank is an error of all.
+ * \param options NULL for the defaults; the other members are used */
+DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
  * have entered. The context is still to be destroyed. */
 DET_API det_status det_context_close(det_context* context);
@@ -337,6 +375,51 @@ DET_API det_status det_train_report_numbers(det_context* context, const char* gr
                                             const char* const* names, const double* values, size_t count);
 /** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
+/** Tells in words what the program does. */
+DET_API det_status det_train_set_status(det_context* context, const char* status);
+/** Replaces the metadata of the trial, which later runs of the trial read.
+ * \param metadata a JSON object */
+DET_API det_status det_train_set_metadata(det_context* context, const char* metadata);
+
+/** Why a program ends its trial before the end of the training. */
+typedef int32_t det_early_exit;
+enum {
+    DET_INVALID_HP = 0,         /**< it cannot train with these hyperparameters */
+    DET_USER_REQUESTED_STOP = 1 /**< it has been told to stop */
+};
+/** Tells why the program is about to end. Only the first call counts. */
+DET_API det_status det_train_report_early_exit(det_context* context, det_early_exit reason);
+
+/** How important an alert is. */
+typedef int32_t det_alert_level;
+enum { DET_ALERT_DEBUG = 0, DET_ALERT_INFO = 1, DET_ALERT_WARN = 2, DET_ALERT_ERROR = 3 };
+/** Gives the user a message.
+ * \param title,description may be NULL */
+DET_API det_status det_train_alert(det_context* context, const char* title, const char* description,
+                                   det_alert_level level);
+
+/** Reads the metadata of the trial. Any rank may call this and the functions below.
+ * \param metadata set to a list of one JSON object, "{}" if none was set */
+DET_API det_status det_train_metadata(det_context* context, det_strings** metadata);
+/** Reads the best value of the searcher's metric among all validations of the experiment.
+ * \param is_found set to 1, or to 0 if there is no such value yet
+ * \param best set if is_found is 1 */
+DET_API det_status det_train_best_validation(det_context* context, int32_t* is_found, double* best);
+/** Makes the trial's directory for files of TensorBoard, on the shared file system.
+ * \param path set to a list of one; to an empty list outside of an experiment */
+DET_API det_status det_train_tensorboard_path(det_context* context, det_strings** path);
+
+/** The unit of the length of a training. */
+typedef int32_t det_unit;
+enum {
+    DET_UNIT_NONE = 0, /**< the program's own */
+    DET_UNIT_BATCHES = 1,
+    DET_UNIT_RECORDS = 2,
+    DET_UNIT_EPOCHS = 3
+};
+/** Tells how long the trial is to train, from its beginning: max_length of the searcher.
+ * \param length set to 0 if it is not configured */
+DET_API det_status det_train_max_length(det_context* context, uint64_t* length, det_unit* unit);
 
 /* -------------------------------------------------------------------------------------------- checkpoint
  *
@@ -353,6 +436,18 @@ DET_API det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUI
  * \param path set to a list of one: the directory of the checkpoint, for reading only
  * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
 DET_API det_status det_checkpoint_restore_path(det_context* context, const char* uuid, det_strings** path);
+/** Selects files and directories of a checkpoint.
+ * \param path in the checkpoint; that of a directory ends with a slash
+ * \return 1: taken, 0: not */
+typedef int32_t (*det_select)(const char* path, void* user);
+/** Copies a checkpoint into a directory, and compares the files with the manifest. Not collective.
+ * \param directory made if it does not exist; files that are there are replaced
+ * \param select NULL: everything \param user passed to select
+ * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
+DET_API det_status det_checkpoint_download(det_context* context, const char* uuid, const char* directory,
+                                           det_select select, void* user);
+/** Removes a checkpoint from the storage. Not collective. Succeeds if it does not exist. */
+DET_API det_status det_checkpoint_delete(det_context* context, const char* uuid);
 /** \param manifest set to a list of one: the manifest of the checkpoint, as text
  * \return DET_ABSENT */
 DET_API det_status det_checkpoint_manifest(det_context* context, const char* uuid, det_strings** manifest);
@@ -371,13 +466,22 @@ typedef struct det_checkpoint_draft det_checkpoint_draft;
  * \param draft set to the draft, which the caller owns */
 DET_API det_status det_checkpoint_draft_open(det_context* context, uint64_t steps_completed,
                                              const char* metadata, det_checkpoint_draft** draft);
+/** Begins a checkpoint that all ranks fill. Collective, as is its commit. The rules for files and metadata
+ * are those of det_checkpoint_upload(). The directory is the same for all ranks if the storage is a file
+ * system, else each rank has its own. */
+DET_API det_status det_checkpoint_draft_open_sharded(det_context* context, uint64_t steps_completed,
+                                                     const char* metadata, det_checkpoint_draft** draft);
 /** \return the UUID of the checkpoint. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_uuid(const det_checkpoint_draft* draft);
 /** \return the directory to write into. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* draft);
-/** Makes the files in the directory a checkpoint. Blocks until they are on disk.
- * \return "misuse" if the draft is already committed */
+/** Makes the files in the directory a checkpoint. Blocks until they are on disk. Collective for a sharded
+ * draft. \return "misuse" if the draft is already committed or given up */
 DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
+/** Gives up a sharded draft. Collective with the commits of the other ranks, which get an error.
+ * \param reason the message of that error; may be NULL
+ * \return the error that all ranks get */
+DET_API det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, const char* reason);
 /** Frees the draft. Removes its files if it was not committed. */
 DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
@@ -387,6 +491,12 @@ DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
  * UUID of the checkpoint */
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
+
+/** The same with a choice among the files of the directory.
+ * \param select called on this rank; NULL: everything \param user passed to select */
+DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t steps_completed,
+                                                  const char* metadata, const char* directory,
+                                                  det_select select, void* user, char uuid[DET_UUID_SIZE]);
 
 /** A function of the program that writes files into a directory. If it returns anything but DET_OK there is
  * no checkpoint. */

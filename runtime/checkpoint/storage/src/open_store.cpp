@@ -57,7 +57,8 @@ Result<checkpoint::s3::Credentials> choose_credentials(Json const& secrets,
 
 Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
     auto const storage = storage_in(spec.config);
-    DET_TRY_ASSIGN(auto const secrets, load_storage_secrets(spec));
+    DET_TRY_ASSIGN(auto secrets, load_storage_secrets(spec));
+    if (spec.root.empty()) secrets = storage;  // named by the program, not by an experiment
     DET_TRY_ASSIGN(auto const settings, checkpoint::s3::load_aws_settings(environment));
     checkpoint::s3::Options options;
     options.bucket = text_of(storage, "bucket");
@@ -112,6 +113,19 @@ Opened open_store(ExperimentSpec const& spec, Environment const& environment) {
     return Error{codes::not_supported,
                  fmt::format("checkpoint storage '{}' is not built into this program", name),
                  "use 'type: s3', or 'type: shared_fs' with a directory that all nodes see as 'host_path'"};
+}
+
+Opened open_store(Json const& storage, Environment const& environment) {
+    ExperimentSpec spec;
+    spec.config = Json{{"checkpoint_storage", storage}};
+    bool const is_directory = type_name(spec) == "directory";
+    std::filesystem::path const path =
+        text_of(storage_in(spec.config), is_directory ? "container_path" : "host_path");
+    spec.checkpoint_path = is_directory ? path : path / text_of(storage_in(spec.config), "storage_path");
+    bool const needs_path = is_directory || type_name(spec) == "shared_fs";
+    if (needs_path && path.empty())
+        return Error{codes::misuse, fmt::format("checkpoint storage '{}' has no path", type_name(spec))};
+    return open_store(spec, environment);
 }
 
 std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment) {

@@ -79,7 +79,14 @@ public:
     /// Reads all files and compares them with the manifest.
     /// \return codes::checkpoint_damaged names the first file that differs
     Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
-    /// The same check, always with the bytes on the disk and never with those in the page cache.
+    /// The same for the selected files, which are copied into a directory. Makes the directory if it does not
+    /// exist, and replaces files that are there. Directories are selected by their path with a slash at its
+    /// end.
+    /// \param selector null: everything
+    /// \return the manifest of the whole checkpoint
+    Result<CheckpointManifest> download(std::string const& uuid, Selector const& selector,
+                                        std::filesystem::path const& target) const;
+    /// The same check as fetch_whole(), always with the bytes on the disk and never with those in the page cache.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
 
     /// Removes files from a checkpoint, and from its manifest the tensors that have a part in them. The
@@ -87,6 +94,7 @@ public:
     Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
 
 private:
+    Result<Whole> fetch_checked(std::string const& uuid, Selector const& selector, ReadFrom from) const;
     /// Replaces the manifest of a checkpoint that exists.
     virtual Status replace_manifest(CheckpointManifest const& manifest) = 0;
     /// Removes a file. Succeeds if the file does not exist.

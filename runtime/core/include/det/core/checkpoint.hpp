@@ -81,6 +81,17 @@ public:
     Result<std::string> store_sharded(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write);
 
+    /// Begins a checkpoint that all ranks fill. Collective. The program writes files into the directory, and
+    /// then every rank calls commit_sharded() or give_up_sharded(). The rules for directories, files and
+    /// metadata are those of store_sharded().
+    Result<Draft> begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata);
+    /// Turns the files of all ranks into a checkpoint. Collective. Blocks until the files are on disk.
+    /// \return the first error of a rank; then there is no checkpoint
+    Status commit_sharded(Draft const& draft);
+    /// Takes part in commit_sharded() of the other ranks, and makes it fail on all of them.
+    /// \param reason the error that the other ranks get
+    Status give_up_sharded(Draft const& draft, Error reason);
+
     /// Makes one checkpoint of files that each rank passes in its own directory. Collective. Blocks until the
     /// files are on disk. The metadata of all ranks is merged.
     /// \return the UUID; codes::misuse if ranks pass different files of the same name, or contradicting
@@ -132,6 +143,13 @@ public:
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
     ///   codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
+    /// Copies the selected files of a checkpoint into a directory, and compares them with the manifest. Makes
+    /// the directory if it does not exist.
+    /// \param selector gets paths in the checkpoint, those of directories with a slash at the end; null: all
+    Status download(std::string const& uuid, std::filesystem::path const& directory,
+                    checkpoint::Selector const& selector = nullptr) const;
+    /// Removes a checkpoint from the storage. Succeeds if it does not exist.
+    Status remove(std::string const& uuid);
     /// Reads the manifest of a checkpoint.
     /// \return codes::no_such_checkpoint
     Result<CheckpointManifest> manifest(std::string const& uuid) const;
@@ -144,8 +162,10 @@ private:
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);
-    Result<std::string> upload_as(std::string const& uuid, std::uint64_t steps_completed,
-                                  checkpoint::Upload const& upload);
+    /// Names a checkpoint of all ranks and announces it.
+    Result<std::string> begin_upload(std::uint64_t steps_completed);
+    Status upload_as(std::string const& uuid, std::uint64_t steps_completed,
+                     checkpoint::Upload const& upload);
     /// The chief decides; all ranks get its answer.
     Result<bool> has_time_to_save();
     void measure(std::chrono::steady_clock::time_point begun);

@@ -3,8 +3,10 @@
 #include <det/core/checkpoint.hpp>
 #include <det/core/info.hpp>
 #include <det/core/preempt.hpp>
+#include <det/core/rank_identity.hpp>
 #include <det/core/train.hpp>
 #include <det/foundation/clock.hpp>
+#include <det/protocol/json_value.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -36,6 +38,17 @@ struct ContextOptions {
     Devices devices = Devices::none;
     /// Replaces NCCL in tests. nullptr: NCCL.
     std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
+    /// Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration. An
+    /// empty object: where the experiment keeps them, or checkpoint_path.
+    JsonValue checkpoint_storage = {};
+};
+
+/// The numbers of a rank, which the program knows, instead of those in the environment.
+struct RankNumbers {
+    RankIdentity identity;
+    /// The same on all ranks, and different for programs of one user that run on a node at the same time.
+    /// Empty: named after what the launcher has set in the environment.
+    std::string group = "default";
 };
 
 /// The Core API for training code. In a run it finds its experiment, its peers and its journal through the
@@ -48,6 +61,13 @@ public:
     /// \param options the defaults suit a training program.
     /// \return the context, or the Error why ranks can't be connected or the run's files can't be read.
     static Result<Context> init(ContextOptions options = {});
+
+    /// Connects ranks that the program has numbered, in a run or outside. Collective; blocks until all ranks
+    /// have called it. The context has collectives, and behaves as outside of a run until join_run().
+    static Result<Context> connect(RankNumbers const& numbers, ContextOptions const& options = {});
+    /// Gives a context of connect() its run: information, journal, checkpoints and preemption. Once.
+    /// Collective: an error of one rank is an error on all ranks.
+    Status join_run(ContextOptions const& options = {});
 
     Context(Context&&) noexcept;
     Context& operator=(Context&&) noexcept;

@@ -2,12 +2,33 @@
 #include <det/foundation/result.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 namespace det::core {
 
 struct Session;
+
+/// Why a program ends its trial before the end of the training.
+enum class EarlyExit : std::uint8_t { invalid_hp, user_requested_stop };
+
+/// A message of the program to its user.
+struct Alert {
+    enum class Level : std::uint8_t { debug, info, warn, error };
+
+    std::string title = {};
+    std::string description = {};
+    Level level = Level::info;
+};
+
+/// How long a trial is to train, counted from its beginning.
+struct TrainingLength {
+    std::uint64_t value = 0;
+    std::string unit = {};  // batches, records or epochs; empty: the program's own unit
+    friend bool operator==(TrainingLength const&, TrainingLength const&) = default;
+};
 
 /// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
 /// codes::misuse. Outside of an experiment reports are discarded. Not collective, not thread-safe.
@@ -23,9 +44,31 @@ public:
     Status report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics);
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
+    /// Tells why the program is about to end. Only the first call counts.
+    Status report_early_exit(EarlyExit reason);
+    /// Tells in words what the program does.
+    Status set_status(std::string status);
+    Status alert(Alert alert);
+    /// Replaces the metadata of the trial, which later runs read.
+    /// \param metadata a JSON object; anything else is codes::misuse
+    Status set_metadata(nlohmann::json metadata);
+
+    // Any rank may call the functions below. Outside of an experiment they return nothing.
+
+    /// \return the metadata of the trial; an empty object if none was set
+    Result<nlohmann::json> metadata() const;
+    /// Reads the journals of all trials of the experiment.
+    /// \return the best value of the searcher's metric among the validations; nullopt if there is none
+    Result<std::optional<double>> best_validation() const;
+    /// Makes the directory if it does not exist.
+    /// \return the trial's directory for files of TensorBoard, on the shared file system
+    Result<std::optional<std::filesystem::path>> tensorboard_path() const;
+    /// \return the max_length of the searcher, if it is configured
+    std::optional<TrainingLength> max_length() const;
 
 private:
     Session& session_;
+    bool has_exited_early_ = false;
 };
 
 }  // namespace det::core
