@@ -58,10 +58,11 @@ function(det_embed_pages variable)
   set(${variable} "${source}" PARENT_SCOPE)
 endfunction()
 
-# The target `programs`: all programs and libraries that are installed, without tests.
+# The target `programs`: all programs, libraries and other files that are installed, without tests.
 function(det_add_programs_target)
   get_property(programs GLOBAL PROPERTY DET_PROGRAMS)
-  add_custom_target(programs DEPENDS ${programs})
+  get_property(files GLOBAL PROPERTY DET_FILES)
+  add_custom_target(programs DEPENDS ${programs} ${files})
 endfunction()
 
 # Prints the version, the modules and the notes of this configuration.

@@ -103,6 +103,7 @@ BOOST_AUTO_TEST_CASE(our_variables_override_the_users_which_override_the_jobs) {
                            {"MINE", "old"},
                            {"SLURM_NTASKS", "2"},
                            {"DET_WRAPPED", "1.0.0"},
+                           {"PYTHONPATH", "/theirs"},
                            {"DET_READ_AHEAD", "/of/another/trial"}});
     RunPlan run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     run.resume.checkpoint_path = "/checkpoints/" + run.resume.checkpoint;

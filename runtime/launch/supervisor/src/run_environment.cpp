@@ -30,6 +30,15 @@ void set_json(Environment& environment, char const* name, Json const& json) {
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
+/// Adds the package `determined` to the end of PYTHONPATH, so that the user's own modules come first. Python
+/// prints lines at once, unless the user sets PYTHONUNBUFFERED.
+void set_python(Environment& environment) {
+    auto const own = own_executable().parent_path().parent_path() / "lib/det-submit/python-path";
+    auto const theirs = environment.find_non_empty("PYTHONPATH");
+    environment.set("PYTHONPATH", theirs ? *theirs + ":" + own.string() : own.string());
+    if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
+}
+
 /// Runs startup-hook.sh in front of the entrypoint, which inherits its exports; the entrypoint does not start
 /// if the hook fails. Ranks of a node run the hook one after the other, so that a rank finds what the one
 /// before it installed.
@@ -92,6 +101,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
+    set_python(environment);
     // The job's environment contains these variables if the user submitted it from inside another run.
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,

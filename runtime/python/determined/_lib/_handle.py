@@ -1,0 +1,238 @@
+"""Objects of det.h with methods."""
+
+import ctypes
+import os
+from ctypes import byref, c_double, c_int32, c_uint64, c_void_p
+from typing import Callable, List, NamedTuple, Optional
+
+from determined._lib._library import (
+    SELECT_FUNCTION,
+    UUID_SIZE,
+    ContextOptions,
+    Library,
+    RankNumbers,
+    load,
+)
+
+Selector = Callable[[str], bool]
+
+
+class Ranks(NamedTuple):
+    """The numbers of a rank. `group` is the same on all ranks and differs from that of other programs on the node."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+    local_size: int = 1
+    cross_rank: int = 0
+    cross_size: int = 1
+    group: str = "default"
+
+
+class _Selection:
+    """A selector as a C function. An exception of the selector is raised again after the call."""
+
+    def __init__(self, selector: Optional[Selector]) -> None:
+        self._problem: Optional[BaseException] = None
+        self.function = SELECT_FUNCTION() if selector is None else SELECT_FUNCTION(self._call(selector))
+
+    def _call(self, selector: Selector) -> Callable[[bytes, Optional[int]], int]:
+        def select(path: bytes, _user: Optional[int]) -> int:
+            if self._problem is not None:
+                return 0
+            try:
+                return 1 if selector(os.fsdecode(path)) else 0
+            except BaseException as problem:
+                self._problem = problem
+                return 0
+
+        return select
+
+    def check(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+
+
+class Draft:
+    """det_checkpoint_draft: a checkpoint that is being made."""
+
+    def __init__(self, library: Library, pointer: int) -> None:
+        self._library = library
+        self._pointer = pointer
+        self.uuid: str = library.det_checkpoint_draft_uuid(pointer).decode()
+        self.directory: str = os.fsdecode(library.det_checkpoint_draft_directory(pointer))
+
+    def commit(self) -> None:
+        self._library.check(self._library.det_checkpoint_draft_commit(self._pointer))
+
+    def give_up(self, reason: str) -> None:
+        """Takes part in the commit of the other ranks and makes it fail. Its own error is expected."""
+        self._library.det_checkpoint_draft_give_up(self._pointer, reason.encode())
+
+    def destroy(self) -> None:
+        """Removes the files of a draft that was not committed."""
+        pointer, self._pointer = self._pointer, 0
+        if pointer:
+            self._library.det_checkpoint_draft_destroy(pointer)
+
+
+class Handle:
+    """det_context: the ranks, and after join_run() the run.
+
+    One thread at a time may use it. A handle that is not closed disconnects when the process ends.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._library = library = load()
+        numbers = RankNumbers(ctypes.sizeof(RankNumbers), *ranks[:6], ranks.group.encode())
+        pointer = c_void_p()
+        library.check(library.det_context_connect(byref(numbers), None, byref(pointer)))
+        self._pointer = pointer
+        self._answer = c_int32()
+        self._answer_pointer = byref(self._answer)
+
+    def join_run(self, checkpoint_path: str, checkpoint_storage: Optional[str], preempt_mode: int) -> None:
+        """Collective.
+
+        Args:
+            checkpoint_path: directory of the checkpoints outside of an experiment
+            checkpoint_storage: section checkpoint_storage of a configuration as JSON
+            preempt_mode: a det_preempt_mode
+        """
+        options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), preempt_mode=preempt_mode)
+        options.checkpoint_path = os.fsencode(checkpoint_path)
+        if checkpoint_storage is not None:
+            options.checkpoint_storage = checkpoint_storage.encode()
+        self._library.check(self._library.det_context_join_run(self._pointer, byref(options)))
+
+    def close(self) -> None:
+        """Collective: returns when all ranks have called it."""
+        pointer, self._pointer = self._pointer, c_void_p()
+        try:
+            self._library.check(self._library.det_context_close(pointer))
+        finally:
+            self._library.det_context_destroy(pointer)
+
+    # Collectives on bytes.
+
+    def gather(self, value: bytes, local: bool = False) -> List[bytes]:
+        library = self._library
+        call = library.det_distributed_gather_bytes_local if local else library.det_distributed_gather_bytes
+        return self._strings_of(call, value, len(value))
+
+    def allgather(self, value: bytes, local: bool = False) -> List[bytes]:
+        library = self._library
+        call = library.det_distributed_allgather_bytes_local if local else library.det_distributed_allgather_bytes
+        return self._strings_of(call, value, len(value))
+
+    def broadcast(self, value: bytes, local: bool = False) -> bytes:
+        """The value of rank 0, or of local rank 0."""
+        library = self._library
+        if local:
+            return self._strings_of(library.det_distributed_broadcast_bytes_local, value, len(value))[0]
+        return self._strings_of(library.det_distributed_broadcast_bytes, value, len(value), 0)[0]
+
+    def _strings_of(self, call: Callable[..., int], *arguments: object) -> List[bytes]:
+        strings = c_void_p()
+        status = call(self._pointer, *arguments, byref(strings))
+        if status != 0:
+            raise self._library.last_error(status)
+        return self._library.take_strings(strings.value or 0)
+
+    # Preemption.
+
+    def should_preempt(self) -> bool:
+        status = self._library.det_preempt_should_preempt(self._pointer, self._answer_pointer)
+        if status != 0:
+            raise self._library.last_error(status)
+        return self._answer.value != 0
+
+    def peek_preempt(self) -> bool:
+        """should_preempt() without the acknowledgement."""
+        self._library.check(self._library.det_preempt_peek(self._pointer, self._answer_pointer))
+        return self._answer.value != 0
+
+    def acknowledge_preemption(self) -> None:
+        self._library.check(self._library.det_preempt_acknowledge(self._pointer))
+
+    # Reports, for the chief.
+
+    def report_metrics(self, group: str, steps_completed: int, metrics: str) -> None:
+        status = self._library.det_train_report_metrics(
+            self._pointer, group.encode(), steps_completed, metrics.encode()
+        )
+        if status != 0:
+            raise self._library.last_error(status)
+
+    def report_progress(self, progress: float) -> None:
+        self._library.check(self._library.det_train_report_progress(self._pointer, progress))
+
+    def set_status(self, status: str) -> None:
+        self._library.check(self._library.det_train_set_status(self._pointer, status.encode()))
+
+    def set_metadata(self, metadata: str) -> None:
+        self._library.check(self._library.det_train_set_metadata(self._pointer, metadata.encode()))
+
+    def report_early_exit(self, reason: int) -> None:
+        self._library.check(self._library.det_train_report_early_exit(self._pointer, reason))
+
+    def alert(self, title: str, description: str, level: int) -> None:
+        self._library.check(
+            self._library.det_train_alert(self._pointer, title.encode(), description.encode(), level)
+        )
+
+    # What any rank may ask.
+
+    def metadata(self) -> str:
+        return self._strings_of(self._library.det_train_metadata)[0].decode()
+
+    def best_validation(self) -> Optional[float]:
+        is_found, best = c_int32(), c_double()
+        self._library.check(
+            self._library.det_train_best_validation(self._pointer, byref(is_found), byref(best))
+        )
+        return best.value if is_found.value else None
+
+    def tensorboard_path(self) -> Optional[str]:
+        paths = self._strings_of(self._library.det_train_tensorboard_path)
+        return os.fsdecode(paths[0]) if paths else None
+
+    # Checkpoints.
+
+    def open_draft(self, steps_completed: int, metadata: str, sharded: bool) -> Draft:
+        library = self._library
+        call = library.det_checkpoint_draft_open_sharded if sharded else library.det_checkpoint_draft_open
+        pointer = c_void_p()
+        library.check(call(self._pointer, steps_completed, metadata.encode(), byref(pointer)))
+        return Draft(library, pointer.value or 0)
+
+    def upload(
+        self, steps_completed: int, metadata: str, directory: Optional[str], selector: Optional[Selector]
+    ) -> str:
+        """Collective. Returns the UUID."""
+        selection = _Selection(selector)
+        uuid = ctypes.create_string_buffer(UUID_SIZE)
+        path = None if directory is None else os.fsencode(directory)
+        status = self._library.det_checkpoint_upload_selected(
+            self._pointer, steps_completed, metadata.encode(), path, selection.function, None, uuid
+        )
+        selection.check()
+        self._library.check(status)
+        return uuid.value.decode()
+
+    def download(self, uuid: str, directory: str, selector: Optional[Selector]) -> None:
+        selection = _Selection(selector)
+        status = self._library.det_checkpoint_download(
+            self._pointer, uuid.encode(), os.fsencode(directory), selection.function, None
+        )
+        selection.check()
+        self._library.check(status)
+
+    def restore_path(self, uuid: str) -> str:
+        return os.fsdecode(self._strings_of(self._library.det_checkpoint_restore_path, uuid.encode())[0])
+
+    def manifest(self, uuid: str) -> str:
+        return self._strings_of(self._library.det_checkpoint_manifest, uuid.encode())[0].decode()
+
+    def delete_checkpoint(self, uuid: str) -> None:
+        self._library.check(self._library.det_checkpoint_delete(self._pointer, uuid.encode()))

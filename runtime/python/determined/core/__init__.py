@@ -1,0 +1,58 @@
+"""The Core API: what a training program does with its trial and with the other ranks.
+
+    with determined.core.init() as core_context:
+        for step in range(100):
+            ...
+            core_context.train.report_training_metrics(step, {"loss": loss})
+            if core_context.preempt.should_preempt():
+                return
+
+Everything also works off the cluster, where reports are logged and checkpoints are kept in the user's data directory.
+"""
+
+from determined.core._checkpoint import CheckpointContext, DownloadMode
+from determined.core._context import Context, TensorboardMode, init
+from determined.core._distributed import DistributedContext
+from determined.core._preempt import PreemptContext, PreemptMode
+from determined.core._profiler import ProfilerContext
+from determined.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
+from determined.core._train import EarlyExitReason, TrainContext
+
+# Off the cluster the same classes are used.
+DummyCheckpointContext = CheckpointContext
+DummyPreemptContext = PreemptContext
+DummyProfilerContext = ProfilerContext
+DummySearcherContext = SearcherContext
+DummyTrainContext = TrainContext
+
+
+class DummyDistributedContext(DistributedContext):
+    """A process that is the only rank."""
+
+    def __init__(self) -> None:
+        super().__init__(rank=0, size=1)
+
+
+__all__ = [
+    "CheckpointContext",
+    "Context",
+    "DistributedContext",
+    "DownloadMode",
+    "DummyCheckpointContext",
+    "DummyDistributedContext",
+    "DummyPreemptContext",
+    "DummyProfilerContext",
+    "DummySearcherContext",
+    "DummyTrainContext",
+    "EarlyExitReason",
+    "PreemptContext",
+    "PreemptMode",
+    "ProfilerContext",
+    "SearcherContext",
+    "SearcherMode",
+    "SearcherOperation",
+    "TensorboardMode",
+    "TrainContext",
+    "Unit",
+    "init",
+]

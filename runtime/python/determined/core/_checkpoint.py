@@ -1,0 +1,270 @@
+"""Checkpoints that consist of files."""
+
+import contextlib
+import enum
+import json
+import logging
+import os
+import pathlib
+import shutil
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
+
+from determined import _lib
+from determined.core._distributed import DistributedContext
+
+logger = logging.getLogger("determined.core")
+
+Path = Union[str, "os.PathLike[str]"]
+Selector = Callable[[str], bool]
+
+
+class DownloadMode(enum.Enum):
+    """How the ranks of a node download a checkpoint."""
+
+    # Collective. Local rank 0 downloads, and the others return when the files are there.
+    LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
+    # Each rank by itself.
+    NoSharedDownload = "NO_SHARED_DOWNLOAD"
+
+
+class CheckpointContext:
+    """Obtained from `Context.checkpoint`.
+
+    Metadata is a map that holds at least "steps_completed", the number of batches since the beginning of the trial.
+    A selector gets paths relative to the checkpoint; those of directories end with a slash.
+    """
+
+    def __init__(self, distributed: DistributedContext) -> None:
+        self._distributed = distributed
+
+    def upload(
+        self,
+        ckpt_dir: Optional[Path],
+        metadata: Optional[Dict[str, Any]] = None,
+        *,
+        shard: bool = False,
+        selector: Optional[Selector] = None,
+    ) -> str:
+        """Makes a checkpoint of the files of a directory. Blocks until they are on disk.
+
+        Args:
+            ckpt_dir: the directory; None on a rank that brings no files
+            metadata: with shard the maps of all ranks are merged
+            shard: all ranks call it and their files make one checkpoint; without it only the chief calls it
+            selector: which files to take; None: all
+
+        Returns:
+            the storage_id of the checkpoint
+
+        Raises:
+            RuntimeError: on another rank than the chief without shard; no rank brings a directory; ranks bring
+                different files of the same name or contradicting metadata
+            ValueError: metadata has no steps_completed
+        """
+        if ckpt_dir is None and selector is not None:
+            raise RuntimeError("upload() got a selector without a ckpt_dir")
+        if not shard:
+            self._require_chief("upload")
+            if ckpt_dir is None:
+                raise RuntimeError("cannot call .upload(ckpt_dir=None, shard=False)")
+            with self.store_path(metadata) as (path, storage_id):
+                _copy_tree(os.fspath(ckpt_dir), str(path), selector)
+            return storage_id
+        steps = self._agree_on_steps(metadata)
+        if steps is None:
+            raise _no_steps()
+        directory = None if ckpt_dir is None else os.path.abspath(os.fspath(ckpt_dir))
+        storage_id = self._handle().upload(steps, json.dumps(metadata or {}), directory, selector)
+        self._log_saved(storage_id)
+        return storage_id
+
+    @contextlib.contextmanager
+    def store_path(
+        self, metadata: Optional[Dict[str, Any]] = None, *, shard: bool = False
+    ) -> Iterator[Tuple[pathlib.Path, str]]:
+        """Gives a directory to write files into, which become a checkpoint at the end of the block.
+
+            with context.checkpoint.store_path({"steps_completed": 100}) as (path, storage_id):
+                torch.save(model.state_dict(), path / "model.pt")
+
+        After an exception in the block there is no checkpoint.
+
+        Args:
+            metadata: with shard the maps of all ranks are merged
+            shard: all ranks enter the block and fill one checkpoint; on a file system all get the same directory.
+                Without it only the chief enters
+
+        Raises:
+            RuntimeError, ValueError: as upload()
+        """
+        if not shard:
+            self._require_chief("store_path")
+        steps = self._agree_on_steps(metadata) if shard else _steps_in(metadata)
+        draft = self._handle().open_draft(steps or 0, json.dumps(metadata or {}), shard)
+        try:
+            yield pathlib.Path(draft.directory), draft.uuid
+            if steps is None:
+                raise _no_steps()
+            draft.commit()
+        except BaseException as problem:
+            if shard:
+                draft.give_up(f"rank {self._distributed.rank}: {type(problem).__name__}: {problem}")
+            raise
+        finally:
+            draft.destroy()
+        self._log_saved(draft.uuid)
+
+    def download(
+        self,
+        storage_id: str,
+        ckpt_dir: Path,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Optional[Selector] = None,
+    ) -> None:
+        """Copies a checkpoint into a directory, which is made if it does not exist.
+
+        Args:
+            download_mode: with LocalWorkersShareDownload it is collective, and a file is copied if the selector of any
+                rank of the node wants it
+            selector: which files; None: all
+
+        Raises:
+            CheckpointNotFound: there is no such checkpoint
+        """
+        directory = os.path.abspath(os.fspath(ckpt_dir))
+        if self._is_unshared(download_mode):
+            _fetch(lambda: self._handle().download(storage_id, directory, selector))
+            return
+        wanted = self._wanted_by_node(storage_id, selector)
+
+        def fetch() -> None:
+            self._handle().download(storage_id, directory, None if wanted is None else wanted.__contains__)
+
+        self._by_local_chief(fetch)
+
+    @contextlib.contextmanager
+    def restore_path(
+        self,
+        storage_id: str,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Optional[Selector] = None,
+    ) -> Iterator[pathlib.Path]:
+        """Gives a directory in which the files of a checkpoint can be read. Files are compared with their checksums.
+
+        Args:
+            download_mode: with LocalWorkersShareDownload all ranks enter the block and get one path for the node
+            selector: which files must be there; None: all. There may be more
+
+        Raises:
+            CheckpointNotFound: there is no such checkpoint
+        """
+        if self._is_unshared(download_mode):
+            yield pathlib.Path(_fetch(lambda: self._handle().restore_path(storage_id)))
+            return
+        yield pathlib.Path(self._by_local_chief(lambda: self._handle().restore_path(storage_id)))
+        self._distributed.gather_local(None)  # the files stay until all ranks of the node have left
+
+    def get_metadata(self, storage_id: str) -> Dict[str, Any]:
+        """The metadata of a checkpoint.
+
+        Raises:
+            CheckpointNotFound: there is no such checkpoint
+        """
+        metadata: Dict[str, Any] = self._manifest(storage_id).get("metadata") or {}
+        return metadata
+
+    def delete(self, storage_id: str) -> None:
+        """Removes a checkpoint from the storage."""
+        self._handle().delete_checkpoint(storage_id)
+
+    def _handle(self) -> _lib.Handle:
+        return self._distributed._handle()
+
+    def _log_saved(self, storage_id: str) -> None:
+        logger.info("saved checkpoint %s", storage_id)
+
+    def _require_chief(self, call: str) -> None:
+        if self._distributed.rank != 0:
+            raise RuntimeError(
+                f"cannot call .{call}(shard=False) from non-chief worker (rank={self._distributed.rank})"
+            )
+
+    def _is_unshared(self, mode: DownloadMode) -> bool:
+        return self._distributed.size < 2 or DownloadMode(mode) is DownloadMode.NoSharedDownload
+
+    def _agree_on_steps(self, metadata: Optional[Dict[str, Any]]) -> Optional[int]:
+        """The steps_completed of the lowest rank that has it. Ranks that differ fail when metadata is merged."""
+        known = [steps for steps in self._distributed.allgather(_steps_in(metadata)) if steps is not None]
+        return known[0] if known else None
+
+    def _manifest(self, storage_id: str) -> Dict[str, Any]:
+        manifest: Dict[str, Any] = json.loads(_fetch(lambda: self._handle().manifest(storage_id)))["body"]
+        return manifest
+
+    def _paths_in(self, storage_id: str) -> List[str]:
+        manifest = self._manifest(storage_id)
+        directories = [f"{directory}/" for directory in manifest.get("directories", [])]
+        return directories + [file["path"] for file in manifest["files"]]
+
+    def _wanted_by_node(self, storage_id: str, selector: Optional[Selector]) -> Optional[Set[str]]:
+        """What the ranks of this node want; None: everything. Collective."""
+        own = None if selector is None else [path for path in self._paths_in(storage_id) if selector(path)]
+        wanted: Set[str] = set()
+        for paths in self._distributed.allgather_local(own):
+            if paths is None:
+                return None
+            wanted.update(paths)
+        return wanted
+
+    def _by_local_chief(self, fetch: Callable[[], Any]) -> Any:
+        """Calls fetch() on local rank 0. All ranks of the node return its result or raise its exception. Collective."""
+        result, problem = None, None
+        if self._distributed.local_rank == 0:
+            try:
+                result = _fetch(fetch)
+            except Exception as caught:
+                problem = caught
+        told = None if problem is None else f"{type(problem).__name__}: {problem}"
+        result, told = self._distributed.broadcast_local((result, told))
+        if problem is not None:
+            raise problem
+        if told is not None:
+            raise RuntimeError(f"local rank 0 could not fetch the checkpoint: {told}")
+        return result
+
+
+def _steps_in(metadata: Optional[Dict[str, Any]]) -> Optional[int]:
+    steps = (metadata or {}).get("steps_completed")
+    return None if steps is None else int(steps)
+
+
+def _no_steps() -> ValueError:
+    return ValueError("metadata for a checkpoint must contain 'steps_completed'")
+
+
+def _fetch(call: Callable[[], Any]) -> Any:
+    """Calls libdet, and raises CheckpointNotFound where the checkpoint does not exist."""
+    try:
+        return call()
+    except _lib.LibraryError as problem:
+        if problem.code != "no-such-checkpoint":
+            raise
+        from determined import errors
+
+        raise errors.CheckpointNotFound(str(problem)) from None
+
+
+def _copy_tree(source: str, target: str, selector: Optional[Selector]) -> None:
+    """Copies the selected files of a directory. Symbolic links are followed."""
+    for folder, directories, files in os.walk(source, followlinks=True):
+        relative = os.path.relpath(folder, source)
+        prefix = "" if relative == "." else relative + "/"
+        for name in directories:
+            if selector is None or selector(f"{prefix}{name}/"):
+                os.makedirs(os.path.join(target, prefix + name), exist_ok=True)
+        for name in files:
+            if selector is None or selector(prefix + name):
+                os.makedirs(os.path.join(target, prefix), exist_ok=True)
+                shutil.copy2(os.path.join(folder, name), os.path.join(target, prefix + name))

@@ -1,0 +1,5 @@
+"""Exceptions that users see."""
+
+
+class CheckpointNotFound(Exception):
+    """There is no checkpoint of this storage_id."""

@@ -1,0 +1,42 @@
+"""How the package finds libdet, and how a run finds the package."""
+
+import os
+import subprocess
+import sys
+
+from support import BUILD, Case, environment_of
+
+
+class Package(Case):
+    def python(self, program, **more):
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment_of(**{**self.variables, **more}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def test_import_does_not_load_libdet(self):
+        done = self.python("import determined.core; assert 'libdet' not in open('/proc/self/maps').read()")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_modules_of_the_package_are_found(self):
+        done = self.python("import determined.core._context; import determined; print(determined.__file__)")
+        self.assertEqual(done.stdout, f"{BUILD}/lib/det-submit/python/determined/__init__.py\n", done.stderr)
+
+    def test_a_package_of_the_users_environment_wins(self):
+        os.mkdir(f"{self.directory}/determined")
+        with open(f"{self.directory}/determined/__init__.py", "w", encoding="utf-8") as file:
+            file.write("name = 'theirs'\n")
+        path = os.environ["PYTHONPATH"]
+        done = self.python("import determined; print(determined.name)", PYTHONPATH=f"{path}:{self.directory}")
+        self.assertEqual(done.stdout, "theirs\n", done.stderr)
+        self.assertIn("note: using the package determined in", done.stderr)
+
+    def test_a_libdet_that_does_not_exist_is_an_import_error(self):
+        done = self.python("import determined._lib; determined._lib.load()", DET_LIBRARY="/nonexistent.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ImportError: determined 0.1.0 can't use /nonexistent.so", done.stderr)

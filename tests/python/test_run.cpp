@@ -1,0 +1,91 @@
+// A run of an experiment on this machine, for the tests in Python:
+//   test_run make DIRECTORY SPEC        makes run 0 of trial 7.0 with two slots; SPEC is JSON of the
+//   configuration test_run again DIRECTORY UUID       makes run 1, which continues from a checkpoint test_run
+//   raise DIRECTORY            raises the preemption notice test_run records DIRECTORY RUN      prints the
+//   chief's journal, one record a line
+// A program joins it with DET_RUN_DIR=DIRECTORY/node and DET_RUN_PATH=DIRECTORY/trials/0/runs/RUN.
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+#include <det/preemption/notice_page.hpp>
+#include <det/protocol/cluster_info.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <iostream>
+#include <span>
+
+using namespace det;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int slots = 2;
+
+Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::string> const& checkpoint,
+                  Json const& config) {
+    auto const info = root / "node" / info_files::directory;
+    DET_TRY(make_directories(info));
+    DET_TRY(make_directories(TrialLayout(root / "trials/0").run(run).path()));
+    ClusterInfo cluster;
+    cluster.agent_id = "n0";
+    cluster.task_id = "7.0";
+    cluster.allocation_id = "7.0." + std::to_string(run);
+    cluster.latest_checkpoint = checkpoint;
+    for (int slot = 0; slot < slots; ++slot) cluster.slot_ids.push_back(slot);
+    DET_TRY(write_file(info / info_files::cluster, render_cluster_info(cluster)));
+    DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({"n0", std::to_string(slots), 0}));
+    DET_TRY(write_file(info / info_files::rendezvous, rendezvous));
+    TrialInfo trial;
+    trial.trial = {{7}, 0};
+    trial.trial_run_id = run;
+    trial.trial_seed = 11;
+    trial.hparams = config.value("hyperparameters", Json::object());
+    trial.config = config;
+    DET_TRY(write_file(info / info_files::trial, render_trial_info(trial)));
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = root / "checkpoints";
+    spec.config = config;
+    auto const searcher = config.value("searcher", Json::object());
+    spec.searcher = {"single", searcher.value("metric", "loss"), true, searcher};
+    DET_TRY(write_file(info / info_files::spec, render_spec(spec)));
+    return preemption::NoticePage::create(root / "node" / preemption::notice_file);
+}
+
+Status run(std::vector<std::string> const& words) {
+    if (words.size() < 2) return Error{codes::usage, "test_run make|again|raise|records DIRECTORY ..."};
+    auto const& command = words[0];
+    fs::path const root(words[1]);
+    auto const argument = words.size() > 2 ? words[2] : std::string();
+    if (command == "make") {
+        DET_TRY(write_file(root / "config.json", argument));
+        return write_info(root, 0, std::nullopt, Json::parse(argument));
+    }
+    if (command == "again") {
+        DET_TRY(remove_tree(root / "node"));
+        DET_TRY_ASSIGN(auto const config, read_file(root / "config.json"));
+        return write_info(root, 1, argument.empty() ? std::nullopt : std::optional(argument),
+                          Json::parse(config));
+    }
+    if (command == "raise") {
+        SystemClock clock;
+        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(root / "node" / preemption::notice_file));
+        page.raise(clock, preemption::NoticePage::By::supervisor);
+        return Ok{};
+    }
+    DET_TRY_ASSIGN(auto const journal, journal::load_journal(root / "trials/0/runs" / argument / "journal"));
+    for (auto const& record : journal.records) std::cout << to_line(to_json(record)) << '\n';
+    return Ok{};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::span const words(argv, static_cast<std::size_t>(argc));
+    auto const done = run({words.begin() + 1, words.end()});
+    if (done) return 0;
+    std::cerr << done.error().message << '\n';
+    return 1;
+}
