@@ -4,8 +4,7 @@
 // The entry points that Slurm looks up. No exception leaves them.
 #include <exception>
 
-#include "on_login.hpp"
-#include "on_node.hpp"
+#include "hooks.hpp"
 
 // SPANK_PLUGIN() is C: in C++ its constants would have internal linkage, and Slurm would find no plugin.
 extern "C" {

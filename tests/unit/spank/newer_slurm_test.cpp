@@ -16,7 +16,6 @@ spank_err_t spank_prepend_task_argv(spank_t spank, int argc, char const* argv[])
 
 #define spank spank_of_newer_slurm
 #include "plugin_options.cpp"
-#include "settings.cpp"
 #include "spank_host.cpp"
 #undef spank
 

@@ -1,5 +1,3 @@
-#include "on_login.hpp"
-
 #include <det/foundation/files.hpp>
 #include <det/protocol/step_run.hpp>
 
@@ -10,6 +8,7 @@
 
 #include "check_result.hpp"
 #include "fake_spank.hpp"
+#include "hooks.hpp"
 
 using namespace det;
 using namespace det::spank;

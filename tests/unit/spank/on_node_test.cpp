@@ -1,10 +1,9 @@
-#include "on_node.hpp"
-
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
 #include "check_result.hpp"
 #include "fake_spank.hpp"
+#include "hooks.hpp"
 
 using namespace det;
 using namespace det::spank;

@@ -1,11 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // It includes Slurm's headers, which are GPL-2.0-or-later.
-#include "on_node.hpp"
+#include "hooks.hpp"
 
+#include <det/foundation/text.hpp>
 #include <det/protocol/step_run.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace det::spank {
 namespace {
+
+constexpr unsigned ports_tried = 64;
+
+template <class Address>
+bool can_bind(int socket, Address const& address) {
+    return ::bind(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+}
+
+bool can_bind_ipv6(int socket, std::uint16_t port) {
+    int const both_kinds = 0;
+    ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &both_kinds, sizeof both_kinds);
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    return can_bind(socket, address);
+}
+
+bool can_bind_ipv4(int socket, std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    return can_bind(socket, address);
+}
+
+/// Whether the port is free on all addresses of this host; true if that can't be determined.
+bool is_free(std::uint16_t port) {
+    bool free = true;
+    if (int const six = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); six >= 0) {
+        free = can_bind_ipv6(six, port);
+        ::close(six);
+    } else if (int const four = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); four >= 0) {
+        free = can_bind_ipv4(four, port);
+        ::close(four);
+    }
+    return free;
+}
+
+std::string own_variable(char const* name) { return Host::find_own_variable(name).value_or(""); }
+
+std::uint16_t choose_port(std::string_view run_key) {
+    for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
+        auto const port = master_port(run_key, attempt);
+        if (is_free(port)) return port;
+    }
+    return master_port(run_key, 0);
+}
 
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
@@ -28,6 +79,21 @@ Variables variables_of_script(TaskIdentity const& task, PluginOptions const& opt
 }
 
 }  // namespace
+
+Status on_local_user_init(Host const& host, Settings const&) {
+    DET_TRY_ASSIGN(auto const options, host.find_options());
+    bool const requested = options.enabled.value_or(own_variable(variables::spank) == "auto");
+    bool const in_run = !own_variable(variables::run_key).empty();
+    if (!requested || in_run || options.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
+    if (!own_variable("MASTER_PORT").empty()) return Ok{};  // it is set already
+    auto const job = host.job_id();
+    auto const step = host.step_id();
+    if (!job || !step) return Ok{};
+    auto const key =
+        step_run_key(std::to_string(*job), std::to_string(*step), own_variable("SLURM_RESTART_COUNT"));
+    Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
+    return Ok{};
+}
 
 Status on_task_init(Host const& host, Settings const& settings) {
     auto const step = host.step_id();
