@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
@@ -9,7 +10,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits>
 #include <optional>
 #include <poll.h>
 #include <sys/wait.h>
@@ -22,22 +22,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t output_limit_bytes = std::size_t{256} << 20;
-
-/// The timeout for poll(2). Rounded up, so that a wait does not end before the deadline.
-int milliseconds_until(SteadyClock::time_point deadline) {
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
-}
-
-struct Pipe {
-    UniqueFd read_end, write_end;
-};
-
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 /// A child process. The destructor kills and reaps it if wait_until() has not reaped it.
 class Child {
@@ -53,7 +37,8 @@ public:
     std::optional<int> wait_until(SteadyClock::time_point deadline) {
         auto const process = open_pidfd(pid_);
         pollfd polled{process.get(), POLLIN, 0};
-        if (process && ::poll(&polled, 1, milliseconds_until(deadline)) == 0) return std::nullopt;
+        if (process && ::poll(&polled, 1, poll_timeout_ms(deadline, SteadyClock::now())) == 0)
+            return std::nullopt;
         return wait();
     }
     int wait() {
@@ -83,7 +68,8 @@ Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline,
     };
     while (out || err) {
         std::array<pollfd, 2> polled{pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};
-        auto const ready = ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
+        auto const ready =
+            ::poll(polled.data(), polled.size(), poll_timeout_ms(deadline, SteadyClock::now()));
         if (ready < 0 && errno != EINTR) return os_error("wait for a program's output", errno);
         if (ready == 0) return false;
         take(out, polled[0].revents, output.out);
@@ -137,6 +123,12 @@ Result<ProcessOutput> finish(Running running) {
 }
 
 }  // namespace
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
 
 CStrings::CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
     for (auto& string : strings_) pointers_.push_back(string.data());

@@ -1,6 +1,7 @@
 #include "libslurm_process.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/shared_module.hpp>
 #include <det/foundation/text.hpp>
@@ -27,16 +28,11 @@ constexpr char library_name[] = "libslurm";
 constexpr int pipe_size_bytes = 1 << 20;
 constexpr std::size_t answer_limit_bytes = std::size_t{1} << 30;
 
-struct Pipe {
-    UniqueFd read_end, write_end;
-};
-
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
+Result<Pipe> make_large_pipe() {
+    DET_TRY_ASSIGN(auto pipe, make_pipe());
     // A larger pipe saves system calls. If the kernel refuses, the pipe is only slower
-    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_size_bytes);
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+    ::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, pipe_size_bytes);
+    return pipe;
 }
 
 // ---- Functions of the child process.
@@ -119,11 +115,6 @@ void read_available(UniqueFd& from, std::string& into) {
     if (count == 0 || (count < 0 && errno != EINTR)) from.reset();
 }
 
-int milliseconds_until(SteadyClock::time_point deadline) {
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
-
 struct ChildOutput {
     std::string bytes;
     std::string said;
@@ -134,7 +125,7 @@ Result<ChildOutput> read_output(UniqueFd answer, UniqueFd said, std::chrono::mil
     ChildOutput output;
     while (answer) {
         std::array<pollfd, 2> polled{pollfd{answer.get(), POLLIN, 0}, pollfd{said.get(), POLLIN, 0}};
-        int const ready = ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
+        int const ready = ::poll(polled.data(), polled.size(), poll_timeout_ms(deadline, SteadyClock::now()));
         if (ready < 0 && errno != EINTR) return os_error("wait for libslurm", errno);
         if (ready == 0)
             return unreachable(library_name, fmt::format("nothing for {} s", timeout.count() / 1000));
@@ -179,8 +170,8 @@ Status check_configuration(Environment const& environment) {
 Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_reading reading,
                                     QueueFilter const& filter) {
     DET_TRY(check_configuration(call.environment));
-    DET_TRY_ASSIGN(auto answer, make_pipe());
-    DET_TRY_ASSIGN(auto said, make_pipe());
+    DET_TRY_ASSIGN(auto answer, make_large_pipe());
+    DET_TRY_ASSIGN(auto said, make_large_pipe());
     auto const request = make_request(reading, filter);
     auto const parent = ::getpid();
     auto const pid = ::fork();

@@ -1,10 +1,10 @@
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/slurm/step_process.hpp>
 
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,11 +14,8 @@
 namespace det::slurm {
 
 Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
-    sigset_t blocked;
-    ::sigemptyset(&blocked);
-    for (int const number : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) ::sigaddset(&blocked, number);
     SpawnSettings settings;
-    settings.block(blocked);
+    settings.block(signal_set({SIGTERM, SIGINT, SIGHUP, SIGUSR2}));
     DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
     return watch(pid);
 }
@@ -27,28 +24,24 @@ Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv
                                             Environment const& environment) {
     CStrings const arguments(argv);
     CStrings const variables(environment.to_list());
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    UniqueFd const reason(ends[0]);
-    UniqueFd exec_error(ends[1]);
+    DET_TRY_ASSIGN(auto exec_error, make_pipe());
     pid_t const parent = ::getpid();
     pid_t const pid = ::fork();
     if (pid < 0) return os_error("fork", errno);
     if (pid == 0) {
-        sigset_t none;
-        ::sigemptyset(&none);
+        auto const none = signal_set({});
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::prctl(PR_SET_PDEATHSIG, SIGINT);
         if (::getppid() != parent) ::_exit(1);  // the parent has already ended
         ::execvpe(arguments.data()[0], arguments.data(), variables.data());
         int const failed = errno;
-        (void)!::write(exec_error.get(), &failed, sizeof failed);
+        (void)!::write(exec_error.write_end.get(), &failed, sizeof failed);
         ::_exit(127);
     }
     DET_TRY_ASSIGN(auto step, watch(pid));
-    exec_error.reset();
+    exec_error.write_end.reset();
     int failed = 0;  // stays 0 if exec succeeded
-    if (::read(reason.get(), &failed, sizeof failed) == sizeof failed) {
+    if (::read(exec_error.read_end.get(), &failed, sizeof failed) == sizeof failed) {
         return os_error(fmt::format("start '{}'", argv.at(0)), failed);
     }
     return step;

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/result.hpp>
 
 #include <chrono>
@@ -59,6 +60,12 @@ private:
     std::vector<std::string> strings_;
     std::vector<char*> pointers_;
 };
+
+struct Pipe {
+    UniqueFd read_end, write_end;
+};
+/// Makes a pipe that programs do not inherit.
+Result<Pipe> make_pipe();
 
 /// Replaces this process by a program, which is looked up in PATH. Returns only on failure.
 Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
