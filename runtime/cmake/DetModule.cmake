@@ -9,9 +9,15 @@ if(DET_PRECOMPILE)
     <utility> <variant> <vector> <fmt/format.h>)
 endif()
 
-# Gives a target the precompiled headers of the modules: C++, position independent.
+# Gives a target the precompiled headers of the modules: C++, position independent (as in libraries; CMake would compile
+# programs with -fPIE).
 function(det_precompile target)
   if(DET_PRECOMPILE)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${target} PRIVATE -fPIC)
+    endif()
     target_link_libraries(${target} PRIVATE fmt::fmt)
     target_precompile_headers(${target} REUSE_FROM det_precompiled)
   endif()

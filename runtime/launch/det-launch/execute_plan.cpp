@@ -3,7 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
-#include <det/launch/launchers/run_remotely.hpp>
+#include <det/launch/launchers/remote_command.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 

@@ -5,6 +5,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/launchers.hpp>
+#include <det/launch/launchers/pages.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
@@ -18,7 +19,6 @@
 
 #include "contain.hpp"
 #include "execute_plan.hpp"
-#include "pages.hpp"
 
 namespace {
 

@@ -1,9 +1,8 @@
 // The launcher contract, with real processes.
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/launch/launchers/launch_outcome.hpp>
-#include <det/launch/launchers/messages.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
+#include <det/launch/launchers/worker.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>

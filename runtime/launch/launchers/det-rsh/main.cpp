@@ -1,12 +1,11 @@
 // det-rsh: runs a command on another node of the job. Its command line is that of ssh.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
-#include <det/launch/launchers/run_remotely.hpp>
+#include <det/launch/launchers/pages.hpp>
+#include <det/launch/launchers/remote_command.hpp>
 
 #include <exception>
 #include <iostream>
-
-#include "pages.hpp"
 
 namespace {
 

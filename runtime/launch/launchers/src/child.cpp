@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <fmt/format.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,12 +12,9 @@ namespace det::launch::launchers {
 
 Result<Child> Child::start(std::vector<std::string> const& argv, Environment const& environment,
                            sigset_t const& mask, Group group) {
-    sigset_t defaults;
-    ::sigemptyset(&defaults);
-    ::sigaddset(&defaults, SIGPIPE);
     SpawnSettings settings;
     settings.block(mask);
-    settings.handle_by_default(defaults);
+    settings.handle_by_default(signal_set({SIGPIPE}));
     if (group == Group::own) settings.in_own_group();
     DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
     Child child(pid, open_pidfd(pid), group);
@@ -50,30 +46,14 @@ void Child::signal(int number) {
     if (!status_) ::kill(pid_, number);
 }
 
-Result<ForwardedSignals> ForwardedSignals::take() {
-    sigset_t taken, before;
+Result<SignalReader> open_forwarded_signals() {
+    sigset_t forwarded, before;
     ::sigprocmask(SIG_SETMASK, nullptr, &before);
-    ::sigemptyset(&taken);
+    ::sigemptyset(&forwarded);
     for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}) {
-        if (::sigismember(&before, number) == 0) ::sigaddset(&taken, number);
+        if (::sigismember(&before, number) == 0) ::sigaddset(&forwarded, number);
     }
-    ::sigprocmask(SIG_BLOCK, &taken, nullptr);
-    UniqueFd fd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd) return os_error("watch for signals", errno);
-    return ForwardedSignals(std::move(fd), before);
-}
-
-ForwardedSignals::~ForwardedSignals() {
-    if (fd_) ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-}
-
-std::vector<int> ForwardedSignals::read() {
-    std::vector<int> numbers;
-    signalfd_siginfo info{};
-    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
-        numbers.push_back(static_cast<int>(info.ssi_signo));
-    }
-    return numbers;
+    return SignalReader::open(forwarded);
 }
 
 }  // namespace det::launch::launchers

@@ -1,8 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
-#include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 
-#include <csignal>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -36,24 +35,8 @@ private:
     std::optional<int> status_;
 };
 
-/// The signals to forward, as a descriptor. Signals that were blocked before are not among them:
+/// The signals that are forwarded to children. Signals that were blocked before are not among them:
 /// det-wrap-rank blocks Slurm's notice.
-class ForwardedSignals {
-public:
-    static Result<ForwardedSignals> take();
-    ForwardedSignals(ForwardedSignals&&) noexcept = default;
-    ForwardedSignals& operator=(ForwardedSignals&&) = delete;
-    ~ForwardedSignals();  // restores the mask
-    int fd() const { return fd_.get(); }
-    sigset_t const& mask_before() const { return before_; }
-    /// The signals received since the last call.
-    std::vector<int> read();
-
-private:
-    ForwardedSignals(UniqueFd fd, sigset_t before) : fd_(std::move(fd)), before_(before) {}
-
-    UniqueFd fd_;
-    sigset_t before_;
-};
+Result<SignalReader> open_forwarded_signals();
 
 }  // namespace det::launch::launchers

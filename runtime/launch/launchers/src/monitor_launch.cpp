@@ -1,7 +1,6 @@
 #include <det/foundation/process.hpp>
-#include <det/launch/launchers/launch_outcome.hpp>
-#include <det/launch/launchers/messages.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
+#include <det/launch/launchers/worker.hpp>
 
 #include <algorithm>
 #include <array>
@@ -134,11 +133,10 @@ int WorkerRegistry::connected() const {
 /// A launch from the start of its first process to the end of its last.
 class Launch {
 public:
-    Launch(WorkerRegistry registry, ForwardedSignals signals, Clock const& clock,
-           MonitorOptions const& options)
+    Launch(WorkerRegistry registry, SignalReader signals, Clock const& clock, MonitorOptions const& options)
         : registry_(std::move(registry)), signals_(std::move(signals)), clock_(clock), options_(options) {}
 
-    Status start(launchers::LaunchPlan const& plan) {
+    Status start(LaunchPlan const& plan) {
         facts_.remote_failure_counts = plan.fails_with_remote_commands;
         for (auto const& process : plan.processes) {
             auto environment = process.environment;
@@ -151,10 +149,10 @@ public:
     }
 
     Result<int> watch() {
-        while (is_going_on()) {
+        while (is_running()) {
             DET_TRY(wait());
-            for (int const number : signals_.read()) {
-                for (auto& child : children_) child.signal(number);
+            while (auto const info = signals_.take()) {
+                for (auto& child : children_) child.signal(static_cast<int>(info->ssi_signo));
             }
             registry_.process_messages(facts_);
             reap();
@@ -169,22 +167,18 @@ public:
     }
 
 private:
-    enum class Stage { running, grace, ending, over };
+    enum class Stage { running, grace, ending, ended };
 
-    bool is_going_on() const {
-        return stage_ != Stage::over && (!children_.empty() || registry_.connected() > 0);
+    bool is_running() const {
+        return stage_ != Stage::ended && (!children_.empty() || registry_.connected() > 0);
     }
 
     Status wait() {
         std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
         registry_.add_to(polled);
         for (auto const& child : children_) polled.push_back({child.pidfd(), POLLIN, 0});
-        int timeout_ms = -1;
-        if (deadline_) {
-            auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - clock_.steady_now());
-            timeout_ms = static_cast<int>(std::max<std::int64_t>(0, left.count()));
-        }
-        if (::poll(polled.data(), polled.size(), timeout_ms) < 0 && errno != EINTR) {
+        if (::poll(polled.data(), polled.size(), poll_timeout_ms(deadline_, clock_.steady_now())) < 0 &&
+            errno != EINTR) {
             return os_error("wait", errno);
         }
         return Ok{};
@@ -208,7 +202,7 @@ private:
                                 (facts_.remote_failure && facts_.remote_failure_counts);
         bool const is_without_launcher = children_.empty() && registry_.connected() > 0;
         if (stage_ == Stage::running && (has_failed || is_without_launcher)) {
-            go_to(Stage::grace, options_.grace);
+            enter(Stage::grace, options_.grace);
             if (facts_.first_failure) options_.on_failure(launch_outcome(facts_));
         }
         if (stage_ == Stage::ending) registry_.disconnect_all();  // workers that connected late
@@ -218,19 +212,19 @@ private:
             if (registry_.connected() > 0)
                 options_.log(fmt::format("ending {} workers", registry_.connected()));
             registry_.disconnect_all();
-            go_to(Stage::ending, options_.kill_timeout);
+            enter(Stage::ending, options_.kill_timeout);
         } else {
-            stage_ = Stage::over;  // the destructor kills the children
+            stage_ = Stage::ended;  // the destructor kills the children
         }
     }
 
-    void go_to(Stage stage, std::chrono::milliseconds time) {
+    void enter(Stage stage, std::chrono::milliseconds time) {
         stage_ = stage;
         deadline_ = clock_.steady_now() + time;
     }
 
     WorkerRegistry registry_;
-    ForwardedSignals signals_;
+    SignalReader signals_;
     Clock const& clock_;
     MonitorOptions const& options_;
     std::list<Child> children_;
@@ -241,10 +235,30 @@ private:
 
 }  // namespace
 
-Result<int> monitor_launch(launchers::LaunchPlan const& plan, std::filesystem::path const& run_dir,
-                           Clock const& clock, MonitorOptions const& options) {
+LaunchOutcome launch_outcome(LaunchFacts const& facts) {
+    int const launcher_or_one = facts.launcher_exit != 0 ? facts.launcher_exit : 1;
+    if (facts.first_failure) {
+        return {*facts.first_failure, fmt::format("a worker ended with {}", *facts.first_failure)};
+    }
+    if (facts.was_terminated && facts.launcher_exit == 0)
+        return {128 + SIGTERM, "a worker was ended by TERM"};
+    if (facts.disconnected) return {launcher_or_one, fmt::format("{} vanished", *facts.disconnected)};
+    if (facts.unfinished > 0 && facts.launcher_exit == 0) {
+        return {launcher_or_one,
+                fmt::format("the launcher ended before {} of its workers", facts.unfinished)};
+    }
+    if (facts.launcher_exit == 0 && !(facts.remote_failure_counts && facts.remote_failure)) return {};
+    if (facts.remote_failure) {
+        return {*facts.remote_failure,
+                fmt::format("a command on another node ended with {}", *facts.remote_failure)};
+    }
+    return {facts.launcher_exit, fmt::format("the launcher ended with {}", facts.launcher_exit)};
+}
+
+Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
+                           MonitorOptions const& options) {
     DET_TRY_ASSIGN(auto registry, WorkerRegistry::open(run_dir / fmt::format("workers-{}", ::getpid())));
-    DET_TRY_ASSIGN(auto signals, ForwardedSignals::take());
+    DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
     Launch launch(std::move(registry), std::move(signals), clock, options);
     DET_TRY(launch.start(plan));
     return launch.watch();

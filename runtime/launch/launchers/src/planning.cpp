@@ -26,6 +26,13 @@ bool is_word(std::string_view text, std::string_view also) {
     });
 }
 
+constexpr Launcher launchers[] = {
+    {"torch_distributed", "start the ranks by PyTorch's torch.distributed.run", plan_torch_distributed},
+    {"horovod", "start the ranks by horovodrun", plan_horovod},
+    {"deepspeed", "start the ranks by DeepSpeed's launcher", plan_deepspeed},
+    {"mpi", "start the ranks by Open MPI's mpirun", plan_mpi},
+};
+
 constexpr std::uint16_t c10d_port = 29400;  // the port that Determined uses
 
 /// The first slot of a list such as "[2, 3]".
@@ -36,6 +43,13 @@ int first_slot(Environment const& environment) {
 }
 
 }  // namespace
+
+std::span<Launcher const> all_launchers() { return launchers; }
+
+Launcher const* find_launcher(std::string_view name) {
+    auto const found = std::ranges::find(launchers, name, &Launcher::name);
+    return found == std::end(launchers) ? nullptr : &*found;
+}
 
 bool is_trial_class(std::string_view entrypoint) {
     auto const colon = entrypoint.find(':');

@@ -1,11 +1,13 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
-#include <det/launch/launchers/messages.hpp>
+#include <det/foundation/text.hpp>
+#include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/worker.hpp>
 
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@
 
 namespace det::launch::launchers {
 namespace {
+
+constexpr std::string_view worker_word = "worker ", remote_word = "remote ", exit_word = "exit ";
 
 /// The rank's name for messages, from the variables that launchers set.
 std::string rank_name(Environment const& environment) {
@@ -36,7 +40,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
     ::setpgid(0, 0);  // the group that the monitor kills contains the command too
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
-    DET_TRY_ASSIGN(auto signals, ForwardedSignals::take());
+    DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},
                        {signals.fd(), POLLIN, 0},
@@ -44,7 +48,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
                        {watch.get(), POLLIN, 0}};
     for (;;) {
         if (::poll(polled, std::size(polled), -1) < 0 && errno != EINTR) return os_error("wait", errno);
-        for (int const number : signals.read()) child.signal(number);
+        while (auto const info = signals.take()) child.signal(static_cast<int>(info->ssi_signo));
         if (polled[2].revents != 0 || polled[3].revents != 0) ::kill(0, SIGKILL);
         if (auto const status = child.poll_status()) {
             WorkerEnd const end{exit_code_of_wait_status(*status),
@@ -53,6 +57,50 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
             return end;
         }
     }
+}
+
+std::string render_message(Message const& message) {
+    if (auto const* hello = std::get_if<WorkerHello>(&message)) {
+        auto const word = hello->kind == WorkerHello::Kind::worker ? worker_word : remote_word;
+        return std::string(word) + hello->name.substr(0, message_size_max - word.size());
+    }
+    return fmt::format("{}{}", exit_word, std::get<WorkerExit>(message).exit_code);
+}
+
+std::optional<Message> parse_message(std::string_view text) {
+    if (text.starts_with(worker_word)) {
+        return WorkerHello{WorkerHello::Kind::worker, std::string(text.substr(worker_word.size()))};
+    }
+    if (text.starts_with(remote_word)) {
+        return WorkerHello{WorkerHello::Kind::remote, std::string(text.substr(remote_word.size()))};
+    }
+    if (!text.starts_with(exit_word)) return std::nullopt;
+    auto const code = parse_integer<int>(text.substr(exit_word.size()));
+    if (!code || *code < 0 || *code > 255) return std::nullopt;
+    return WorkerExit{*code};
+}
+
+Result<UniqueFd> listen_at(std::filesystem::path const& path) {
+    DET_TRY_ASSIGN(auto const address,
+                   unix_socket::Address::make(path.parent_path(), path.filename().string()));
+    DET_TRY_ASSIGN(auto socket, unix_socket::open_socket());
+    if (::bind(socket.get(), address.get(), address.size()) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+        return os_error(fmt::format("listen at '{}'", path.string()), errno);
+    return Result<UniqueFd>(std::move(socket));
+}
+
+std::optional<UniqueFd> connect_to(std::filesystem::path const& path) {
+    auto const address = unix_socket::Address::make(path.parent_path(), path.filename().string());
+    auto socket = unix_socket::open_socket();
+    if (!address || !socket || ::connect(socket->get(), address->get(), address->size()) != 0)
+        return std::nullopt;
+    return *std::move(socket);
+}
+
+void send_message(UniqueFd const& socket, Message const& message) {
+    auto const text = render_message(message);
+    // An error means that the monitor has ended, which needs no message.
+    (void)::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
 }  // namespace det::launch::launchers

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/clock.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/slurm/srun.hpp>
 
@@ -30,5 +31,12 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
 
 /// Removes variables of the current step that srun would take for its own options. Pure.
 Environment without_step_variables(Environment environment);
+
+/// Runs the command and returns its exit code. Forwards USR1, USR2 and WINCH. The command is ended by TERM,
+/// INT, HUP or QUIT, and by the end of the parent process or of det-launch's monitor; outside a run it first
+/// gets the signal and has 3 s to end. A TERM from Slurm is the preemption notice. It is ignored here: the
+/// command's node gets it as well.
+Result<int> run_remotely(slurm::CommandOnNodes const& step, Environment const& environment,
+                         Clock const& clock);
 
 }  // namespace det::launch::launchers

@@ -1,9 +1,0 @@
-#pragma once
-#include <string_view>
-
-namespace det::launch::launchers {
-
-/// The help page of a command; empty if there is none.
-std::string_view find_page(std::string_view name);
-
-}  // namespace det::launch::launchers
