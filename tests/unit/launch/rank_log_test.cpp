@@ -1,6 +1,6 @@
 // The log of a rank, and what happens if it can't be written.
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/progress_bars.hpp>
+#include <det/launch/wrap_rank/output_lines.hpp>
 #include <det/launch/wrap_rank/rank_log.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -3,7 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/line_splitter.hpp>
+#include <det/launch/wrap_rank/output_lines.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>

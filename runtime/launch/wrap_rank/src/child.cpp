@@ -1,25 +1,63 @@
 #include "child.hpp"
 
-#include <det/foundation/process.hpp>
+#include <det/foundation/polling.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "signals.hpp"
-
 namespace det::launch::wrap_rank {
+namespace {
 
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+struct ProcessStat {
+    std::string name;
+    pid_t parent = 0;
+};
+
+/// /proc/PID/stat: "12 (a name) S 11 ...". The name may contain any character.
+std::optional<ProcessStat> read_process(pid_t process) {
+    auto const text = read_file(fmt::format("/proc/{}/stat", process), 4096);
+    if (!text) return std::nullopt;
+    auto const open = text->find('('), close = text->rfind(')');
+    if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+    auto const fields = split(std::string_view(*text).substr(close + 1), ' ');  // "", state, parent ...
+    auto const parent = fields.size() > 2 ? parse_integer<pid_t>(fields[2]) : std::nullopt;
+    if (!parent) return std::nullopt;
+    return ProcessStat{text->substr(open + 1, close - open - 1), *parent};
+}
+
+/// Whether the process is an ancestor of this one, below the task's slurmstepd.
+bool is_ancestor(pid_t process) {
+    constexpr int generations_max = 64;
+    pid_t ancestor = ::getppid();
+    for (int i = 0; i < generations_max && ancestor > 1; ++i) {
+        auto const line = read_process(ancestor);
+        if (!line || line->name == "slurmstepd") return false;
+        if (ancestor == process) return true;
+        ancestor = line->parent;
+    }
+    return false;
+}
+
+/// Whether the group of this process is in the foreground of a terminal, so that Ctrl-C reaches the group.
+bool is_in_foreground() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
+
+}  // namespace
+
+sigset_t relayed_signals() {
+    sigset_t set;
+    ::sigfillset(&set);
+    for (int const number :
+         {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE, SIGTTIN, SIGTTOU})
+        ::sigdelset(&set, number);
+    return set;
 }
 
 void Child::exec_command(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out,
@@ -66,14 +104,13 @@ std::optional<int> Child::poll_status() const {
 }
 
 Result<int> ChildMonitor::wait_for_exit() {
-    sigset_t const taken = relayed_signals();
-    UniqueFd const signals(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals) return os_error("watch a process", errno);
+    DET_TRY_ASSIGN(auto const signals, SignalReader::open(relayed_signals()));
     for (;;) {
         if (auto const status = child_.poll_status()) return *status;
         beat();
-        pollfd polled{signals.get(), POLLIN, 0};
-        if (::poll(&polled, 1, milliseconds_to_wait()) < 0 && errno != EINTR) return os_error("wait", errno);
+        pollfd polled{signals.fd(), POLLIN, 0};
+        if (::poll(&polled, 1, poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 && errno != EINTR)
+            return os_error("wait", errno);
         take_signals(signals);
         if (kill_at_ && clock_.steady_now() >= *kill_at_) {
             child_.signal(SIGKILL);
@@ -82,11 +119,9 @@ Result<int> ChildMonitor::wait_for_exit() {
     }
 }
 
-int ChildMonitor::milliseconds_to_wait() const {
-    if (!kill_at_ && !beat_at_) return -1;
-    auto const next = std::min(kill_at_.value_or(TimePoint::max()), beat_at_.value_or(TimePoint::max()));
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(next - clock_.steady_now());
-    return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
+    if (!kill_at_ || !beat_at_) return kill_at_ ? kill_at_ : beat_at_;
+    return std::min(*kill_at_, *beat_at_);
 }
 
 void ChildMonitor::beat() {
@@ -98,16 +133,15 @@ void ChildMonitor::beat() {
     beat_at_ = now + command_.beat_interval;
 }
 
-void ChildMonitor::take_signals(UniqueFd const& signals) {
-    signalfd_siginfo info{};
-    while (::read(signals.get(), &info, sizeof info) == sizeof info) {
-        auto const number = static_cast<int>(info.ssi_signo);
+void ChildMonitor::take_signals(SignalReader const& signals) {
+    while (auto const info = signals.take()) {
+        auto const number = static_cast<int>(info->ssi_signo);
         if (number == SIGCHLD) continue;
-        if (number == SIGTERM && is_from_launcher(static_cast<pid_t>(info.ssi_pid))) {
+        if (number == SIGTERM && is_from_launcher(static_cast<pid_t>(info->ssi_pid))) {
             terminate();
         } else if (command_.handle_signal && command_.handle_signal(number)) {
             continue;
-        } else if (info.ssi_code == SI_KERNEL) {
+        } else if (info->ssi_code == SI_KERNEL) {
             child_.signal_by_terminal(number);
         } else {
             child_.signal(number);

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
+#include <det/foundation/process.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
 
 #include <sys/types.h>
@@ -8,10 +9,9 @@
 
 namespace det::launch::wrap_rank {
 
-struct Pipe {
-    UniqueFd read_end, write_end;
-};
-Result<Pipe> make_pipe();
+/// All signals that may be forwarded to a command, and SIGCHLD; without signals of a process's own faults,
+/// for example SIGSEGV.
+sigset_t relayed_signals();
 
 /// The command as a child process. It is killed when this process ends, however it ends.
 class Child {
@@ -51,9 +51,9 @@ public:
 private:
     using TimePoint = std::chrono::steady_clock::time_point;
 
-    int milliseconds_to_wait() const;
+    std::optional<TimePoint> next_wake() const;
     void beat();
-    void take_signals(UniqueFd const& signals);
+    void take_signals(SignalReader const& signals);
     /// Whether the launcher that started this wrapper has sent the SIGTERM. Inside a run, any other SIGTERM
     /// is Slurm's preemption notice.
     bool is_from_launcher(pid_t sender) const;

@@ -2,27 +2,111 @@
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
 #include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <exception>
+#include <fmt/format.h>
 #include <iostream>
 #include <sys/resource.h>
 
 namespace {
 
-int fail(det::Error const& error) {
-    det::print(std::cerr, error, {det::Colour::never, "det-wrap-rank"});
-    return det::to_int(error.code.exit);
+using namespace det;
+using namespace det::launch::wrap_rank;
+
+constexpr char help_text[] =
+    R"(det-wrap-rank: runs a command with "[rank=N] " before each line that it prints
+
+    det-wrap-rank RANK [--] CMD...
+    det-wrap-rank --node [--] CMD...    labels nothing; enters DET_RUN_DIR for a task of a run
+
+RANK is a number, or names of environment variables separated by commas, of which the first that is set holds it.
+Standard output and error stay separate. \n and \r end lines, longer ones are cut after 8191 bytes; bytes are not
+changed. Every signal is forwarded to the command's process group; in a run of det-submit TERM is Slurm's notice and does
+not. With DET_RANK_LOG=FILE the lines are appended there too, with their time. The exit code is the command's, or the
+signal that ended it; 1 no variable of RANK is set, 2 a wrong command line, 126 and 127 the command can't be run.
+)";
+
+constexpr std::string_view usage_hint =
+    "det-wrap-rank RANK [--] CMD...  or  det-wrap-rank --node [--] CMD...  (RANK: a number, or names of "
+    "variables)";
+
+Error usage(std::string message) { return Error{codes::usage, std::move(message), std::string(usage_hint)}; }
+
+/// "007" is rank 7.
+std::optional<std::string> parse_rank(std::string_view text) {
+    auto const number = parse_integer<std::uint32_t>(text);
+    if (!number) return std::nullopt;
+    return std::to_string(*number);
+}
+
+Result<std::string> find_rank(std::string const& given, Environment const& environment) {
+    if (auto rank = parse_rank(given)) return *std::move(rank);
+    for (auto const name : split(given, ',')) {
+        auto const value = environment.find(name);
+        if (!value) continue;
+        if (auto rank = parse_rank(*value)) return *std::move(rank);
+        return usage(fmt::format("{}='{}' is not a rank", name, *value));
+    }
+    return Error{
+        codes::misuse,
+        fmt::format("rank environment variable is set to {}, but it is not in the environment", given),
+        std::string(usage_hint)};
+}
+
+/// The SPANK plugin has prepended the wrapper to the command; the rank is in SLURM_PROCID.
+Result<WrapRequest> parse_plugin_call(std::vector<std::string> command, Environment const& environment) {
+    WrapRequest request;
+    request.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
+    if (request.level == Launch::rank) {
+        DET_TRY_ASSIGN(request.rank, find_rank("SLURM_PROCID", environment));
+    }
+    request.command = std::move(command);
+    return request;
+}
+
+/// Parses one of
+///   det-wrap-rank RANK [--] CMD...     RANK: digits, or names of variables, separated by commas
+///   det-wrap-rank --node [--] CMD...
+///   det-wrap-rank --spank CMD...  called by the SPANK plugin: DET_LAUNCH is the level
+///   det-wrap-rank ARG...          called by the plugin before Slurm 23.11: the command is DET_SPANK_COMMAND
+Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
+                                    Environment const& environment) {
+    if (auto const program = environment.find_non_empty(variables::wrapped_command)) {
+        std::vector<std::string> command{*program};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return parse_plugin_call(std::move(command), environment);
+    }
+    if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
+    if (arguments[0] == "--spank")
+        return parse_plugin_call({arguments.begin() + 1, arguments.end()}, environment);
+    // "--" may precede the command, as in launchers' own wrappers.
+    auto const skipped = arguments[1] == "--" ? 2 : 1;
+    if (arguments.size() == static_cast<std::size_t>(skipped)) return usage("det-wrap-rank needs a command");
+    WrapRequest request;
+    request.command.assign(arguments.begin() + skipped, arguments.end());
+    if (arguments[0] == "--node") {
+        request.level = Launch::node;
+        return request;
+    }
+    DET_TRY_ASSIGN(request.rank, find_rank(arguments[0], environment));
+    return request;
+}
+
+int fail(Error const& error) {
+    print(std::cerr, error, {Colour::never, "det-wrap-rank"});
+    return to_int(error.code.exit);
 }
 
 /// Ends this process as the command ended, with the same exit code or signal, so that Slurm reports it.
-int end_as(det::launch::wrap_rank::CommandEnd const& end) {
+int end_as(CommandEnd const& end) {
     if (end.signal != 0) {
         rlimit const no_core{0, 0};  // the command has written its own core file
         ::setrlimit(RLIMIT_CORE, &no_core);
-        det::end_by_signal(end.signal);
+        end_by_signal(end.signal);
     }
     return end.exit_code;
 }
@@ -30,21 +114,21 @@ int end_as(det::launch::wrap_rank::CommandEnd const& end) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    auto environment = det::Environment::of_this_process();
-    if (!det::is_put_in_front(argv[0]))
-        environment.unset(det::variables::wrapped_command);  // meant for the wrapped command
-    bool const is_wrapped = environment.find(det::variables::wrapped_command).has_value();
+    auto environment = Environment::of_this_process();
+    if (!is_put_in_front(argv[0]))
+        environment.unset(variables::wrapped_command);  // meant for the wrapped command
+    bool const is_wrapped = environment.find(variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
-        std::cout << det::launch::wrap_rank::help_text;
+        std::cout << help_text;
         return 0;
     }
-    auto request = det::launch::wrap_rank::parse_arguments({argv + 1, argv + argc}, environment);
+    auto request = parse_arguments({argv + 1, argv + argc}, environment);
     if (!request) return fail(request.error());
-    det::SystemClock clock;
-    auto const end = det::launch::wrap_rank::run_wrapped(*std::move(request), std::move(environment),
-                                                         det::sibling_program("det-launch"), clock);
+    SystemClock clock;
+    auto const end =
+        run_wrapped(*std::move(request), std::move(environment), sibling_program("det-launch"), clock);
     return end ? end_as(*end) : fail(end.error());
 } catch (std::exception const& surprise) {
-    return fail(det::Error{det::codes::internal, surprise.what(), "please report this"});
+    return fail(Error{codes::internal, surprise.what(), "please report this"});
 }

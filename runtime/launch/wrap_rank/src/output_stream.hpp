@@ -1,8 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
-#include <det/launch/wrap_rank/line_splitter.hpp>
-#include <det/launch/wrap_rank/progress_bars.hpp>
+#include <det/launch/wrap_rank/output_lines.hpp>
 #include <det/launch/wrap_rank/rank_log.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
 

@@ -14,7 +14,6 @@
 
 #include "child.hpp"
 #include "output_stream.hpp"
-#include "signals.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -49,16 +48,12 @@ private:
 void forward(OutputStream& out, OutputStream& err, EndEvent const& ending, Clock const& clock) {
     while (out.fd() >= 0 || err.fd() >= 0) {
         auto const deadline = ending.deadline();
-        int timeout_ms = -1;
-        if (deadline) {
-            auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - clock.steady_now());
-            if (left.count() <= 0) break;
-            timeout_ms = static_cast<int>(left.count());
-        }
+        auto const now = clock.steady_now();
+        if (deadline && now >= *deadline) break;
         // poll(2) ignores a descriptor of -1: the end event is known by then.
         pollfd polled[] = {
             {out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {deadline ? -1 : ending.fd(), POLLIN, 0}};
-        ::poll(polled, std::size(polled), timeout_ms);
+        ::poll(polled, std::size(polled), poll_timeout_ms(deadline, now));
         if (polled[0].revents != 0) out.forward();
         if (polled[1].revents != 0) err.forward();
     }

@@ -2,17 +2,20 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/wrap_rank/wrapper.hpp>
+#include <det/preemption/notice_page.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/protocol/step_run.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "heartbeat.hpp"
 #include "read_ahead.hpp"
-#include "run_signals.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -25,16 +28,91 @@ constexpr std::chrono::milliseconds beat_interval_min{500};
 // A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
 
-/// Makes sure that lines of ranks are logged once, by the rank's own wrapper, if the launcher is wrapped too.
-void share_log(Launch level, fs::path const& run_dir, Labels& labels) {
-    if (!labels.log) return;
-    auto const mark = run_dir / ranks_log_mark;
-    if (level == Launch::rank) {
-        UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    } else {
-        labels.ranks_write_log = [mark, seen = false]() mutable { return seen = seen || path_exists(mark); };
+/// The file runs/N/node-K.pulse. Wrappers touch it periodically while tasks of the run live on the node. Each
+/// wrapper removes it at its end; a wrapper that still runs creates it again. srun does not notice that the
+/// slurmstepd of a step is gone; the supervisor detects that from this file.
+class Heartbeat {
+public:
+    Heartbeat(fs::path file, std::chrono::seconds interval) : file_(std::move(file)), interval_(interval) {}
+    ~Heartbeat() { ::unlink(file_.c_str()); }
+    Heartbeat(Heartbeat const&) = delete;
+    Heartbeat& operator=(Heartbeat const&) = delete;
+
+    /// Touches the file, unless another task of the node has just done so. Errors are ignored.
+    void beat() const {
+        struct stat info {};
+        bool const is_fresh =
+            ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;
+        if (is_fresh) return;
+        UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        if (file) ::futimens(file.get(), nullptr);
     }
+
+private:
+    fs::path file_;
+    std::chrono::seconds interval_;
+};
+
+struct NamedSignal {
+    std::string_view name;
+    int number;
+};
+constexpr NamedSignal named_signals[] = {
+    {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
+
+std::set<int> parse_signals(std::string_view list) {
+    std::set<int> numbers;
+    for (auto const& name : split(list, ',')) {
+        for (auto const& known : named_signals) {
+            if (known.name == name) numbers.insert(known.number);
+        }
+    }
+    return numbers;
 }
+
+/// Handles signals to a task of a run: writes a notice to the page in DET_RUN_DIR, where the ranks read it,
+/// and withholds signals that would end the ranks before they have saved their work.
+class RunSignals {
+public:
+    /// Reads DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
+    static Result<RunSignals> open(Environment const& environment) {
+        fs::path const run_dir = environment.find(variables::run_dir).value_or("");
+        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
+        RunLayout const run(environment.find(variables::run_path).value_or(""));
+        return RunSignals(std::move(page), run.asked(),
+                          parse_signals(environment.find(variables::forward_signals).value_or("")));
+    }
+
+    /// Returns false if the command must get the signal too.
+    bool take(int signal, Clock const& clock) {
+        if (signal == SIGTERM) {
+            page_.raise(clock, preemption::NoticePage::By::slurm);
+        } else if (signal == SIGUSR2) {
+            // The signal is for this run if the supervisor has created the file; otherwise it was meant for
+            // another run but sent to every process of the job.
+            if (path_exists(asked_)) page_.raise(clock, preemption::NoticePage::By::supervisor);
+        } else {
+            return false;
+        }
+        return !forwarded_.contains(signal);
+    }
+
+    /// Adds the signals that the command must not get to its signal mask, because Slurm may send a signal to
+    /// every process of a step.
+    void block_withheld(sigset_t& mask) const {
+        for (int const number : {SIGTERM, SIGUSR2}) {
+            if (!forwarded_.contains(number)) ::sigaddset(&mask, number);
+        }
+    }
+
+private:
+    RunSignals(preemption::NoticePage page, fs::path asked, std::set<int> forwarded)
+        : page_(std::move(page)), asked_(std::move(asked)), forwarded_(std::move(forwarded)) {}
+
+    preemption::NoticePage page_;
+    fs::path asked_;
+    std::set<int> forwarded_;
+};
 
 /// Records the failure for `experiment describe`. Errors are ignored.
 void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
@@ -59,64 +137,127 @@ bool is_superseded(Environment const& environment) {
     return number && path_exists(run.parent_path() / std::to_string(*number + 1));
 }
 
+/// One task and its command.
+class Wrapper {
+public:
+    Wrapper(WrapRequest request, Environment environment, Clock const& clock)
+        : request_(std::move(request)), environment_(std::move(environment)), clock_(clock) {
+        environment_.unset(variables::wrapped_command);
+        if (auto task = identify_task(lookup_)) {
+            task_ = *std::move(task);
+            key_ = task_key(*task_);
+        }
+        in_run_ = task_ && find_step_kind(*task_, lookup_) != StepKind::foreign;
+        is_supervised_ = in_run_ && environment_.find_non_empty(variables::run_path);
+        has_run_dir_ = in_run_ && environment_.find(variables::placed) == key_;
+    }
+    Wrapper(Wrapper const&) = delete;
+    Wrapper& operator=(Wrapper const&) = delete;
+
+    Result<CommandEnd> run(fs::path const& helper) {
+        if (is_wrapped()) return replace_process(request_.command, environment_);
+        command_.signal_mask = block_relayed_signals();
+        if (in_run_ && !has_run_dir_) DET_TRY(enter_run_directory(helper));
+        if (is_supervised_) DET_TRY(handle_signals());
+        if (has_run_dir_) command_.started_by = StartedBy::launcher;
+        set_labels();
+        bool const is_outermost = is_supervised_ && !has_run_dir_;
+        if (is_outermost) start_heartbeat();
+        start_read_ahead(is_outermost);
+        if (in_run_) share_log();
+        command_.argv = std::move(request_.command);
+        command_.environment = std::move(environment_);
+        DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
+        if (!is_supervised_) return end;
+        if (end.exit_code != 0 && is_superseded(command_.environment)) return CommandEnd{};
+        report_failure(request_.rank, end, command_);
+        return end;
+    }
+
+private:
+    bool is_wrapped() const {
+        bool const is_labelled = key_ && environment_.find(variables::wrapped) == key_;
+        return request_.level == Launch::rank ? is_labelled : has_run_dir_;
+    }
+
+    Status enter_run_directory(fs::path const& helper) {
+        DET_TRY_ASSIGN(auto entered, node::enter_run_directory(environment_, *task_, request_.level, helper));
+        directory_.emplace(std::move(entered));
+        auto const work = directory_->path() / work_directory;
+        if (path_exists(work)) {
+            command_.directory = work;
+            environment_.set("PWD", work);
+        }
+        return Ok{};
+    }
+
+    Status handle_signals() {
+        DET_TRY_ASSIGN(auto opened, RunSignals::open(environment_));
+        signals_.emplace(std::move(opened));
+        signals_->block_withheld(command_.signal_mask);
+        command_.handle_signal = [this](int signal) { return signals_->take(signal, clock_); };
+        return Ok{};
+    }
+
+    void set_labels() {
+        if (request_.level == Launch::rank) {
+            command_.labels.prefix = fmt::format("[rank={}] ", request_.rank);
+            if (key_) environment_.set(variables::wrapped, *key_);
+        }
+        if (auto const log = environment_.find_non_empty(variables::rank_log)) command_.labels.log = *log;
+    }
+
+    void start_heartbeat() {
+        if (!command_.labels.log) return;
+        auto const interval = silence_limit(lookup_) / beats_until_silent;
+        heartbeat_.emplace(RunLayout::pulse_beside(*command_.labels.log), interval);
+        command_.beat = [this] { heartbeat_->beat(); };
+        command_.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
+    }
+
+    void start_read_ahead(bool is_outermost) {
+        auto const checkpoint = environment_.find_non_empty(variables::read_ahead);
+        if (!checkpoint) return;
+        if (is_outermost) ahead_.emplace(*checkpoint, *task_);
+        environment_.unset(variables::read_ahead);
+    }
+
+    /// Makes sure that lines of ranks are logged once, by the rank's own wrapper, if the launcher is wrapped
+    /// too.
+    void share_log() {
+        if (!command_.labels.log) return;
+        auto const mark = fs::path(environment_.find(variables::run_dir).value_or("")) / ranks_log_mark;
+        if (request_.level == Launch::rank) {
+            UniqueFd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        } else {
+            command_.labels.ranks_write_log = [mark, seen = false]() mutable {
+                return seen = seen || path_exists(mark);
+            };
+        }
+    }
+
+    WrapRequest request_;
+    Environment environment_;
+    Clock const& clock_;
+    VariableLookup const lookup_ = [this](std::string_view name) { return environment_.find(name); };
+    std::optional<TaskIdentity> task_;
+    std::optional<std::string> key_;
+    bool in_run_ = false;
+    // Only a supervisor handles ranks that stop after a notice: ranks of a user's own script get SIGTERM.
+    bool is_supervised_ = false;
+    bool has_run_dir_ = false;  // another wrapper of the task has entered DET_RUN_DIR
+    RelayedCommand command_{};
+    std::optional<node::NodeDirectory> directory_;  // held until the command has ended
+    std::optional<RunSignals> signals_;
+    std::optional<Heartbeat> heartbeat_;
+    std::optional<ReadAhead> ahead_;
+};
+
 }  // namespace
 
 Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment, fs::path const& helper,
                                Clock const& clock) {
-    environment.unset(variables::wrapped_command);
-    VariableLookup const lookup = [&](std::string_view name) { return environment.find(name); };
-    auto const task = identify_task(lookup);
-    auto const key = task ? std::optional(task_key(*task)) : std::nullopt;
-    bool const in_run = task && find_step_kind(*task, lookup) != StepKind::foreign;
-    // Only a supervisor handles ranks that stop after a notice: ranks of a user's own script get SIGTERM.
-    bool const supervised = in_run && environment.find_non_empty(variables::run_path);
-    bool const has_run_dir = in_run && environment.find(variables::placed) == key;
-    bool const labelled = key && environment.find(variables::wrapped) == key;
-    if (request.level == Launch::rank ? labelled : has_run_dir)
-        return replace_process(request.command, environment);
-
-    RelayedCommand command{std::move(request.command), {}, {}, {}, block_relayed_signals(), {}};
-    std::optional<node::NodeDirectory> directory;  // held until the command has ended
-    if (in_run && !has_run_dir) {
-        DET_TRY_ASSIGN(auto taken, node::enter_run_directory(environment, *task, request.level, helper));
-        directory.emplace(std::move(taken));
-        auto const work = directory->path() / work_directory;
-        if (path_exists(work)) {
-            command.directory = work;
-            environment.set("PWD", work);
-        }
-    }
-    std::optional<RunSignals> signals;
-    if (supervised) {
-        DET_TRY_ASSIGN(auto opened, RunSignals::open(environment));
-        signals.emplace(std::move(opened));
-        signals->block_withheld(command.signal_mask);
-        command.handle_signal = [&](int signal) { return signals->take(signal, clock); };
-    }
-    if (request.level == Launch::rank) {
-        command.labels.prefix = fmt::format("[rank={}] ", request.rank);
-        if (key) environment.set(variables::wrapped, *key);
-    }
-    if (auto const log = environment.find_non_empty(variables::rank_log)) command.labels.log = *log;
-    if (has_run_dir) command.started_by = StartedBy::launcher;
-    std::optional<Heartbeat> heartbeat;
-    if (supervised && !has_run_dir && command.labels.log) {
-        auto const interval = silence_limit(lookup) / beats_until_silent;
-        heartbeat.emplace(RunLayout::pulse_beside(*command.labels.log), interval);
-        command.beat = [&] { heartbeat->beat(); };
-        command.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
-    }
-    std::optional<ReadAhead> ahead;
-    if (auto const checkpoint = environment.find_non_empty(variables::read_ahead)) {
-        if (supervised && !has_run_dir) ahead.emplace(*checkpoint, *task);
-        environment.unset(variables::read_ahead);
-    }
-    if (in_run) share_log(request.level, environment.find(variables::run_dir).value_or(""), command.labels);
-    command.environment = std::move(environment);
-    DET_TRY_ASSIGN(auto const end, relay(command, clock));
-    if (supervised && end.exit_code != 0 && is_superseded(command.environment)) return CommandEnd{};
-    if (supervised) report_failure(request.rank, end, command);
-    return end;
+    return Wrapper(std::move(request), std::move(environment), clock).run(helper);
 }
 
 }  // namespace det::launch::wrap_rank

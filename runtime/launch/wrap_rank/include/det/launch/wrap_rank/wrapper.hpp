@@ -1,10 +1,19 @@
 #pragma once
-#include <det/launch/wrap_rank/arguments.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
+#include <det/protocol/launch.hpp>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace det::launch::wrap_rank {
+
+/// One call of det-wrap-rank.
+struct WrapRequest {
+    Launch level = Launch::rank;  // node: prepare the node, label nothing
+    std::string rank;             // of the label, in decimal; empty at the node level
+    std::vector<std::string> command;
+};
 
 /// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it with labelled
 /// lines. If the task is already wrapped, its command replaces this process unchanged.
