@@ -1,10 +1,16 @@
 """How the package finds libdet, and how a run finds the package."""
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
+import unittest
+import zipfile
 
 from support import BUILD, Case, environment_of
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/python")
 
 
 class Package(Case):
@@ -40,3 +46,33 @@ class Package(Case):
         done = self.python("import determined._lib; determined._lib.load()", DET_LIBRARY="/nonexistent.so")
         self.assertEqual(done.returncode, 1)
         self.assertIn("ImportError: determined 0.1.0 can't use /nonexistent.so", done.stderr)
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("hatchling") and importlib.util.find_spec("build"),
+        "SKIPPED: the wheel is not built: there is no hatchling or build",
+    )
+    def test_a_wheel_can_be_built(self):
+        source = shutil.copytree(SOURCE, f"{self.directory}/source")
+        # Debian's hatchling lacks `editables`, which only editable installations need.
+        options = ["--no-isolation", "--skip-dependency-check", "--wheel", "--outdir", self.directory]
+        subprocess.run(
+            [sys.executable, "-m", "build", *options, source], check=True, stdout=subprocess.PIPE, timeout=120
+        )
+        (wheel,) = [name for name in os.listdir(self.directory) if name.endswith(".whl")]
+        self.assertEqual(wheel, "determined-0.1.0-py3-none-any.whl")
+        with zipfile.ZipFile(f"{self.directory}/{wheel}") as archive:
+            names = archive.namelist()
+        self.assertIn("determined/core/_context.py", names)
+        self.assertIn("determined/py.typed", names)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "SKIPPED: types are not checked: there is no mypy")
+    def test_types_are_strict(self):
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", f"--cache-dir={BUILD}/mypy", "determined"],
+            cwd=SOURCE,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout)

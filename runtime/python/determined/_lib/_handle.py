@@ -34,7 +34,9 @@ class _Selection:
 
     def __init__(self, selector: Optional[Selector]) -> None:
         self._problem: Optional[BaseException] = None
-        self.function = SELECT_FUNCTION() if selector is None else SELECT_FUNCTION(self._call(selector))
+        self.function = (
+            ctypes.cast(0, SELECT_FUNCTION) if selector is None else SELECT_FUNCTION(self._call(selector))
+        )
 
     def _call(self, selector: Selector) -> Callable[[bytes, Optional[int]], int]:
         def select(path: bytes, _user: Optional[int]) -> int:

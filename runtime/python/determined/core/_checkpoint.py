@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import pathlib
-import shutil
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from determined import _lib
@@ -258,6 +257,8 @@ def _fetch(call: Callable[[], Any]) -> Any:
 
 def _copy_tree(source: str, target: str, selector: Optional[Selector]) -> None:
     """Copies the selected files of a directory. Symbolic links are followed."""
+    import shutil
+
     for folder, directories, files in os.walk(source, followlinks=True):
         relative = os.path.relpath(folder, source)
         prefix = "" if relative == "." else relative + "/"

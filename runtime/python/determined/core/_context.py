@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import sys
-import urllib.parse
 from types import TracebackType
 from typing import Any, Dict, NoReturn, Optional, Type, Union
 
@@ -169,6 +168,8 @@ def init(
 
 def read_storage(storage: Union[str, Dict[str, Any]]) -> Dict[str, Any]:
     """The argument checkpoint_storage as a section checkpoint_storage of a configuration."""
+    import urllib.parse
+
     if isinstance(storage, dict):
         if storage.get("type") == "shared_fs":
             raise ValueError("checkpoint_storage of type shared_fs is not supported: pass the path as a string")

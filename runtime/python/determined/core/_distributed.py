@@ -59,16 +59,18 @@ class DistributedContext:
             if any(number is not None for number in (rank, size, local_rank, local_size, cross_rank, cross_size)):
                 raise ValueError("DistributedContext needs rank and size")
             rank, size = 0, 1
-        topology = (local_rank, local_size, cross_rank, cross_size)
-        if topology == (None, None, None, None):
-            topology = (rank, size, 0, 1)
-        if None in topology:
+        if local_rank is None and local_size is None and cross_rank is None and cross_size is None:
+            local_rank, local_size, cross_rank, cross_size = rank, size, 0, 1
+        if local_rank is None or local_size is None or cross_rank is None or cross_size is None:
             raise ValueError(
                 "DistributedContext needs all of local_rank, local_size, cross_rank and cross_size, or none of them"
             )
-        self.rank = rank
-        self.size = size
-        self.local_rank, self.local_size, self.cross_rank, self.cross_size = topology
+        self.rank: int = rank
+        self.size: int = size
+        self.local_rank: int = local_rank
+        self.local_size: int = local_size
+        self.cross_rank: int = cross_rank
+        self.cross_size: int = cross_size
         if self.local_size != self.size and chief_ip is None:
             raise AssertionError("DistributedContext needs chief_ip where there are several nodes")
         self._group = _group or f"port-{pub_port + port_offset}"

@@ -1,0 +1,200 @@
+"""The Core API as variables of a module, without a `with` block.
+
+    from determined.experimental import core_v2
+
+    core_v2.init(defaults=core_v2.DefaultConfig(name="mnist"))
+    core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.5})
+    core_v2.close()
+
+In a trial the configuration of the submission holds, and that of the program is ignored. Off the cluster reports are logged and
+checkpoints are kept in the user's data directory: this version of det-submit records no experiment for such a program.
+"""
+
+import atexit
+import dataclasses
+import logging
+import os
+import sys
+import warnings
+from typing import Any, Dict, List, Optional, Union
+
+import determined
+from determined.core import (
+    CheckpointContext,
+    Context,
+    DistributedContext,
+    PreemptContext,
+    PreemptMode,
+    SearcherContext,
+    TensorboardMode,
+    TrainContext,
+)
+from determined.core import init as _init_core
+from determined.core._context import user_data_directory
+
+logger = logging.getLogger("determined.core")
+
+train: Optional[TrainContext] = None
+distributed: Optional[DistributedContext] = None
+preempt: Optional[PreemptContext] = None
+checkpoint: Optional[CheckpointContext] = None
+searcher: Optional[SearcherContext] = None
+info: Optional["determined.ClusterInfo"] = None
+
+_context: Optional[Context] = None
+
+
+@dataclasses.dataclass
+class Config:
+    """The configuration of an experiment that a program describes itself. All members may be None."""
+
+    name: Optional[str] = None
+    hparams: Optional[Dict[str, Any]] = None
+    data: Optional[Dict[str, Any]] = None
+    description: Optional[str] = None
+    labels: Optional[List[str]] = None
+    workspace: Optional[str] = None
+    project: Optional[str] = None
+    checkpoint_storage: Optional[Union[str, Dict[str, Any]]] = None
+    searcher: Optional[Dict[str, Any]] = None
+    external_experiment_id: Optional[str] = None
+    external_trial_id: Optional[str] = None
+
+
+@dataclasses.dataclass
+class DefaultConfig(Config):
+    """The former name of Config."""
+
+    def __post_init__(self) -> None:
+        warnings.warn("core_v2.DefaultConfig is deprecated: use Config", FutureWarning, stacklevel=3)
+
+
+@dataclasses.dataclass
+class UnmanagedConfig(Config):
+    """The former name of Config."""
+
+    def __post_init__(self) -> None:
+        warnings.warn("core_v2.UnmanagedConfig is deprecated: use Config", FutureWarning, stacklevel=3)
+
+
+def init_context(
+    *,
+    config: Optional[Config] = None,
+    defaults: Optional[Config] = None,
+    unmanaged: Optional[Config] = None,
+    client: Any = None,
+    distributed: Optional[DistributedContext] = None,
+    checkpoint_storage: Optional[Union[str, Dict[str, Any]]] = None,
+    preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
+    tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
+) -> Context:
+    """Makes a Context for a `with` block.
+
+    Args:
+        config: the configuration, needed off the cluster
+        defaults, unmanaged: former names of config
+        client: accepted and not used
+        distributed, checkpoint_storage, preempt_mode, tensorboard_mode: as for core.init()
+
+    Raises:
+        ValueError: off the cluster without a configuration
+    """
+    given = config or unmanaged or defaults
+    if determined.get_cluster_info() is None:
+        if given is None:
+            raise ValueError("core_v2.init() needs a config off the cluster")
+        logger.info("off the cluster: no experiment is recorded for '%s'", given.name or "unmanaged")
+        own_storage = os.path.join(user_data_directory(), "checkpoints")
+        checkpoint_storage = checkpoint_storage or given.checkpoint_storage or own_storage
+    elif distributed is None:
+        distributed = DistributedContext(rank=0, size=1)  # core_v2 does not ask for the ranks of a multi-slot task
+    return _init_core(
+        distributed=distributed,
+        checkpoint_storage=checkpoint_storage,
+        preempt_mode=preempt_mode,
+        tensorboard_mode=tensorboard_mode,
+    )
+
+
+def init(
+    *,
+    config: Optional[Config] = None,
+    defaults: Optional[Config] = None,
+    unmanaged: Optional[Config] = None,
+    client: Any = None,
+    distributed: Optional[DistributedContext] = None,
+    checkpoint_storage: Optional[Union[str, Dict[str, Any]]] = None,
+    preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
+    tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
+) -> None:
+    """Sets the variables of this module. Closes what an earlier call has begun. Arguments as for init_context()."""
+    if _context is not None:
+        close()
+    context = init_context(
+        config=config,
+        defaults=defaults,
+        unmanaged=unmanaged,
+        client=client,
+        distributed=distributed,
+        checkpoint_storage=checkpoint_storage,
+        preempt_mode=preempt_mode,
+        tensorboard_mode=tensorboard_mode,
+    )
+    _set(context.start())
+    atexit.register(_close_at_exit)
+
+
+def _set(context: Context) -> None:
+    variables = globals()
+    variables["_context"] = context
+    for name in ("train", "distributed", "preempt", "checkpoint", "searcher", "info"):
+        variables[name] = getattr(context, name)
+
+
+def _close_at_exit() -> None:
+    """close(), unless an exception ends the program: closing would wait for the other ranks, which are to notice the end of
+    this process."""
+    if getattr(sys, "last_type", None) is None:
+        close()
+
+
+def close() -> None:
+    """Ends what init() has begun. Collective. Called at the end of the program if it was not called before."""
+    global _context, train
+    atexit.unregister(_close_at_exit)
+    context, _context = _context, None
+    train = None
+    if context is not None:
+        context.close()
+
+
+def url_reverse_webui_exp_view() -> str:
+    """The address of the experiment's page.
+
+    Raises:
+        RuntimeError: init() was not called
+        NotImplementedError: det-submit has no page for the experiment
+    """
+    if _context is None:
+        raise RuntimeError("core_v2.init() was not called")
+    raise NotImplementedError("det-submit has no web page of its own: use 'det-submit experiment describe'")
+
+
+__all__ = [
+    "Config",
+    "DefaultConfig",
+    "DistributedContext",
+    "PreemptMode",
+    "TensorboardMode",
+    "UnmanagedConfig",
+    "checkpoint",
+    "close",
+    "distributed",
+    "info",
+    "init",
+    "init_context",
+    "preempt",
+    "searcher",
+    "train",
+    "url_reverse_webui_exp_view",
+]
