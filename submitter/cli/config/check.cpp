@@ -27,7 +27,7 @@ public:
         auto answer = Json::array();
         for (auto const& file : files_) {
             auto const problems =
-                check({file, template_, {}, &site, experiment::find_default_partition_of(session)}, root,
+                check({file, template_, {}, &site, experiment::find_default_pools_of(site, session)}, root,
                       session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);

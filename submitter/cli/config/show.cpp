@@ -29,7 +29,7 @@ public:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         experiment::ConfigSources const sources{file_, template_, overrides_, &site,
-                                                experiment::find_default_partition_of(session)};
+                                                experiment::find_default_pools_of(site, session)};
         if (sanity_) {
             DET_TRY_ASSIGN(auto merged, experiment::merge_config(sources, root));
             return show(merged.document, merged.template_file, merged.warnings, session);

@@ -104,7 +104,7 @@ Result<Request> weight_request(Update const& update, std::uint32_t, std::string 
 }
 
 Result<Request> pool_request(Update const& update, std::uint32_t number, std::string const& value) {
-    DET_TRY_ASSIGN(auto const pool, site::require_pool(update.snapshot.site, value));
+    DET_TRY_ASSIGN(auto const pool, site::require_pool(update.snapshot.site, {value}));
     for (auto const& job : update.snapshot.queue.jobs) {
         if (job.ref.job != number) continue;
         auto const gpus = slurm::parse_gpu_count(job.tres_per_node);

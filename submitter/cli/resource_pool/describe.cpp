@@ -41,7 +41,7 @@ public:
             if (view.pool.name == name_) return show(view, session);
             site.pools.push_back(view.pool);
         }
-        return site::require_pool(site, name_).error();
+        return site::require_pool(site, {name_}).error();
     }
 
 private:

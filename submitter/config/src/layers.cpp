@@ -2,6 +2,7 @@
 #include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "merge.hpp"
@@ -86,13 +87,35 @@ Result<Node, Diagnostics> replace_value(Node const& document, Layer const& overr
     return replaced;
 }
 
-Result<Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low) {
-    Diagnostics problems;
-    Node merged;
+Node const* find_value(std::vector<Layer> const& high_to_low, std::span<std::string const> path) {
+    for (auto const& layer : high_to_low) {
+        auto const* value = &layer.document;
+        for (auto const& key : path) {
+            if (value != nullptr) value = value->find(key);
+        }
+        if (value != nullptr && !value->is_null()) return value;
+        auto const& replaced = layer.replaces;
+        bool const replaces_value = !replaced.empty() && replaced.size() <= path.size() &&
+                                    std::equal(replaced.begin(), replaced.end(), path.begin());
+        if (replaces_value) return nullptr;
+    }
+    return nullptr;
+}
+
+void LayerMerge::add(std::vector<Layer> const& high_to_low) {
     for (auto layer = high_to_low.rbegin(); layer != high_to_low.rend(); ++layer)
-        merged = put(*layer, merged, problems);
-    if (problems.has_errors()) return problems;
-    return merged;
+        merged_ = put(*layer, merged_, problems_);
+}
+
+Result<Node, Diagnostics> LayerMerge::finish() && {
+    if (problems_.has_errors()) return std::move(problems_);
+    return std::move(merged_);
+}
+
+Result<Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low) {
+    LayerMerge merge;
+    merge.add(high_to_low);
+    return std::move(merge).finish();
 }
 
 }  // namespace det::config

@@ -114,77 +114,79 @@ std::string base_layer(ConfigSources const& sources, RootLayout const& root, Utc
 
 using HighToLow = std::vector<config::Layer>;
 
-/// Puts the layers that the user wrote between the site's invariants, which override them, and the site's
-/// defaults.
-HighToLow with_site(HighToLow const& written, config::SiteFile const& site, config::PoolEntry const* pool) {
-    auto all = config::site_invariants(site, pool);
-    all.insert(all.end(), written.begin(), written.end());
-    auto const defaults = config::site_defaults(site, pool);
-    all.insert(all.end(), defaults.begin(), defaults.end());
-    return all;
+HighToLow concatenate(HighToLow above, HighToLow const& below) {
+    above.insert(above.end(), below.begin(), below.end());
+    return above;
 }
 
-/// Finds the site file's entry for the pool of the experiment; nullptr if the site file has none. Ignores the
-/// configuration layers of pools, because they are known only after the pool.
+/// What the layers say about the pool. Ignores the layers of pools, because they are known only after the
+/// pool.
+site::PoolRequest find_pool_request(HighToLow const& written, config::SiteFile const& site) {
+    constexpr config::PoolEntry const* no_pool = nullptr;
+    auto const layers = concatenate(concatenate(config::site_invariants(site, no_pool), written),
+                                    config::site_defaults(site, no_pool));
+    std::vector<std::string> const name_path{"resources", "resource_pool"};
+    std::vector<std::string> const slots_path{"resources", "slots_per_trial"};
+    site::PoolRequest request;
+    auto const* name = config::find_value(layers, name_path);
+    if (name != nullptr && name->is_text()) request.name = *name->text();
+    auto const* slots = config::find_value(layers, slots_path);
+    if (slots != nullptr && slots->integer() != nullptr) request.slots_per_trial = *slots->integer();
+    return request;
+}
+
+/// Finds the site file's entry for the pool of the experiment; nullptr if the site file has none.
 config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile const& site,
                                    ConfigSources const& sources) {
     if (site.pools.empty()) return nullptr;
-    auto const merged = config::merge_layers(with_site(written, site, nullptr));
-    if (!merged) return nullptr;  // the merge of all layers reports the error
-    auto const* resources = merged->find("resources");
-    auto const* named = resources != nullptr ? resources->find("resource_pool") : nullptr;
-    if (named != nullptr && named->is_text() && !named->text()->empty())
-        return site.find_pool(*named->text());
-    auto const* slots = resources != nullptr ? resources->find("slots_per_trial") : nullptr;
-    bool const needs_no_slots = slots != nullptr && slots->integer() != nullptr && *slots->integer() == 0;
-    if (needs_no_slots && site.default_aux_pool) return site.find_pool(*site.default_aux_pool);
-    if (site.default_compute_pool) return site.find_pool(*site.default_compute_pool);
-    auto const partition =
-        sources.find_default_partition ? sources.find_default_partition() : std::optional<std::string>();
-    if (!partition) return nullptr;
-    auto const* pool = site.find_pool(*partition);
-    if (pool != nullptr || site.has_pool_per_partition) return pool;
-    auto const first = std::find_if(site.pools.begin(), site.pools.end(),
-                                    [&](auto const& each) { return each.partition == *partition; });
-    return first != site.pools.end() ? &*first : nullptr;
+    auto const request = find_pool_request(written, site);
+    auto pool = site::choose_pool(
+        request, {site.default_compute_pool.value_or(""), site.default_aux_pool.value_or("")});
+    if (pool.empty() && sources.find_default_pools)
+        pool = site::choose_pool(request, sources.find_default_pools());
+    return site.find_pool(pool);
 }
 
-/// Warns about each value of the user that an invariant of the site replaces.
-void warn_overruled(yaml::Node const& demanded, yaml::Node const& written, std::string const& path,
-                    Diagnostics& found) {
+/// Warns about each value of the user that an invariant of the site replaces. The other values of `merged`
+/// are from the documents in `not_users`.
+void warn_overruled(yaml::Node const& demanded, yaml::Node const& merged, std::string const& path,
+                    std::vector<yaml::Location> const& not_users, Diagnostics& found) {
     for (auto const& entry : demanded.entries()) {
-        auto const* said = written.find(entry.key);
+        auto const* said = merged.find(entry.key);
         auto const below = path.empty() ? entry.key : path + "." + entry.key;
-        if (said != nullptr) warn_overruled(entry.value, *said, below, found);
+        if (said != nullptr) warn_overruled(entry.value, *said, below, not_users, found);
     }
-    bool const says_otherwise = demanded.is_scalar() && !demanded.is_null() && written.is_scalar() &&
-                                !written.is_null() && !(demanded == written);
-    if (!says_otherwise) return;
+    bool const says_otherwise = demanded.is_scalar() && !demanded.is_null() && merged.is_scalar() &&
+                                !merged.is_null() && !(demanded == merged);
+    bool const is_users = std::none_of(not_users.begin(), not_users.end(), [&](auto const& document) {
+        return merged.location().source == document.source;
+    });
+    if (!says_otherwise || !is_users) return;
     found.warn(Error{codes::bad_value, fmt::format("{}: an invariant of the site replaces this value", path),
-                     fmt::format("see {}", demanded.location().text()), written.location().span()});
-}
-
-Diagnostics overruled(HighToLow const& written, HighToLow const& invariants) {
-    Diagnostics found;
-    if (invariants.empty()) return found;
-    auto const merged = config::merge_layers(written);
-    if (!merged) return found;  // the merge of all layers reports the error
-    for (auto const& layer : invariants) warn_overruled(layer.document, *merged, "", found);
-    return config::mask_secrets(found, *merged);
+                     fmt::format("see {}", demanded.location().text()), merged.location().span()});
 }
 
 /// Adds the site's layers and the defaults, merges all, and reads the result.
 Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
                                                        RootLayout const& root, UtcTime now,
                                                        Diagnostics& warnings) {
-    DET_TRY_ASSIGN(auto base, config::parse_layer(base_layer(sources, root, now), "defaults"));
+    DET_TRY_ASSIGN(auto const base, config::parse_layer(base_layer(sources, root, now), "defaults"));
     config::SiteFile const no_site;
     auto const& site = sources.site != nullptr ? *sources.site : no_site;
     auto const* pool = find_pool(layers.high_to_low, site, sources);
-    warnings.append(overruled(layers.high_to_low, config::site_invariants(site, pool)));
-    auto all = with_site(layers.high_to_low, site, pool);
-    all.push_back({std::move(base), {}});
-    DET_TRY_ASSIGN(auto merged, config::merge_layers(all));
+    config::LayerMerge merge;
+    merge.add({{base}});
+    merge.add(config::site_defaults(site, pool));
+    merge.add(layers.high_to_low);
+    auto const invariants = config::site_invariants(site, pool);
+    Diagnostics overruled;
+    for (auto const& layer : invariants) {
+        warn_overruled(layer.document, merge.merged(), "", {base.location(), site.document.location()},
+                       overruled);
+    }
+    warnings.append(config::mask_secrets(overruled, merge.merged()));
+    merge.add(invariants);
+    DET_TRY_ASSIGN(auto merged, std::move(merge).finish());
     auto config = config::read_experiment_config(merged);
     if (!config) return config::mask_secrets(config.error(), merged);
     return config;

@@ -76,19 +76,16 @@ Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context&
     return site::make_site(partitions, file);
 }
 
-FindDefaultPartition find_default_partition_of(Context& context) {
-    return [&context]() -> std::optional<std::string> {
+FindDefaultPools find_default_pools_of(config::SiteFile const& file, Context& context) {
+    return [&]() -> site::DefaultPools {
         auto const partitions = load_partitions(context, Freshness::recent);
         if (!partitions) {
             context.warn(Error(partitions.error())
                              .noting("the site file names no default_compute_pool, and Slurm is not there to "
                                      "ask"));
-            return std::nullopt;
+            return {};
         }
-        for (auto const& partition : *partitions) {
-            if (partition.is_default) return partition.name;
-        }
-        return std::nullopt;
+        return site::make_site(*partitions, file).default_pools;
     };
 }
 

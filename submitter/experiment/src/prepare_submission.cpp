@@ -102,7 +102,7 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     options.sources.site = &file;
-    options.sources.find_default_partition = find_default_partition_of(context);
+    options.sources.find_default_pools = find_default_pools_of(file, context);
     DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));

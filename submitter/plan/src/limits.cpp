@@ -1,6 +1,4 @@
 
-#include <det/config/sbatch_args.hpp>
-
 #include <fmt/format.h>
 #include <limits>
 
@@ -56,10 +54,9 @@ void check_time(ExperimentConfig const& config, site::Pool const& pool, std::str
 }
 
 void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
-    auto const args = config::parse_sbatch_args(plan.sbatch_args);
     for (auto const& option : pool_options) {
         auto const& own = plan.pool.*option.value;
-        auto const asked = args.find(option.name);
+        auto const asked = plan.sbatch_args.find(option.name);
         if (!own || !asked || *own == *asked) continue;
         found.report(with_location(config, args_path,
                                    Error{codes::bad_value,
@@ -67,7 +64,7 @@ void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, D
                                                      plan.pool.name, option.name, *own),
                                          "remove it, or use another pool"}));
     }
-    if (auto const time = args.find("time")) {
+    if (auto const time = plan.sbatch_args.find("time")) {
         auto const& pool = plan.pool;
         check_time(config, pool, *time, pool.limits.time_max.value_or(""),
                    fmt::format("pool '{}'", pool.name), found);

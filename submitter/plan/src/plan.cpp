@@ -1,4 +1,3 @@
-#include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
@@ -61,15 +60,6 @@ Status check_storage(ExperimentConfig const& config) {
               "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
-/// Returns the pool that the configuration names. If it names none, returns the default pool, or for trials
-/// of 0 slots the default pool for such trials, if the site has one.
-Result<site::Pool> choose_pool(ExperimentConfig const& config, site::Site const& site) {
-    bool const needs_no_slots = config.resources.slots_per_trial == 0;
-    auto const* aux = needs_no_slots ? site.default_aux_pool() : nullptr;
-    if (config.resources.resource_pool.empty() && aux != nullptr) return *aux;
-    return site::require_pool(site, config.resources.resource_pool);
-}
-
 constexpr std::string_view label_source = "label";
 
 std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
@@ -106,7 +96,7 @@ void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
     plan.nodes_up = selection.nodes_up;
     plan.nodes_max = selection.nodes_max;
     // The pool's time limit applies unless sbatch_args sets one.
-    bool const says_time = config::parse_sbatch_args(plan.sbatch_args).find("time").has_value();
+    bool const says_time = plan.sbatch_args.find("time").has_value();
     if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
 }
 
@@ -158,7 +148,7 @@ Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
 }  // namespace
 
 std::string SubmissionPlan::excluded_nodes() const {
-    auto const users = config::parse_sbatch_args(sbatch_args).find("exclude").value_or("");
+    auto const users = sbatch_args.find("exclude").value_or("");
     return exclude.empty() || users.empty() ? exclude + users : exclude + "," + users;
 }
 
@@ -172,7 +162,7 @@ Diagnostics check_supported(ExperimentConfig const& config) {
 Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& config, site::Site const& site) {
     auto found = check_supported(config);
     SubmissionPlan plan;
-    auto pool = choose_pool(config, site);
+    auto pool = site::require_pool(site, {config.resources.resource_pool, config.resources.slots_per_trial});
     if (!pool) {
         found.report(with_location(config, pool_path, std::move(pool).error()));
         return found;

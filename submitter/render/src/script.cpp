@@ -1,4 +1,3 @@
-#include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 #include <det/queue/levels.hpp>
 #include <det/render/script.hpp>
@@ -36,7 +35,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add("--ntasks-per-node=1");
     add("--exclusive");
     bool const takes_all = plan.pool.has_whole_memory;
-    if (takes_all && !asks_for_memory(config::parse_sbatch_args(plan.sbatch_args))) add("--mem=0");
+    if (takes_all && !asks_for_memory(plan.sbatch_args)) add("--mem=0");
     if (asks_for_gpus(plan)) add("--gres=" + gpus_of_a_node(plan));
     add("--requeue");
     if (plan.spare_nodes > 0) add("--no-kill");
@@ -129,11 +128,11 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         "--chdir=/",
     };
     add_pool_options(options, plan);
-    auto const users = config::parse_sbatch_args(plan.sbatch_args);
+    auto const& users = plan.sbatch_args.args;
     bool const is_nice_theirs =
-        std::any_of(users.args.begin(), users.args.end(), [](auto const& arg) { return arg.name == "nice"; });
+        std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
-    for (auto arg : users.args) {
+    for (auto arg : users) {
         // sbatch uses only the last --gres or --exclude, so the user's must include ours.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;

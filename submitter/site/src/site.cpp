@@ -92,9 +92,13 @@ std::string default_name(Site const& site, config::SiteFile const& file,
     return pool != site.pools.end() ? pool->name : "";
 }
 
-Pool const* find_if_marked(std::vector<Pool> const& pools, bool Pool::*mark) {
-    auto const found = std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.*mark; });
-    return found == pools.end() ? nullptr : &*found;
+void set_defaults(Site& site, std::string const& compute, std::string const& aux) {
+    for (auto& pool : site.pools) {
+        pool.is_default = pool.name == compute;
+        pool.is_default_aux = pool.name == aux;
+        if (pool.is_default) site.default_pools.compute = compute;
+        if (pool.is_default_aux) site.default_pools.aux = aux;
+    }
 }
 
 }  // namespace
@@ -105,8 +109,10 @@ Pool const* Site::find_pool(std::string_view wanted) const {
     return found == pools.end() ? nullptr : &*found;
 }
 
-Pool const* Site::default_pool() const { return find_if_marked(pools, &Pool::is_default); }
-Pool const* Site::default_aux_pool() const { return find_if_marked(pools, &Pool::is_default_aux); }
+std::string choose_pool(PoolRequest const& request, DefaultPools const& defaults) {
+    if (!request.name.empty()) return request.name;
+    return request.slots_per_trial == 0 && !defaults.aux.empty() ? defaults.aux : defaults.compute;
+}
 
 Site make_site(std::vector<Partition> const& partitions, config::SiteFile const& file) {
     Site site;
@@ -120,17 +126,13 @@ Site make_site(std::vector<Partition> const& partitions, config::SiteFile const&
         if (is_wanted) site.pools.push_back(pool_of_partition(partition, file));
     }
     auto const compute = default_name(site, file, partitions);
-    auto const aux = file.default_aux_pool.value_or(compute);
-    for (auto& pool : site.pools) {
-        pool.is_default = pool.name == compute;
-        pool.is_default_aux = pool.name == aux;
-    }
+    set_defaults(site, compute, file.default_aux_pool.value_or(compute));
     return site;
 }
 
-Result<Pool> require_pool(Site const& site, std::string_view name) {
-    auto const* pool = name.empty() ? site.default_pool() : site.find_pool(name);
-    if (pool != nullptr) return *pool;
+Result<Pool> require_pool(Site const& site, PoolRequest const& request) {
+    auto const name = choose_pool(request, site.default_pools);
+    if (auto const* pool = site.find_pool(name)) return *pool;
     std::vector<std::string> names;
     std::vector<std::string_view> candidates;
     for (auto const& each : site.pools) {

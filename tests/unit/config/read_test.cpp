@@ -78,7 +78,7 @@ debug: true
     BOOST_TEST(config.bind_mounts.at(0).propagation == "rprivate");
     BOOST_TEST(config.slurm.slots_per_node.value() == 4);
     BOOST_TEST(config.slurm.gpu_type.value() == "a100");
-    BOOST_TEST(config.slurm.sbatch_args.at(0) == "--mem=8G");
+    BOOST_TEST(config.slurm.sbatch_args.find("mem").value() == "8G");
     BOOST_TEST((config.slurm.launch == Launch::rank));
     BOOST_TEST((config.slurm.mpi == Mpi::pmix));
     BOOST_TEST((config.checkpoint_policy == CheckpointPolicy::none));

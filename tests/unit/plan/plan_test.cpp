@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(pools_are_what_most_nodes_of_a_partition_are) {
     BOOST_TEST(site.pools.size() == 1u);
     BOOST_TEST(site.pools[0].slots_per_node == 8);
     BOOST_TEST(site.pools[0].node_count == 6);
-    BOOST_TEST((must_fail(site::require_pool(site, "")).code == codes::no_such_pool));
+    BOOST_TEST((must_fail(site::require_pool(site, {})).code == codes::no_such_pool));
 }
 
 BOOST_AUTO_TEST_CASE(the_script_is_one_that_a_person_can_read) {

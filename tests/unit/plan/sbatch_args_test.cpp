@@ -9,13 +9,13 @@ using namespace det;
 
 namespace {
 
-plan::SubmissionPlan plan_with(std::vector<std::string> args, SlotType type = SlotType::cuda) {
+plan::SubmissionPlan plan_with(std::vector<std::string> const& args, SlotType type = SlotType::cuda) {
     plan::SubmissionPlan plan;
     plan.pool.name = plan.pool.partition = "compute";
     plan.pool.slots_per_node = 4;
     plan.pool.slot_type = type;
     plan.shape = {1, 4, type};
-    plan.sbatch_args = std::move(args);
+    plan.sbatch_args = config::parse_sbatch_args(args);
     return plan;
 }
 
@@ -44,9 +44,9 @@ BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_leaves_its_owner_room_to_move_it_up_unless_the_user_says_otherwise) {
-    auto const nices = [](std::vector<std::string> args) {
-        auto options = render::command_line_options(plan_with(std::move(args)),
-                                                    ExperimentLayout("/det/experiments/7"), "abc");
+    auto const nices = [](std::vector<std::string> const& args) {
+        auto options =
+            render::command_line_options(plan_with(args), ExperimentLayout("/det/experiments/7"), "abc");
         std::erase_if(options, [](auto const& option) { return !option.starts_with("--nice"); });
         return join(options, " ");
     };

@@ -25,8 +25,8 @@ BOOST_AUTO_TEST_CASE(every_partition_with_nodes_is_a_pool) {
     partitions.push_back({"empty", false, true, "OFF", {}, {}});
     auto const site = make_site(partitions);
     BOOST_REQUIRE(site.pools.size() == 2u);
-    BOOST_TEST(site.default_pool()->name == "compute");
-    BOOST_TEST(site.default_aux_pool()->name == "compute");
+    BOOST_TEST(site.default_pools.compute == "compute");
+    BOOST_TEST(site.default_pools.aux == "compute");
     BOOST_TEST(site.pools[0].slots_per_node == 4);
     BOOST_TEST((site.pools[1].slot_type == SlotType::cpu));
     BOOST_TEST(site.pools[1].slots_per_node == 16);
@@ -46,12 +46,12 @@ BOOST_AUTO_TEST_CASE(pools_of_the_file_come_first_and_take_the_place_of_partitio
     BOOST_TEST(*site.pools[0].qos == "high");
     BOOST_TEST(site.pools[1].slots_per_node == 4);
     BOOST_TEST(!site.pools[1].has_whole_memory);
-    BOOST_TEST(site.default_pool()->name == "fast");
-    BOOST_TEST(site.default_aux_pool()->name == "cpu");
+    BOOST_TEST(site.default_pools.compute == "fast");
+    BOOST_TEST(site.default_pools.aux == "cpu");
     auto const only = make_site(two_partitions(), file_of("pool_per_partition: false\n"
                                                           "pools: [{name: fast, partition: compute}]\n"));
     BOOST_REQUIRE(only.pools.size() == 1u);
-    BOOST_TEST(only.default_pool()->name == "fast");  // it lies on the default partition
+    BOOST_TEST(only.default_pools.compute == "fast");  // it lies on the default partition
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_of_a_partition_that_is_not_there_has_no_nodes) {

@@ -46,4 +46,10 @@ void assign(EnvironmentVariable& field, yaml::Node const& value, Type const&) {
     field = {written.substr(0, end), end == std::string::npos ? "" : written.substr(end + 1)};
 }
 
+void assign(SbatchArgs& field, yaml::Node const& value, Type const& type) {
+    std::vector<std::string> items;
+    assign(items, value, type);
+    field = parse_sbatch_args(items);
+}
+
 }  // namespace det::config::schema

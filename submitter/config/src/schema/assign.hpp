@@ -23,6 +23,7 @@ void assign(yaml::Node& field, yaml::Node const& value, Type const& type);
 void assign(Entrypoint& field, yaml::Node const& value, Type const& type);
 void assign(Length& field, yaml::Node const& value, Type const& type);
 void assign(EnvironmentVariable& field, yaml::Node const& value, Type const& type);
+void assign(SbatchArgs& field, yaml::Node const& value, Type const& type);
 void assign(Hyperparameters& field, yaml::Node const& value, Type const& type);
 
 /// A choice: the enumerators are in the order of the choices.

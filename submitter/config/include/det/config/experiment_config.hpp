@@ -3,6 +3,7 @@
 #include <det/config/environment.hpp>
 #include <det/config/hyperparameters.hpp>
 #include <det/config/length.hpp>
+#include <det/config/sbatch_args.hpp>
 #include <det/config/searcher.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/result.hpp>
@@ -46,7 +47,7 @@ struct Profiling {
 struct Slurm {
     std::optional<std::int64_t> slots_per_node;
     std::optional<std::string> gpu_type;
-    std::vector<std::string> sbatch_args;
+    SbatchArgs sbatch_args;
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     std::optional<std::int64_t> trials_per_node;

@@ -4,6 +4,9 @@
 #include <det/yaml/node.hpp>
 
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace det::config {
 
@@ -26,9 +29,26 @@ Result<Layer> parse_override(std::string_view assignment);
 /// values. Missing keys are not errors yet. Keys without effect on Slurm are warnings.
 Diagnostics check_sanity(yaml::Node const& written);
 
-/// Merges all layers, the highest first. Maps merge key by key; of two scalars the higher layer's is used;
+/// Finds a scalar of the top level or of a section, as the merge of the layers has it.
+/// \return nullptr if no layer has a value at `path`.
+yaml::Node const* find_value(std::vector<Layer> const& high_to_low, std::span<std::string const> path);
+
+/// Merges layers, the lowest first. Maps merge key by key; of two scalars the higher layer's is used;
 /// lists are concatenated (the lower layer first); null means absent. The README lists the rules of single
 /// keys.
+class LayerMerge {
+public:
+    void add(std::vector<Layer> const& high_to_low);
+    /// \return The merge of the layers added so far.
+    yaml::Node const& merged() const { return merged_; }
+    Result<yaml::Node, Diagnostics> finish() &&;
+
+private:
+    yaml::Node merged_;
+    Diagnostics problems_;
+};
+
+/// Merges all layers, the highest first.
 Result<yaml::Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low);
 
 /// \return The document with the override's value, otherwise unchanged.

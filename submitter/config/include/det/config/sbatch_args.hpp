@@ -25,7 +25,7 @@ struct SbatchRefusal {
 
 struct SbatchArgs {
     std::vector<SbatchArg> args;
-    std::vector<SbatchRefusal> refused;
+    std::vector<SbatchRefusal> refused;  // none in an ExperimentConfig
 
     /// \return The value of the option; of several the last, as in sbatch.
     std::optional<std::string> find(std::string_view name) const;

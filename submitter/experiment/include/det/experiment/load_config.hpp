@@ -19,8 +19,8 @@ struct ConfigSources {
     std::optional<std::string> template_name;
     std::vector<std::string> overrides;  // "a.b=value"; a later one replaces an earlier one
     config::SiteFile const* site = nullptr;
-    /// Called only if the default pool has layers of its own and nothing names the pool.
-    FindDefaultPartition find_default_partition = {};
+    /// Called only if the site file has pools, and neither the configuration nor the site file names one.
+    FindDefaultPools find_default_pools = {};
     /// A file with changes of `file`: each KEY and SECTION.KEY in it replaces the value in `file`.
     std::optional<std::filesystem::path> changes = {};
     /// The secrets of the experiment that `file` belongs to; in `file` they are masked. This file need not

@@ -5,7 +5,6 @@
 #include <det/site/site.hpp>
 
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace det::experiment {
@@ -22,9 +21,10 @@ Result<std::string> load_job_template(config::SiteFile const& file);
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context& context,
                                           Freshness freshness = Freshness::current);
 
-/// Finds Slurm's default partition. Asks Slurm only when it is called, because most configurations do not
-/// need it. If Slurm does not answer, warns and returns nothing.
-using FindDefaultPartition = std::function<std::optional<std::string>()>;
-FindDefaultPartition find_default_partition_of(Context& context);
+/// Finds the default pools of the cluster. Asks Slurm only when it is called, because most configurations do
+/// not need it. If Slurm does not answer, warns and returns no pools. `file` and `context` must outlive the
+/// function.
+using FindDefaultPools = std::function<site::DefaultPools()>;
+FindDefaultPools find_default_pools_of(config::SiteFile const& file, Context& context);
 
 }  // namespace det::experiment

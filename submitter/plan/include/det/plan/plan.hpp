@@ -25,7 +25,7 @@ struct SubmissionPlan {
     std::optional<ContainerSpec> container = {};  // of the trials
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
-    std::vector<std::string> sbatch_args;  // the user's, after det-submit's own
+    config::SbatchArgs sbatch_args;  // the user's, after det-submit's own
 
     /// True if fewer nodes are up than a job needs.
     bool must_wait_for_nodes() const { return nodes_up < nodes(); }

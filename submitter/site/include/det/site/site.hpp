@@ -60,24 +60,38 @@ struct Pool {
     int slots_of_all_kinds() const;
 };
 
+/// The pools of trials that name none. Empty: there is none.
+struct DefaultPools {
+    std::string compute;
+    std::string aux;  // for trials of 0 slots
+};
+
+/// What a configuration says about its pool.
+struct PoolRequest {
+    std::string name = {};  // empty: none
+    std::int64_t slots_per_trial = 1;
+};
+
+/// Chooses the pool of an experiment.
+/// \return Its name; empty if the request names no pool and there is no default one. Pure.
+std::string choose_pool(PoolRequest const& request, DefaultPools const& defaults);
+
 struct Site {
     std::string name;
     std::string file;  // empty: no site file
     std::optional<std::string> job_project_source;
     std::vector<Pool> pools;
+    DefaultPools default_pools;  // only names of `pools`
 
     Pool const* find_pool(std::string_view name) const;
-    Pool const* default_pool() const;
-    /// \return The default pool for trials of 0 slots, or nullptr.
-    Pool const* default_aux_pool() const;
 };
 
 /// Makes a pool per partition, with one slot per GPU that Slurm reports, or one per CPU if there are no GPUs,
 /// and adds the pools of the site file. A partition without nodes is not a pool. Pure.
 Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile const& file = {});
 
-/// \return The pool of that name, or the default one if the name is empty; the Error lists all pools.
-Result<Pool> require_pool(Site const& site, std::string_view name);
+/// \return The pool that choose_pool() chooses; the Error lists all pools.
+Result<Pool> require_pool(Site const& site, PoolRequest const& request);
 
 /// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
 /// nothing if it has none. Pure.
