@@ -1,70 +1,138 @@
-// The only file that includes yaml-cpp. It uses only the parser: yaml-cpp's own tree accepts duplicate keys,
-// and an anchor inside itself makes it loop.
+#include <det/foundation/text.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <sstream>
-#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include "syntax_hint.hpp"
-#include "text_check.hpp"
 #include "tree_builder.hpp"
 
 namespace det::yaml {
 namespace {
 
-TreeBuilder::Mark from(YAML::Mark const& mark) { return {std::max(mark.line, 0), std::max(mark.column, 0)}; }
+bool is_forbidden_control(char c) {
+    auto const byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
+}
 
-/// Passes the parser's events of the first document to the builder and refuses a second document.
-class Events : public YAML::EventHandler {
-public:
-    explicit Events(TreeBuilder& builder) : builder_(builder) {}
+/// \return The offset of the first invalid byte.
+/// \pre The text is not valid UTF-8.
+std::size_t find_invalid_byte(std::string_view text) {
+    std::size_t line_start = 0;
+    for (auto const line : split(text, '\n')) {
+        if (!is_valid_utf8(line)) break;
+        line_start += line.size() + 1;
+    }
+    auto const line = text.substr(line_start, text.find('\n', line_start) - line_start);
+    std::size_t valid = 0;
+    for (std::size_t size = 1; size <= line.size() && size <= valid + 4; ++size) {
+        if (is_valid_utf8(line.substr(valid, size - valid))) valid = size;
+    }
+    return line_start + valid;
+}
 
-    void OnDocumentStart(YAML::Mark const& mark) override {
-        if (++documents_ > 1) refuse_second(from(mark));
+/// Refuses text that is not YAML before it is parsed: too large, invalid UTF-8, control bytes.
+std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& source, Limits const& limits) {
+    std::string_view const text = source->text();
+    if (text.size() > limits.document_bytes) {
+        return Error{codes::document_too_large,
+                     fmt::format("{} is {}, a configuration has at most {}", source->name(),
+                                 format_size(text.size()), format_size(limits.document_bytes)),
+                     "keep data in files of its own and name them in the configuration"};
     }
-    void OnDocumentEnd() override {}
-    void OnNull(YAML::Mark const& mark, YAML::anchor_t anchor) override {
-        builder_.on_null(from(mark), anchor);
+    auto const control = std::find_if(text.begin(), text.end(), is_forbidden_control);
+    if (control != text.end()) {
+        auto const byte = static_cast<unsigned char>(*control);
+        return Error{
+            codes::syntax,
+            byte == 0 ? "a NUL byte: this is no UTF-8 text"
+                      : fmt::format("the control byte \\x{:02x} can't stand in YAML", byte),
+            byte == 0 ? "save the file as UTF-8" : fmt::format("write \"\\x{:02x}\" in double quotes", byte),
+            location_of_byte(source, static_cast<std::size_t>(control - text.begin())).span()};
     }
-    void OnAlias(YAML::Mark const& mark, YAML::anchor_t anchor) override {
-        builder_.on_alias(from(mark), anchor);
+    if (!is_valid_utf8(text)) {
+        auto const offset = find_invalid_byte(text);
+        return Error{codes::syntax,
+                     fmt::format("the byte \\x{:02x} is no UTF-8", static_cast<unsigned char>(text[offset])),
+                     "save the file as UTF-8", location_of_byte(source, offset).span()};
     }
-    void OnScalar(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
-                  std::string const& value) override {
-        builder_.on_scalar(from(mark), tag, anchor, value);
-    }
-    void OnSequenceStart(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
-                         YAML::EmitterStyle::value) override {
-        builder_.on_list_start(from(mark), tag, anchor);
-    }
-    void OnSequenceEnd() override { builder_.on_end(); }
-    void OnMapStart(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
-                    YAML::EmitterStyle::value) override {
-        builder_.on_map_start(from(mark), tag, anchor);
-    }
-    void OnMapEnd() override { builder_.on_end(); }
+    return std::nullopt;
+}
 
-private:
-    /// yaml-cpp begins another document wherever the first cannot continue, with or without "---".
-    [[noreturn]] void refuse_second(TreeBuilder::Mark mark) {
-        auto const at = builder_.location(mark);
-        bool const is_marked = at.source->line(at.line).starts_with("---");
-        builder_.report(is_marked ? Error{codes::syntax, "a second document in the file",
-                                          "put each configuration into a file of its own", at.span()}
-                                  : Error{codes::syntax, "this line does not fit in with the lines above it",
-                                          "a file is one map: every key followed by ': '", at.span()});
-        throw TreeBuilder::ParsingAborted{};
-    }
+/// The location of a syntax error: the parser's position, the innermost open list or map, or the first tab.
+enum class ErrorLocation { parser_position, innermost_open, first_tab };
 
-    TreeBuilder& builder_;
-    int documents_ = 0;
+/// Replaces the parser's message.
+struct SyntaxMessage {
+    std::string_view message;
+    std::string_view hint;
+    ErrorLocation location = ErrorLocation::parser_position;
 };
 
+struct Row {
+    std::string_view prefix;  // of the parser's message
+    SyntaxMessage syntax_message;
+};
+
+constexpr SyntaxMessage tab_message = {"a tab in the indentation", "indent with blanks",
+                                       ErrorLocation::first_tab};
+
+constexpr Row rows[] = {
+    {"end of map not found",
+     {"this line does not fit in with the lines above it",
+      "keys of one map begin in the same column, and each is followed by ': '"}},
+    {"end of sequence not found",
+     {"this line does not fit in with the list above it",
+      "items of one list begin with '- ' in the same column"}},
+    {"end of map flow not found",
+     {"a '{' that is not closed", "close it with '}'", ErrorLocation::innermost_open}},
+    {"end of sequence flow not found",
+     {"a '[' that is not closed", "close it with ']'", ErrorLocation::innermost_open}},
+    {"illegal map value",
+     {"a ':' where none can stand",
+      "put a value that contains ': ' in quotes, and give every key a line of its own"}},
+    {"illegal map key", {"a key where none can stand", "give every key a line of its own"}},
+    {"illegal block entry", {"a '-' where no list can begin", "begin a list on a line of its own"}},
+    {"illegal flow end", {"a ']' or '}' that closes nothing", "remove it, or put the value in quotes"}},
+    {"unknown token",
+     {"a character that can't begin a value", "put a value that begins with @, `, % or a comma in quotes"}},
+    {"the referenced anchor is not defined",
+     {"an alias to an anchor that is not defined above",
+      "mark the value with &name first, or quote the '*'"}},
+    {"alias not found after", {"a '*' without a name", "put a value that begins with '*' in quotes"}},
+    {"anchor not found after", {"a '&' without a name", "put a value that begins with '&' in quotes"}},
+    {"illegal character found while scanning alias", {"a bad name after '*'", "put the value in quotes"}},
+    {"illegal character found while scanning anchor", {"a bad name after '&'", "put the value in quotes"}},
+    {"tag handle with no suffix", {"a '!' without a tag", "put a value that begins with '!' in quotes"}},
+    {"unknown escape character",
+     {"an unknown \\ escape in double quotes", "double the backslash, or use single quotes"}},
+    {"bad character found while scanning hex", {"a bad \\x, \\u or \\U escape", "double the backslash"}},
+    {"invalid unicode", {"an escape that is no Unicode character", "write the character itself"}},
+    {"illegal document indicator in scalar", {"a '---' or '...' inside quotes", "close the quote before it"}},
+    {"illegal EOF in scalar", {"a quote that is never closed", "close it"}},
+    {"unexpected character in block scalar", {"text after '|' or '>'", "begin the text on the next line"}},
+    {"cannot set zero indentation", {"a block text indented by 0", "indent it by at least one blank"}},
+    {"bad file", {"nested too deep", "no configuration needs that"}},
+};
+
+bool begins_with_tab(std::string_view line) {
+    auto const indentation = line.substr(0, line.find_first_not_of(" \t"));
+    return indentation.find('\t') != std::string_view::npos;
+}
+
+/// `line` is the line at which the parser stopped.
+SyntaxMessage explain_parser_message(std::string_view parser_message, std::string_view line) {
+    if (begins_with_tab(line)) return tab_message;
+    for (auto const& row : rows) {
+        if (parser_message.starts_with(row.prefix)) return row.syntax_message;
+    }
+    return {parser_message, ""};
+}
+
 Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
-    auto at = builder.location(from(thrown.mark));
+    auto at = builder.location(thrown.mark);
     auto const line = at.source->line(at.line);
     auto const syntax_message = explain_parser_message(thrown.msg, line);
     if (syntax_message.location == ErrorLocation::innermost_open) at = builder.innermost_open().value_or(at);
@@ -78,11 +146,10 @@ Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
 Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::string text,
                                      Limits const& limits) {
     TreeBuilder builder(source, limits);
-    Events events(builder);
     try {
         std::istringstream stream(std::move(text));
         YAML::Parser parser(stream);
-        while (parser.HandleNextDocument(events)) continue;
+        while (parser.HandleNextDocument(builder)) continue;
     } catch (TreeBuilder::ParsingAborted const&) {
         // The builder has reported the reason.
     } catch (YAML::Exception const& thrown) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace det::yaml {
 namespace {
@@ -239,6 +240,24 @@ std::string add_comments(std::string_view text, std::span<Comment const> comment
     }
     out += text.substr(written);
     return out;
+}
+
+nlohmann::json to_json(Node const& node) {
+    if (auto const* value = node.boolean()) return *value;
+    if (auto const* value = node.integer()) return *value;
+    if (auto const value = node.number()) return *value;
+    if (auto const* value = node.text()) return *value;
+    if (node.is_list()) {
+        auto list = nlohmann::json::array();
+        for (auto const& item : node.items()) list.push_back(to_json(item));
+        return list;
+    }
+    if (node.is_map()) {
+        auto object = nlohmann::json::object();
+        for (auto const& entry : node.entries()) object[entry.key] = to_json(entry.value);
+        return object;
+    }
+    return nullptr;
 }
 
 }  // namespace det::yaml

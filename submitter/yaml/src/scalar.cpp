@@ -133,7 +133,7 @@ std::optional<Node::Scalar> resolve_plain(std::string_view text) {
 TaggedScalar resolve_tagged(std::string_view type_name, std::string_view text) {
     auto const type = std::find_if(std::begin(core_types), std::end(core_types),
                                    [&](auto const& candidate) { return candidate.name == type_name; });
-    return type != std::end(core_types) ? type->resolve(text) : TaggedScalar{ScalarStatus::wrong_type};
+    return type != std::end(core_types) ? type->resolve(text) : TaggedScalar{ScalarStatus::unknown_type};
 }
 
 }  // namespace det::yaml

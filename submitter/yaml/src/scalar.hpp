@@ -3,7 +3,7 @@
 
 namespace det::yaml {
 
-enum class ScalarStatus { done, wrong_type, out_of_range };
+enum class ScalarStatus { done, unknown_type, wrong_type, out_of_range };
 
 struct TaggedScalar {
     ScalarStatus status;

@@ -52,9 +52,11 @@ std::string tag_as_written(std::string_view tag) {
 TreeBuilder::TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits)
     : source_(std::move(source)), limits_(limits) {}
 
-Location TreeBuilder::location(Mark mark, std::size_t width) const {
-    return Location{source_, static_cast<std::uint32_t>(mark.line + 1),
-                    static_cast<std::uint32_t>(mark.column + 1), static_cast<std::uint32_t>(width)};
+Location TreeBuilder::location(Mark const& mark, std::size_t width) const {
+    // The parser counts from 0, columns in bytes; -1 is an unknown position.
+    return Location{source_, static_cast<std::uint32_t>(std::max(mark.line, 0) + 1),
+                    static_cast<std::uint32_t>(std::max(mark.column, 0) + 1),
+                    static_cast<std::uint32_t>(width)};
 }
 
 std::optional<Location> TreeBuilder::innermost_open() const {
@@ -62,7 +64,7 @@ std::optional<Location> TreeBuilder::innermost_open() const {
     return open_collections_.back().location;
 }
 
-std::size_t TreeBuilder::byte_of(Mark mark) const {
+std::size_t TreeBuilder::byte_of(Mark const& mark) const {
     auto const at = location(mark);
     return source_->offset(at.line, at.column);
 }
@@ -77,16 +79,28 @@ void TreeBuilder::abort_parsing(ErrorCode code, std::string message, std::string
     throw ParsingAborted{};
 }
 
-void TreeBuilder::on_null(Mark mark, Anchor anchor) {
+/// yaml-cpp begins another document wherever the first cannot continue, with or without "---".
+void TreeBuilder::OnDocumentStart(Mark const& mark) {
+    if (++documents_ == 1) return;
+    auto const at = location(mark);
+    if (source_->line(at.line).starts_with("---")) {
+        abort_parsing(codes::syntax, "a second document in the file",
+                      "put each configuration into a file of its own", at);
+    }
+    abort_parsing(codes::syntax, "this line does not fit in with the lines above it",
+                  "a file is one map: every key followed by ': '", at);
+}
+
+void TreeBuilder::OnNull(Mark const& mark, Anchor anchor) {
     auto const at = location(mark);
     charge({}, at);
     attach({Node(Node::Scalar{}, at), {}}, anchor);
 }
 
-void TreeBuilder::on_alias(Mark mark, Anchor anchor) {
-    auto const written = source_->line(static_cast<std::uint32_t>(mark.line + 1))
-                             .substr(static_cast<std::size_t>(mark.column));
-    auto const at = location(mark, std::min(written.find_first_of(" ,]}:\t"), written.size()));
+void TreeBuilder::OnAlias(Mark const& mark, Anchor anchor) {
+    auto at = location(mark);
+    auto const written = source_->line(at.line).substr(at.column - 1);
+    at.width = static_cast<std::uint32_t>(std::min(written.find_first_of(" ,]}:\t"), written.size()));
     if (anchor >= anchored_.size() || !anchored_[anchor]) {
         abort_parsing(codes::syntax, "the anchor refers to itself",
                       "an alias may only name a value that has ended", at);
@@ -97,7 +111,8 @@ void TreeBuilder::on_alias(Mark mark, Anchor anchor) {
     attach(std::move(value), 0);
 }
 
-void TreeBuilder::on_scalar(Mark mark, std::string_view tag, Anchor anchor, std::string const& value) {
+void TreeBuilder::OnScalar(Mark const& mark, std::string const& tag, Anchor anchor,
+                           std::string const& value) {
     auto width = value.size();
     auto const& text = source_->text();
     auto const start = skip_properties(text, byte_of(mark));
@@ -140,15 +155,14 @@ Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Locatio
         auto plain = resolve_plain(value);
         return plain ? Node(*std::move(plain), std::move(at)) : too_large();
     }
-    constexpr std::string_view types[] = {"str", "int", "float", "bool", "null"};
     auto const type =
         tag.starts_with(core_tag_prefix) ? tag.substr(core_tag_prefix.size()) : std::string_view();
-    if (std::find(std::begin(types), std::end(types), type) == std::end(types)) {
+    auto tagged = resolve_tagged(type, value);
+    if (tagged.status == ScalarStatus::unknown_type) {
         problem(codes::syntax, fmt::format("unknown tag '{}'", tag_as_written(tag)),
                 "leave the tag out; !!str, !!int, !!float, !!bool and !!null are known", at);
         return Node(value, std::move(at));
     }
-    auto tagged = resolve_tagged(type, value);
     if (tagged.status == ScalarStatus::out_of_range) return too_large();
     if (tagged.status == ScalarStatus::wrong_type) {
         problem(codes::bad_value, fmt::format("'{}' is no {}", value, tag_as_written(tag)),
@@ -157,29 +171,29 @@ Node TreeBuilder::scalar(std::string_view tag, std::string const& value, Locatio
     return Node(std::move(tagged.value), std::move(at));
 }
 
-void TreeBuilder::on_list_start(Mark mark, std::string_view tag, Anchor anchor) {
+void TreeBuilder::OnSequenceStart(Mark const& mark, std::string const& tag, Anchor anchor,
+                                  YAML::EmitterStyle::value) {
     open(Kind::list, mark, tag, "seq", anchor);
 }
 
-void TreeBuilder::on_map_start(Mark mark, std::string_view tag, Anchor anchor) {
+void TreeBuilder::OnMapStart(Mark const& mark, std::string const& tag, Anchor anchor,
+                             YAML::EmitterStyle::value) {
     open(Kind::map, mark, tag, "map", anchor);
 }
 
-void TreeBuilder::open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor) {
+void TreeBuilder::open(Kind kind, Mark const& mark, std::string_view tag, std::string_view own_tag,
+                       Anchor anchor) {
     auto const at = location(mark);
     bool const is_known = tag.empty() || tag == plain_tag || tag == quoted_tag ||
                           (tag.starts_with(core_tag_prefix) && tag.substr(core_tag_prefix.size()) == own_tag);
     if (!is_known) {
         problem(codes::syntax, fmt::format("unknown tag '{}'", tag_as_written(tag)), "leave the tag out", at);
     }
-    if (static_cast<int>(open_collections_.size()) >= limits_.depth) {
-        abort_parsing(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
-                      "no configuration needs that", at);
-    }
+    check_depth(open_collections_.size() + 1, at);
     open_collections_.push_back({kind, at, anchor});
 }
 
-void TreeBuilder::on_end() {
+void TreeBuilder::close_innermost() {
     auto ended = std::move(open_collections_.back());
     open_collections_.pop_back();
     auto const size = ended.size;
@@ -297,10 +311,13 @@ void TreeBuilder::charge(ExpandedSize const& size, Location const& at) {
             fmt::format("more than {} of text once aliases are written out", format_size(limits_.text_bytes)),
             "write large data into a file of its own", at);
     }
-    if (static_cast<int>(open_collections_.size()) + size.height > limits_.depth) {
-        abort_parsing(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
-                      "no configuration needs that", at);
-    }
+    check_depth(open_collections_.size() + size.height, at);
+}
+
+void TreeBuilder::check_depth(std::size_t levels, Location const& at) {
+    if (levels <= limits_.depth) return;
+    abort_parsing(codes::document_too_large, fmt::format("nested deeper than {} levels", limits_.depth),
+                  "no configuration needs that", at);
 }
 
 }  // namespace det::yaml

@@ -1,34 +1,39 @@
 #pragma once
 #include <det/yaml/parse.hpp>
 
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/mark.h>
+
 namespace det::yaml {
 
-/// Builds the tree from the parser's events and refuses what the parser accepts: duplicate keys, keys that
-/// are not strings, unknown tags, unclosed quotes, anchors within themselves, aliases that expand beyond the
-/// limits.
-class TreeBuilder {
+/// Builds the tree from the parser's events and refuses what the parser accepts: a second document, duplicate
+/// keys, keys that are not strings, unknown tags, unclosed quotes, anchors within themselves, aliases that
+/// expand beyond the limits. yaml-cpp's own tree accepts duplicate keys, and an anchor inside itself makes it
+/// loop.
+class TreeBuilder : public YAML::EventHandler {
 public:
-    /// The position of an event; line and column count from 0, columns in bytes.
-    struct Mark {
-        int line;
-        int column;
-    };
     /// Anchors are numbered from 1 in the order in which they appear; 0 is none.
-    using Anchor = std::size_t;
+    using Anchor = YAML::anchor_t;
+    using Mark = YAML::Mark;
     /// Thrown to stop the parser; the error is reported before.
     struct ParsingAborted {};
 
     TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits);
 
-    void on_null(Mark mark, Anchor anchor);
-    void on_alias(Mark mark, Anchor anchor);
-    void on_scalar(Mark mark, std::string_view tag, Anchor anchor, std::string const& value);
-    void on_list_start(Mark mark, std::string_view tag, Anchor anchor);
-    void on_map_start(Mark mark, std::string_view tag, Anchor anchor);
-    void on_end();
+    void OnDocumentStart(Mark const& mark) override;
+    void OnDocumentEnd() override {}
+    void OnNull(Mark const& mark, Anchor anchor) override;
+    void OnAlias(Mark const& mark, Anchor anchor) override;
+    void OnScalar(Mark const& mark, std::string const& tag, Anchor anchor, std::string const& value) override;
+    void OnSequenceStart(Mark const& mark, std::string const& tag, Anchor anchor,
+                         YAML::EmitterStyle::value style) override;
+    void OnSequenceEnd() override { close_innermost(); }
+    void OnMapStart(Mark const& mark, std::string const& tag, Anchor anchor,
+                    YAML::EmitterStyle::value style) override;
+    void OnMapEnd() override { close_innermost(); }
 
     void report(Error problem) { problems_.report(std::move(problem)); }
-    Location location(Mark mark, std::size_t width = 1) const;
+    Location location(Mark const& mark, std::size_t width = 1) const;
     /// \return The location of the innermost open list or map.
     std::optional<Location> innermost_open() const;
     Result<Node, Diagnostics> finish() &&;
@@ -38,7 +43,7 @@ private:
     struct ExpandedSize {
         std::size_t values = 1;
         std::size_t text_bytes = 0;
-        int height = 0;
+        std::size_t height = 0;
     };
     struct SizedNode {
         Node node;
@@ -63,13 +68,15 @@ private:
 
     void attach(SizedNode value, Anchor anchor, bool is_plain_text = false);
     void attach_to_map(OpenCollection& around, Node value, bool is_plain_text);
-    void open(Kind kind, Mark mark, std::string_view tag, std::string_view own_tag, Anchor anchor);
+    void open(Kind kind, Mark const& mark, std::string_view tag, std::string_view own_tag, Anchor anchor);
+    void close_innermost();
     Node close_map(OpenCollection ended);
     void drop_duplicates(OpenCollection& map);
     void report_duplicate(Node::Entry const& first, Node::Entry const& again);
     void inherit(OpenCollection& map);
-    std::size_t byte_of(Mark mark) const;
+    std::size_t byte_of(Mark const& mark) const;
     void charge(ExpandedSize const& size, Location const& location);
+    void check_depth(std::size_t levels, Location const& location);
     void check_bytes(std::string_view value, Location const& location);
     Node scalar(std::string_view tag, std::string const& value, Location location);
     void problem(ErrorCode code, std::string message, std::string hint, Location const& location);
@@ -78,6 +85,7 @@ private:
 
     std::shared_ptr<Source const> source_;
     Limits limits_;
+    int documents_ = 0;
     ExpandedSize expanded_{0, 0, 0};
     std::vector<OpenCollection> open_collections_;
     std::vector<std::optional<SizedNode>> anchored_;

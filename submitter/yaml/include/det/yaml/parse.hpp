@@ -8,7 +8,7 @@ namespace det::yaml {
 /// Size limits of a document. An alias counts once per use: nine lines can mean a billion values.
 struct Limits {
     std::size_t document_bytes = 1 << 20;
-    int depth = 64;
+    std::size_t depth = 64;
     std::size_t values = 100'000;
     std::size_t text_bytes = 4 << 20;
 };
