@@ -2,13 +2,14 @@
 #include <det/pack/pack.hpp>
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive_writer.hpp"
-#include "tar_header.hpp"
-#include "temporary_archive.hpp"
 
 namespace det::pack {
 namespace {
@@ -93,6 +94,105 @@ Result<ArchiveWriter::Finished> write_archive(ContextTree const& tree, ArchiveWr
     }
     DET_TRY(archive.write(tar_end()));
     return archive.finish();
+}
+
+constexpr std::string_view temporary_prefix = ".context.";
+// Packing takes seconds and writes continuously, so an older file is stale.
+constexpr time_t old_s = 24 * 60 * 60;
+
+/// Compares times of the file system's clock, which may differ from the local clock: `fresh` was created just
+/// now.
+void remove_stale_files(fs::path const& contexts, int fresh) {
+    struct stat now {};
+    auto const names = list_directory(contexts);
+    if (!names || ::fstat(fresh, &now) != 0) return;
+    for (auto const& name : *names) {
+        if (!name.starts_with(temporary_prefix)) continue;
+        auto const path = contexts / name;
+        struct stat info {};
+        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (now.st_mtim.tv_sec - info.st_mtim.tv_sec > old_s) ::unlink(path.c_str());
+    }
+}
+
+bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t size_bytes) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
+    // Another release of zstd may have compressed it.
+    auto const holds = hash_compressed_file(path);
+    return holds && *holds == sha256;
+}
+
+/// An archive that is being written, in the directory of the finished ones. The destructor removes it unless
+/// store_as() gave it its name. Old temporary files of killed processes are removed.
+class TemporaryArchive {
+public:
+    static Result<TemporaryArchive> create(fs::path const& contexts);
+    TemporaryArchive(TemporaryArchive&&) noexcept;
+    TemporaryArchive& operator=(TemporaryArchive&&) = delete;
+    ~TemporaryArchive();
+
+    int fd() const { return file_.get(); }
+    std::string const& path() const { return path_; }
+
+    enum class StoreResult {
+        stored,
+        existed,   // the archive existed; this file is not needed
+        repaired,  // a damaged archive was replaced
+    };
+    /// Gives the file its name after its bytes are on the disk. An existing archive of this name stays if it
+    /// has the same size or its contents have the right hash.
+    Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
+
+private:
+    TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
+
+    std::string path_;  // empty after it has its name
+    UniqueFd file_;
+};
+
+Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
+    constexpr int attempts = 5;
+    for (int attempt = 1;; ++attempt) {
+        DET_TRY(make_directories(contexts));
+        auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
+        UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
+        if (file) {
+            remove_stale_files(contexts, file.get());
+            return TemporaryArchive(std::move(path), std::move(file));
+        }
+        // A failed creation of another process may remove the empty directory.
+        if (errno != ENOENT || attempt == attempts)
+            return os_error(fmt::format("create a file in '{}'", contexts.string()), errno);
+    }
+}
+
+TemporaryArchive::TemporaryArchive(TemporaryArchive&& other) noexcept
+    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
+
+TemporaryArchive::~TemporaryArchive() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
+                                                                 std::uint64_t size_bytes) {
+    auto const contexts = fs::path(path_).parent_path();
+    auto const path = (contexts / (sha256 + ".tar.zst")).string();
+    if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+    if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
+    // link(2), not rename: on NFS a replaced file is lost to its readers on other machines.
+    auto stored_as = StoreResult::stored;
+    if (::link(path_.c_str(), path.c_str()) != 0) {
+        if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
+        if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+        if (::rename(path_.c_str(), path.c_str()) != 0)
+            return os_error(fmt::format("replace the damaged '{}'", path), errno);
+        path_.clear();
+        stored_as = StoreResult::repaired;
+    }
+    DET_TRY(sync_directory(contexts));
+    return stored_as;
 }
 
 Result<PackedContext> store(ContextTree const& tree, fs::path const& contexts) {

@@ -12,17 +12,8 @@
 namespace det::queue {
 namespace {
 
-using slurm::JobStatus;
-
 constexpr std::int64_t highest_priority = 4'294'967'293;  // Slurm reserves the values above
 constexpr std::int64_t lowest_nice = -2'147'483'645;
-
-template <class... Fs>
-struct Overloaded : Fs... {
-    using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 std::int64_t highest_allowed_priority(WaitingJob const& entry, Caller const& caller) {
     if (caller.rights == Rights::owner) return std::max(entry.base(), entry.priority);
@@ -119,9 +110,10 @@ Error no_move(std::vector<WaitingJob> const& waiting, Reorder const& reorder, Ca
     auto const& entry = waiting[index_of(waiting, reorder.job)];
     auto const& other = waiting[index_of(waiting, reorder.other)];
     if (other.may_change) {
-        return Error{codes::no_legal_move,
-                     fmt::format("Slurm's priorities leave no room to put {}", to_string(Request(reorder))),
-                     "they are at their lowest already: ask an operator"};
+        return Error{
+            codes::no_legal_move,
+            fmt::format("no priorities are left with which Slurm would put {}", to_string(Request(reorder))),
+            "they are at their lowest already: ask an operator"};
     }
     return Error{
         codes::no_legal_move,
@@ -133,11 +125,12 @@ Error no_move(std::vector<WaitingJob> const& waiting, Reorder const& reorder, Ca
 }
 
 Error other_tier(WaitingJob const& entry, WaitingJob const& other) {
-    return Error{codes::no_legal_move,
-                 fmt::format("job {} is in partition '{}' of tier {}, job {} in '{}' of tier {}: Slurm looks "
-                             "at all jobs of the higher tier first",
-                             entry.job, entry.partition, entry.tier, other.job, other.partition, other.tier),
-                 "move it to the other pool with --resource-pool"};
+    return Error{
+        codes::no_legal_move,
+        fmt::format("job {} is in partition '{}' of tier {}, job {} in '{}' of tier {}: Slurm considers "
+                    "all jobs of the higher tier first",
+                    entry.job, entry.partition, entry.tier, other.job, other.partition, other.tier),
+        "move it to the other pool with --resource-pool"};
 }
 
 Error not_yours(std::uint32_t job, std::string const& user, Caller const& caller) {
@@ -221,64 +214,24 @@ Result<std::vector<Move>> plan_level(QueueState const& queue, Caller const& call
 Result<std::vector<Move>> plan_partition(QueueState const& queue, Caller const& caller,
                                          SetPartition const& request) {
     std::vector<Move> moves;
-    bool is_whole = true;  // none of its tasks has begun
+    bool has_waiting_task = false;
+    bool has_begun_task = false;
     std::optional<std::string> user;
     for (auto const& job : queue.jobs) {
         if (job.ref.job != request.job) continue;
         user = job.user;
-        if (!is_waiting(job)) {
-            is_whole = false;
-        } else if (job.partition != request.partition) {
+        (is_waiting(job) ? has_waiting_task : has_begun_task) = true;
+        if (is_waiting(job) && job.partition != request.partition) {
             moves.push_back(ChangePartition{job.ref, request.partition});
         }
     }
     if (user && caller.rights == Rights::owner && *user != caller.user)
         return not_yours(request.job, *user, caller);
-    bool const is_there = std::any_of(queue.jobs.begin(), queue.jobs.end(), [&](auto const& job) {
-        return job.ref.job == request.job && is_waiting(job);
-    });
-    if (!is_there) return require_waiting_job(queue, caller, request.job).error();
+    if (!has_waiting_task) return require_waiting_job(queue, caller, request.job).error();
     // A whole array can be changed only if none of its tasks runs: Slurm refuses it otherwise.
-    if (is_whole && !moves.empty())
+    if (!has_begun_task && !moves.empty())
         return std::vector<Move>{ChangePartition{{request.job, {}}, request.partition}};
     return moves;
-}
-
-/// Applies `change` to the waiting tasks of a job.
-template <class F>
-void for_each_waiting(QueueState& queue, std::uint32_t number, F change) {
-    for (auto& job : queue.jobs) {
-        if (job.ref.job == number && is_waiting(job)) change(job);
-    }
-}
-
-/// Simulates `scontrol top` as observed: the job gets the highest priority, and the owner's other jobs share
-/// the loss.
-void simulate_top(QueueState& queue, std::uint32_t number) {
-    auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
-                                    [&](auto const& job) { return job.ref.job == number; });
-    if (found == queue.jobs.end()) return;
-    auto const job = *found;
-    auto const is_peer = [&](JobStatus const& peer) {
-        return is_waiting(peer) && !is_held(peer) && peer.user == job.user &&
-               peer.partition == job.partition && peer.account == job.account && peer.qos == job.qos;
-    };
-    std::set<std::uint32_t> others;
-    auto top = job.priority;
-    for (auto const& peer : queue.jobs) {
-        if (!is_peer(peer)) continue;
-        top = std::max(top, peer.priority);
-        if (peer.ref.job != number) others.insert(peer.ref.job);
-    }
-    auto const gain = top - job.priority;
-    auto const count = static_cast<std::int64_t>(others.size());
-    auto const share = count == 0 ? 0 : (gain + count - 1) / count;
-    for (auto& peer : queue.jobs) {
-        if (!is_peer(peer)) continue;
-        auto const by = peer.ref.job == number ? -gain : share;
-        peer.nice += by;
-        peer.priority = std::max<std::int64_t>(1, peer.priority - by);
-    }
 }
 
 }  // namespace
@@ -288,17 +241,15 @@ std::uint32_t job_of(Request const& request) {
 }
 
 std::string to_string(Request const& request) {
-    return std::visit(
-        Overloaded{
-            [](Reorder const& each) {
-                return fmt::format("job {} {} job {}", each.job,
-                                   each.side == Reorder::Side::ahead_of ? "ahead of" : "behind", each.other);
-            },
-            [](SetLevel const& each) { return fmt::format("job {} at priority {}", each.job, each.level); },
-            [](SetPartition const& each) {
-                return fmt::format("job {} in partition '{}'", each.job, each.partition);
-            }},
-        request);
+    if (auto const* level = std::get_if<SetLevel>(&request)) {
+        return fmt::format("job {} at priority {}", level->job, level->level);
+    }
+    if (auto const* partition = std::get_if<SetPartition>(&request)) {
+        return fmt::format("job {} in partition '{}'", partition->job, partition->partition);
+    }
+    auto const& reorder = std::get<Reorder>(request);
+    bool const is_ahead = reorder.side == Reorder::Side::ahead_of;
+    return fmt::format("job {} {} job {}", reorder.job, is_ahead ? "ahead of" : "behind", reorder.other);
 }
 
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
@@ -332,34 +283,6 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
         moves.push_back(move);
     }
     return moves;
-}
-
-QueueState after_moves(QueueState queue, std::vector<Move> const& moves) {
-    for (auto const& move : moves) {
-        std::visit(Overloaded{[&](ChangeNice const& each) {
-                                  for_each_waiting(queue, each.job, [&](JobStatus& job) {
-                                      auto const base = job.priority + job.nice;
-                                      job.priority = std::max<std::int64_t>(1, base - each.to);
-                                      job.nice = each.to;
-                                  });
-                              },
-                              [&](ChangePriority const& each) {
-                                  for_each_waiting(queue, each.job, [&](JobStatus& job) {
-                                      job.priority = each.priority;
-                                      job.nice = 0;
-                                  });
-                              },
-                              [](ComputePriority const&) {},
-                              [&](ChangePartition const& each) {
-                                  for_each_waiting(queue, each.job.job, [&](JobStatus& job) {
-                                      if (!each.job.task || job.ref == each.job)
-                                          job.partition = each.partition;
-                                  });
-                              },
-                              [&](MoveToTop const& each) { simulate_top(queue, each.job); }},
-                   move);
-    }
-    return queue;
 }
 
 std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,

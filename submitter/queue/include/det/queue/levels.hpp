@@ -15,11 +15,18 @@ constexpr std::int64_t base_nice = 100;
 
 /// \return The nice of a level, for owners, who cannot set priorities: 0 for level 1, base_nice for 42, 239
 /// for 99.
-std::int64_t nice_of_level(int level);
+constexpr std::int64_t nice_of_level(int level) {
+    return (level - most_urgent_level) * base_nice / (default_level - most_urgent_level);
+}
 
 /// \return The priority of a level, for operators: for levels below 42 it is above every priority that Slurm
 /// computes, for levels above 42 it is below. Not for level 42: such a job gets the priority that Slurm
 /// computes.
-std::uint32_t priority_of_level(int level);
+constexpr std::uint32_t priority_of_level(int level) {
+    // priority/basic counts down from here; the priorities of priority/multifactor are far below this value.
+    constexpr std::uint32_t above_all_computed = 4'294'901'760;
+    if (level < default_level) return above_all_computed + static_cast<std::uint32_t>(default_level - level);
+    return static_cast<std::uint32_t>(least_urgent_level + 1 - level);  // never 0, which means held
+}
 
 }  // namespace det::queue
