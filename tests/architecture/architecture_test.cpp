@@ -48,7 +48,7 @@ std::vector<OnlyThere> const rules{
      mains + Folders{"runtime/foundation/", "runtime/core/include/", "spank-plugin/spank_host.cpp"}},
     {"ends the process", R"((std::|::|\s)_?exit\()",
      mains + Folders{"runtime/launch/wrap_rank/src/child.cpp", "runtime/slurm/src/step_process.cpp",
-                     "runtime/slurm/src/libslurm_process.cpp"}},
+                     "runtime/slurm/src/libslurm_client.cpp"}},
     {"makes threads",
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/foundation/include/det/foundation/thread.hpp", "runtime/foundation/src/thread.cpp",

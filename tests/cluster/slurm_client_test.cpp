@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_listed_per_partition_with_the_gpus_in_use) {
         BOOST_TEST(parse_gpu_count(node.gres_used) == (node.name == host ? 4 : 0));  // the whole node
     }
     cluster.login("root", {"scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=a test"});
-    for (auto const& node : must(slurm.nodes())) BOOST_TEST(node.is_out() == (node.name == "n1"));
+    for (auto const& node : must(slurm.nodes())) BOOST_TEST(node.is_unavailable() == (node.name == "n1"));
     must(slurm.cancel(job));
 }
 

@@ -99,8 +99,9 @@ BOOST_AUTO_TEST_CASE(a_step_without_its_slurmstepd_is_abandoned_and_restarted) {
     wait_until([&] { return trial(id).at("runs").size() == 2; }, 150s, "a second run");
     auto const lost = trial(id).at("runs").at(0);
     BOOST_TEST(lost.at("cause") == "failed");
-    BOOST_TEST(lost.at("message").get<std::string>().find("nothing was heard of node n") != std::string::npos,
-               lost.at("message"));
+    BOOST_TEST(
+        lost.at("message").get<std::string>().find("sent no heartbeat for too long") != std::string::npos,
+        lost.at("message"));
     wait_for_run(id, 1);
     shell(fmt::format("det experiment kill {}", id));
 }

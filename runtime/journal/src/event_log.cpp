@@ -29,8 +29,8 @@ Status append_event(std::filesystem::path const& directory, Event const& event) 
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
         DET_TRY_ASSIGN(auto const names, list_events(directory));
         EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
-        DET_TRY_ASSIGN(bool const mine, write_new_file(directory / to_string(next), text));
-        if (!mine) continue;
+        DET_TRY_ASSIGN(bool const is_new, write_new_file(directory / to_string(next), text));
+        if (!is_new) continue;
         DET_TRY(sync_file(directory / to_string(next)));
         return sync_directory(directory);
     }

@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::journal {
@@ -38,6 +39,25 @@ Result<JournalContents> load_journal(std::filesystem::path const& path) {
     auto contents = parse_journal(*bytes);
     if (!contents) return std::move(contents).error().while_doing(fmt::format("reading '{}'", path.string()));
     return contents;
+}
+
+Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run) {
+    DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
+    std::vector<RankEnd> ends;
+    for (auto const& name : names) {
+        if (!name.starts_with("node-") || !name.ends_with(".ends")) continue;
+        DET_TRY_ASSIGN(auto const text, read_file(run.path() / name));
+        std::ranges::move(parse_rank_ends(text), std::back_inserter(ends));
+    }
+    return ends;
+}
+
+Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
+    DET_TRY_ASSIGN(auto const text, read_file(experiment.spec()));
+    auto spec = parse_spec(text);
+    if (!spec)
+        return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
+    return spec;
 }
 
 }  // namespace det::journal

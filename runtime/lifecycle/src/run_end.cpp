@@ -12,7 +12,7 @@ using slurm::JobStatus;
 std::string describe_exit(RunFacts const& facts) {
     auto const exit_code = facts.step_exit_code;
     if (!facts.silent_host.empty())
-        return fmt::format("was ended: nothing was heard of node {} for too long", facts.silent_host);
+        return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
     constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
     return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
@@ -26,24 +26,25 @@ std::optional<RunOutcome> if_superseded(RunFacts const& facts) {
         return RunOutcome{Cause::superseded, NextAction::left_to_slurm, "a newer run of this trial exists"};
     }
     // If Slurm itself requeues the job, it has already counted the restart while this run still ends.
-    bool const requeued_under_us = facts.job && facts.job->state == JobState::completing &&
+    bool const requeued_by_slurm = facts.job && facts.job->state == JobState::completing &&
                                    facts.job->restarts == facts.incarnation.restart_count + 1;
-    if (facts.job && !requeued_under_us && !is_same_incarnation(facts.incarnation, *facts.job)) {
+    if (facts.job && !requeued_by_slurm && !is_same_incarnation(facts.incarnation, *facts.job)) {
         return RunOutcome{
             Cause::superseded, NextAction::left_to_slurm,
-            fmt::format("the job runs again on '{}': this incarnation was cut off", facts.job->batch_host)};
+            fmt::format("the job runs again on '{}': this incarnation was cut off from the network",
+                        facts.job->batch_host)};
     }
     return std::nullopt;
 }
 
-std::optional<RunOutcome> if_unwanted(RunFacts const& facts) {
+std::optional<RunOutcome> if_canceled(RunFacts const& facts) {
     if (facts.desired == Desired::kill) {
         return RunOutcome{Cause::canceled, NextAction::stop, "the user killed it"};
     }
     if (facts.desired == Desired::cancel) {
-        return RunOutcome{Cause::canceled, NextAction::stop,
-                          facts.was_killed ? "the user asked for its end; it did not stop in time"
-                                           : "the user asked for its end"};
+        return RunOutcome{
+            Cause::canceled, NextAction::stop,
+            facts.was_killed ? "the user cancelled it; it did not stop in time" : "the user cancelled it"};
     }
     return std::nullopt;
 }
@@ -52,14 +53,14 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (!facts.job || facts.job->state != JobState::completing) return std::nullopt;
     JobStatus const& job = *facts.job;
     if (job.reason == "TimeLimit") {
-        return RunOutcome{Cause::time_limit, NextAction::stop, "Slurm's time limit came"};
+        return RunOutcome{Cause::time_limit, NextAction::stop, "Slurm's time limit was reached"};
     }
     if (!job.end_time) {
         return RunOutcome{Cause::preempted, NextAction::left_to_slurm,
-                          "Slurm wanted the nodes and has requeued the job"};
+                          "Slurm preempted and requeued the job"};
     }
     if (job.preempt_time) {
-        return RunOutcome{Cause::preempted, NextAction::requeue, "Slurm wanted the nodes"};
+        return RunOutcome{Cause::preempted, NextAction::requeue, "Slurm preempted the job"};
     }
     // A job is also COMPLETING while its batch script ends by itself. Only a notice shows that Slurm ended
     // it.
@@ -90,12 +91,12 @@ std::optional<RunOutcome> if_paused(RunFacts const& facts) {
 
 std::string describe_stop_reason(RunFacts const& facts) {
     bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
-    if (in_grace) return "Slurm wanted the nodes";
+    if (in_grace) return "Slurm preempted the job";
     switch (facts.stop_reason) {
         case StopReason::time_limit:
             return "Slurm's time limit was near";
         case StopReason::other_trial:
-            return "the job went back to the queue for another trial in it";
+            return "the job was requeued because of another trial in it";
         case StopReason::user:
         case StopReason::none:
             break;
@@ -126,7 +127,7 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
 std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
     if (!facts.slurm_answered && facts.notice_received) {
         return RunOutcome{Cause::interrupted, NextAction::left_to_slurm,
-                          "the job was told to end and slurmctld did not say why"};
+                          "the job received a notice to end, and slurmctld did not answer why"};
     }
     return std::nullopt;
 }
@@ -144,14 +145,14 @@ constexpr std::uint32_t slurm_failures_max = 30;
 RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const& bad = facts.bad_nodes;
     auto const cause = bad.is_failure_of_trial ? Cause::failed : Cause::node_failed;
-    auto const because = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
+    auto const message = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
     if (bad.is_enough_here)
-        return {cause, NextAction::restart_in_place, because + "; goes on with others", bad.hosts};
+        return {cause, NextAction::restart_in_place, message + "; restarted on other nodes", bad.hosts};
     if (bad.is_enough_elsewhere)
-        return {cause, NextAction::requeue, because + "; queued again without", bad.hosts};
+        return {cause, NextAction::requeue, message + "; requeued without them", bad.hosts};
     if (bad.may_come_back && facts.slurm_failures_in_a_row < slurm_failures_max)
-        return {cause, NextAction::requeue, because + "; queued again", {}};
-    return {cause, NextAction::stop, because + "; without there are not enough nodes", bad.hosts};
+        return {cause, NextAction::requeue, message + "; requeued", {}};
+    return {cause, NextAction::stop, message + "; too few other nodes", bad.hosts};
 }
 
 /// Handles a step that srun refused although an earlier run had started: another allocation may work.
@@ -159,17 +160,17 @@ std::optional<RunOutcome> if_refused(RunFacts const& facts) {
     if (facts.refused_by_srun.empty() || !facts.has_begun_before) return std::nullopt;
     auto const what = "the trainer " + describe_exit(facts);
     if (facts.slurm_failures_in_a_row < slurm_failures_max)
-        return RunOutcome{Cause::not_launched, NextAction::requeue, what + "; queued again"};
+        return RunOutcome{Cause::not_launched, NextAction::requeue, what + "; requeued"};
     return RunOutcome{Cause::not_launched, NextAction::stop,
-                      fmt::format("{}; it was queued again {} times in a row", what, slurm_failures_max)};
+                      fmt::format("{}; it was requeued {} times in a row", what, slurm_failures_max)};
 }
 
-RunOutcome by_exit_code(RunFacts const& facts) {
+RunOutcome classify_by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty())
         return {Cause::finished, NextAction::stop, "the trainer finished"};
     auto const what = describe_exit(facts);
-    bool const by_node = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
-    if (by_node) return without_bad_nodes(facts, what);
+    bool const is_node_failure = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
+    if (is_node_failure) return without_bad_nodes(facts, what);
     if (auto refused = if_refused(facts)) return *std::move(refused);
     if (!facts.cancels_retries.empty()) {
         return {Cause::failed, NextAction::stop,
@@ -187,12 +188,12 @@ RunOutcome by_exit_code(RunFacts const& facts) {
                 fmt::format("the trainer {}, {} times in a row without having saved anything new: no restart",
                             what, facts.failures_without_progress + 1)};
     }
-    auto const again = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
-    if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, again);
-    // Processes of a lost step hold their share of the node until the job ends.
+    auto const restart = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
+    if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, restart);
+    // Processes of a lost step keep their share of the node until the job ends.
     bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
     return {Cause::failed, is_blocked ? NextAction::requeue : NextAction::restart_in_place,
-            "the trainer " + again};
+            "the trainer " + restart};
 }
 
 }  // namespace
@@ -207,11 +208,11 @@ bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const&
 }
 
 RunOutcome classify_run_end(RunFacts const& facts) {
-    for (auto const read :
-         {if_superseded, if_unwanted, if_job_ends, if_paused, if_preempted, if_interrupted}) {
-        if (auto outcome = read(facts)) return *std::move(outcome);
+    for (auto const classify :
+         {if_superseded, if_canceled, if_job_ends, if_paused, if_preempted, if_interrupted}) {
+        if (auto outcome = classify(facts)) return *std::move(outcome);
     }
-    return by_exit_code(facts);
+    return classify_by_exit_code(facts);
 }
 
 }  // namespace det::lifecycle

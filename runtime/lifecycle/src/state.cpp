@@ -19,7 +19,7 @@ bool is_open(TrialFacts const& facts) {
     return !last || last->cause == Cause::interrupted;
 }
 
-bool is_unwanted(Desired desired) { return desired == Desired::cancel || desired == Desired::kill; }
+bool is_to_end(Desired desired) { return desired == Desired::cancel || desired == Desired::kill; }
 
 State stopping_by(Desired desired) {
     return desired == Desired::kill ? State::stopping_killed : State::stopping_canceled;
@@ -40,8 +40,8 @@ State state_after(RunEnded const& end) {
 
 /// The state from the journals alone, for a trial that has not ended, if the queue is unknown.
 State state_without_slurm(TrialFacts const& facts) {
-    bool const begun = !facts.runs.empty() && facts.runs.back().started && !facts.runs.back().ended;
-    return begun ? State::running : State::queued;
+    bool const has_begun = !facts.runs.empty() && facts.runs.back().started && !facts.runs.back().ended;
+    return has_begun ? State::running : State::queued;
 }
 
 /// The state of a trial that no task has claimed, in an experiment whose trials share nodes.
@@ -86,38 +86,38 @@ bool is_terminal(State state) {
 State state_of_trial(TrialFacts const& all_facts) {
     auto facts = all_facts;
     facts.runs = facts.runs.subspan(std::min(facts.first_run, facts.runs.size()));
-    bool const unwanted = is_unwanted(facts.desired);
+    bool const must_end = is_to_end(facts.desired);
     if (!facts.runs.empty() && facts.runs.back().ended &&
         facts.runs.back().ended->next_action == NextAction::stop) {
         return state_after(*facts.runs.back().ended);
     }
-    if (!facts.slurm_answered) return unwanted ? stopping_by(facts.desired) : state_without_slurm(facts);
+    if (!facts.slurm_answered) return must_end ? stopping_by(facts.desired) : state_without_slurm(facts);
     if (!facts.job) {
         // Slurm does not know the job: the journals alone decide.
-        if (unwanted || !is_open(facts)) return State::canceled;
+        if (must_end || !is_open(facts)) return State::canceled;
         return State::interrupted;
     }
     auto const state = state_by_job(facts, *facts.job);
-    bool const goes_on = !is_terminal(state) && state != State::interrupted;
-    return unwanted && goes_on ? stopping_by(facts.desired) : state;
+    bool const is_active = !is_terminal(state) && state != State::interrupted;
+    return must_end && is_active ? stopping_by(facts.desired) : state;
 }
 
 State state_of_experiment(bool created, Desired desired, std::span<State const> trials) {
-    if (!created) return is_unwanted(desired) ? State::canceled : State::submitting;
-    auto const any = [&](auto... wanted) {
+    if (!created) return is_to_end(desired) ? State::canceled : State::submitting;
+    auto const has_any = [&](auto... wanted) {
         return std::any_of(trials.begin(), trials.end(), [&](State s) { return ((s == wanted) || ...); });
     };
-    bool const over = !trials.empty() && std::all_of(trials.begin(), trials.end(), is_terminal);
-    if (over) {
-        if (any(State::completed)) return State::completed;
-        return any(State::error) ? State::error : State::canceled;
+    bool const all_over = !trials.empty() && std::all_of(trials.begin(), trials.end(), is_terminal);
+    if (all_over) {
+        if (has_any(State::completed)) return State::completed;
+        return has_any(State::error) ? State::error : State::canceled;
     }
     for (auto const state : {State::stopping_killed, State::stopping_canceled, State::running,
                              State::starting, State::interrupted, State::queued, State::paused}) {
-        if (any(state)) return state;
+        if (has_any(state)) return state;
     }
     if (desired == Desired::pause) return State::paused;
-    return is_unwanted(desired) ? stopping_by(desired) : State::queued;
+    return is_to_end(desired) ? stopping_by(desired) : State::queued;
 }
 
 }  // namespace det::lifecycle

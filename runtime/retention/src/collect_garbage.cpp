@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/retention/collect_garbage.hpp>
 
 #include <algorithm>
@@ -16,8 +17,8 @@ class GcLock {
 public:
     static Result<GcLock> take(std::filesystem::path const& path, UtcTime now) {
         for (int attempt = 0; attempt < 2; ++attempt) {
-            DET_TRY_ASSIGN(bool const mine, write_new_file(path, format_utc(now) + "\n"));
-            if (mine) return GcLock(path);
+            DET_TRY_ASSIGN(bool const is_new, write_new_file(path, format_utc(now) + "\n"));
+            if (is_new) return GcLock(path);
             auto const text = read_file(path);
             auto const since = text ? parse_utc(trim(*text)) : std::nullopt;
             if (since && now.microseconds - since->microseconds < lock_lifetime_us) {
@@ -76,7 +77,7 @@ Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint c
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options) {
     DET_TRY_ASSIGN(auto const lock, GcLock::take(experiment.path() / "gc.lock", options.now));
-    DET_TRY_ASSIGN(auto const spec, load_spec(experiment));
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(experiment));
     DET_TRY_ASSIGN(auto const checkpoints, list_stored_checkpoints(experiment, spec, store));
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
     DET_TRY_ASSIGN(auto const warm_starts, list_warm_starts(root));

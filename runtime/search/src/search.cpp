@@ -6,10 +6,8 @@
 #include <cassert>
 #include <fmt/format.h>
 
-#include "grid_search.hpp"
-#include "method.hpp"
+#include "methods.hpp"
 #include "numbers.hpp"
-#include "random_search.hpp"
 
 namespace det::search {
 namespace {
@@ -17,34 +15,6 @@ namespace {
 /// Determined draws a request id for each trial between its hyperparameters and its seed.
 constexpr int request_id_words = 4;
 constexpr std::uint64_t trial_seeds = std::uint64_t{1} << 31;
-
-Result<std::uint64_t, Refusals> one_trial(Json const&, Space const&) { return std::uint64_t{1}; }
-
-Json next_sample(Space const& space, std::uint32_t, std::uint32_t, Random& random) {
-    return sample_point(space, random);
-}
-
-/// The grid point of a trial. Determined takes points from the end of its list.
-Json next_of_grid(Space const& space, std::uint32_t index, std::uint32_t count, Random&) {
-    return grid_point(space, count - 1 - index);
-}
-
-void skip_nothing(Space const&, Random&) {}
-
-constexpr Method methods[] = {
-    {"single", one_trial, next_sample, skip_point},
-    {"random", count_random_trials, next_sample, skip_point},
-    {"grid", count_grid_points, next_of_grid, skip_nothing},
-};
-
-Result<Method const*, Refusals> require_method(std::string const& name) {
-    for (auto const& method : methods) {
-        if (method.name == name) return &method;
-    }
-    return Refusals{
-        {"searcher.name", Error{codes::not_supported, fmt::format("searcher '{}' can't be run yet", name),
-                                "use 'single', 'random' or 'grid'"}}};
-}
 
 Refusals too_many(Method const& method, std::uint64_t trials, Space const& space) {
     auto const limit =
@@ -60,7 +30,7 @@ Refusals too_many(Method const& method, std::uint64_t trials, Space const& space
 }
 
 /// The limit max_concurrent_trials of the configuration; 0 means no limit.
-std::uint32_t at_the_same_time(Json const& options, std::uint32_t trials) {
+std::uint32_t concurrent_limit(Json const& options, std::uint32_t trials) {
     std::uint64_t const limit = find_positive(options, "max_concurrent_trials").value_or(trials);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(limit, 1, std::max(trials, 1U)));
 }
@@ -76,7 +46,7 @@ Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const&
                                        std::uint32_t experiment_seed) {
     Search search;
     search.experiment_seed_ = experiment_seed;
-    auto method = require_method(searcher.name);
+    auto method = find_method(searcher.name);
     auto space = parse_space(hyperparameters);
     Refusals refusals;
     if (!method) refusals = std::move(method).error();
@@ -87,7 +57,7 @@ Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const&
     DET_TRY_ASSIGN(auto const trials, search.method_->count_trials(searcher.options, search.space_));
     if (trials > trials_per_experiment_max) return too_many(*search.method_, trials, search.space_);
     search.trial_count_ = static_cast<std::uint32_t>(trials);
-    search.concurrent_trials_max_ = at_the_same_time(searcher.options, search.trial_count_);
+    search.concurrent_trials_max_ = concurrent_limit(searcher.options, search.trial_count_);
     return search;
 }
 

@@ -3,6 +3,8 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include "abi.h"
+
 // libslurm exports these functions, but its headers do not declare them.
 extern "C" {
 char const* slurm_job_state_string(uint32_t state);
@@ -43,5 +45,15 @@ using Config = Owned<decltype(freed_by(slurm_free_ctl_conf)), slurm_free_ctl_con
 
 /// The message of the last failed libslurm call.
 inline char const* why() { return slurm_strerror(slurm_get_errno()); }
+
+using Request = det_libslurm_request;
+using Sink = det_libslurm_sink;
+
+// Each function queries slurmctld and passes the results to `sink`. Returns NULL, or Slurm's error message.
+// Not thread-safe.
+char const* read_jobs(Request const& request, Sink const& sink);
+char const* read_partitions(Sink const& sink);
+char const* read_nodes(Sink const& sink);
+char const* read_config(Sink const& sink);
 
 }  // namespace det::libslurm

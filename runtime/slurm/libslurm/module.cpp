@@ -6,7 +6,6 @@
 #include <string>
 
 #include "messages.hpp"
-#include "readings.hpp"
 
 namespace {
 

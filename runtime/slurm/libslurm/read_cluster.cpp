@@ -8,7 +8,6 @@
 #include <string>
 
 #include "messages.hpp"
-#include "readings.hpp"
 
 namespace det::libslurm {
 namespace {

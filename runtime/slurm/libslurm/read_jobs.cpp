@@ -8,7 +8,6 @@
 #include <string>
 
 #include "messages.hpp"
-#include "readings.hpp"
 #include "task_list.hpp"
 
 namespace det::libslurm {

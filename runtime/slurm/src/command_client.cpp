@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
-#include "read_with_retries.hpp"
-#include "squeue_rows.hpp"
 
 namespace det::slurm {
 namespace {
@@ -16,16 +14,16 @@ namespace {
 constexpr std::chrono::seconds call_timeout{20};
 
 /// The error message of a command that failed.
-std::string_view words_of(ProcessOutput const& output) {
+std::string_view error_message_of(ProcessOutput const& output) {
     return trim(output.err.empty() ? output.out : output.err);
 }
 
 Error failure_of(std::string_view program, ProcessOutput const& output) {
-    return failure(program, words_of(output));
+    return failure(program, error_message_of(output));
 }
 
 /// Converts the error of a command that is missing or timed out to an error about Slurm.
-Error in_slurms_terms(std::string_view program, Error const& error) {
+Error as_slurm_error(std::string_view program, Error const& error) {
     if (error.code == codes::no_such_file) {
         return Error{codes::slurm_unreachable, fmt::format("'{}' is not installed here", program),
                      "run this on a login node of the cluster, or install Slurm's client commands"};
@@ -34,7 +32,7 @@ Error in_slurms_terms(std::string_view program, Error const& error) {
 }
 
 /// Changes the error of an sbatch that timed out to submission_unclear: Slurm may have the job.
-Error in_doubt(Error error) {
+Error as_unclear_submission(Error error) {
     auto const& notes = error.notes;
     bool const was_sent = std::any_of(notes.begin(), notes.end(), [](std::string const& note) {
         return note.find("timed out") != std::string::npos ||
@@ -42,7 +40,7 @@ Error in_doubt(Error error) {
     });
     if (error.code != codes::slurm_unreachable || !was_sent) return error;
     error.code = codes::submission_unclear;
-    error.message = "sbatch was not answered: Slurm may have the job or not";
+    error.message = "Slurm did not answer sbatch: the job may or may not exist";
     return error;
 }
 
@@ -54,23 +52,8 @@ Environment environment_for_reading(Environment environment) {
     return environment;
 }
 
-/// Whether slurmctld did not answer, but the command did not time out: slurmctld is restarting or busy.
-bool is_brief_silence(std::vector<Result<ProcessOutput>> const& outputs) {
-    return std::any_of(outputs.begin(), outputs.end(), [](auto const& output) {
-        return output && output->exit_code != 0 && says_unreachable(words_of(*output));
-    });
-}
-
-/// A separator for fields that users choose. It is random, made for each query, and passed to squeue in its
-/// environment, which other users can't see, so that no user can put it into a job's name. It does not begin
-/// with a digit, because squeue would take a digit for a width.
-std::string make_separator() {
-    auto const uuid = make_uuid();
-    return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));
-}
-
-}  // namespace
-
+/// Removes variables that change how Slurm's commands read or print (SQUEUE_FORMAT ...), or that would make a
+/// new job inherit the shape of the surrounding one (SLURM_*, SBATCH_*, PMI*).
 Environment environment_for_submission(Environment environment) {
     auto const configuration = environment.find("SLURM_CONF");
     for (auto const* prefix :
@@ -80,6 +63,23 @@ Environment environment_for_submission(Environment environment) {
     if (configuration) environment.set("SLURM_CONF", *configuration);
     return environment;
 }
+
+/// Whether slurmctld did not answer, but the command did not time out: slurmctld is restarting or busy.
+bool is_unanswered(std::vector<Result<ProcessOutput>> const& outputs) {
+    return std::any_of(outputs.begin(), outputs.end(), [](auto const& output) {
+        return output && output->exit_code != 0 && says_unreachable(error_message_of(*output));
+    });
+}
+
+/// A separator for fields that users choose. It is random, made for each query, and passed to squeue in its
+/// environment, which other users cannot see, so that no user can put it into a job's name. It does not begin
+/// with a digit, because squeue would read a digit as a width.
+std::string make_separator() {
+    auto const uuid = make_uuid();
+    return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));
+}
+
+}  // namespace
 
 CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
     : CommandClient(runner, std::move(environment), system_clock_) {}
@@ -94,7 +94,7 @@ Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
 std::vector<Result<ProcessOutput>> CommandClient::read_all(std::vector<std::vector<std::string>> const& argvs,
                                                            Environment const& environment) {
     return read_with_retries(
-        clock_, [&] { return call_all(argvs, environment); }, is_brief_silence);
+        clock_, [&] { return call_all(argvs, environment); }, is_unanswered);
 }
 
 Result<ProcessOutput> CommandClient::read(std::vector<std::string> argv) {
@@ -107,7 +107,7 @@ std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vect
     for (auto& argv : argvs) commands.push_back({std::move(argv), environment, call_timeout});
     auto outputs = runner_.run_all(commands);
     for (std::size_t i = 0; i < commands.size(); ++i) {
-        if (!outputs[i]) outputs[i] = in_slurms_terms(commands[i].argv.front(), outputs[i].error());
+        if (!outputs[i]) outputs[i] = as_slurm_error(commands[i].argv.front(), outputs[i].error());
     }
     return outputs;
 }
@@ -131,32 +131,32 @@ Result<std::string> CommandClient::test_submission(Submission const& submission)
 
 Result<std::uint32_t> CommandClient::submit(Submission const& submission) {
     auto const answer = call_sbatch(submission, {"--parsable"});
-    if (!answer) return in_doubt(answer.error());
+    if (!answer) return as_unclear_submission(answer.error());
     auto const& output = *answer;
-    auto const said = trim(output.out);
-    auto const job = parse_integer<std::uint32_t>(said.substr(0, said.find(';')));  // "123;cluster"
+    auto const printed = trim(output.out);
+    auto const job = parse_integer<std::uint32_t>(printed.substr(0, printed.find(';')));  // "123;cluster"
     if (!job)
-        return Error{codes::slurm_output, fmt::format("sbatch printed '{}' in place of a job id", said)};
+        return Error{codes::slurm_output, fmt::format("sbatch printed '{}' in place of a job id", printed)};
     return *job;
 }
 
-Status CommandClient::tell(std::string_view name, std::vector<std::string> argv) {
+Status CommandClient::run(std::string_view name, std::vector<std::string> argv) {
     DET_TRY_ASSIGN(auto const output, call(std::move(argv)));
     if (output.exit_code != 0) return failure_of(name, output);
     return Ok{};
 }
 
 Status CommandClient::hold(JobRef const& job) {
-    return tell("scontrol hold", {"scontrol", "hold", to_string(job)});
+    return run("scontrol hold", {"scontrol", "hold", to_string(job)});
 }
 
 Status CommandClient::release(JobRef const& job) {
-    return tell("scontrol release", {"scontrol", "release", to_string(job)});
+    return run("scontrol release", {"scontrol", "release", to_string(job)});
 }
 
-Status CommandClient::cancel(JobRef const& job) { return tell("scancel", {"scancel", to_string(job)}); }
+Status CommandClient::cancel(JobRef const& job) { return run("scancel", {"scancel", to_string(job)}); }
 Status CommandClient::cancel_waiting(JobRef const& array) {
-    return tell("scancel", {"scancel", "--state=PENDING", to_string(array)});
+    return run("scancel", {"scancel", "--state=PENDING", to_string(array)});
 }
 
 Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
@@ -167,7 +167,7 @@ Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
         auto const row = trim(line);
         auto const id = row.substr(0, row.find(' '));
         if (id.starts_with(prefix) && trim(row.substr(id.size())) == name)
-            DET_TRY(tell("scancel", {"scancel", std::string(id)}));
+            DET_TRY(run("scancel", {"scancel", std::string(id)}));
     }
     return Ok{};
 }
@@ -180,17 +180,17 @@ Status CommandClient::change(JobRef const& job, JobChange const& change) {
     if (change.excluded_nodes) argv.push_back("ExcNodeList=" + *change.excluded_nodes);
     if (change.running_tasks_max)
         argv.push_back(fmt::format("ArrayTaskThrottle={}", *change.running_tasks_max));
-    return tell("scontrol update", std::move(argv));
+    return run("scontrol update", std::move(argv));
 }
 
 Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
     std::vector<std::string> names;
     for (auto const& job : jobs) names.push_back(to_string(job));
-    return tell("scontrol top", {"scontrol", "top", join(names, ",")});
+    return run("scontrol top", {"scontrol", "top", join(names, ",")});
 }
 
 Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
-    return tell("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
+    return run("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
 }
 
 Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
@@ -248,16 +248,16 @@ Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
     std::vector<std::string> argv{"scontrol", "requeue"};
     if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
     argv.push_back(to_string(job));
-    return tell("scontrol requeue", std::move(argv));
+    return run("scontrol requeue", std::move(argv));
 }
 
 Status CommandClient::requeue_held(JobRef const& job) {
-    return tell("scontrol requeuehold", {"scontrol", "requeuehold", "Incomplete", to_string(job)});
+    return run("scontrol requeuehold", {"scontrol", "requeuehold", "Incomplete", to_string(job)});
 }
 
 Status CommandClient::start_not_before(JobRef const& job, std::chrono::seconds from_now) {
-    return tell("scontrol update", {"scontrol", "update", "JobId=" + to_string(job),
-                                    fmt::format("StartTime=now+{}", from_now.count())});
+    return run("scontrol update", {"scontrol", "update", "JobId=" + to_string(job),
+                                   fmt::format("StartTime=now+{}", from_now.count())});
 }
 
 }  // namespace det::slurm

@@ -8,7 +8,7 @@
 namespace det::slurm {
 namespace {
 
-constexpr std::string_view unreachable_words[] = {
+constexpr std::string_view unreachable_messages[] = {
     "Unable to contact slurm controller",
     "Connection refused",
     "Connection timed out",
@@ -31,22 +31,22 @@ constexpr std::string_view unreachable_words[] = {
 }  // namespace
 
 bool says_unreachable(std::string_view text) {
-    return std::any_of(std::begin(unreachable_words), std::end(unreachable_words),
-                       [&](auto words) { return text.find(words) != std::string_view::npos; });
+    return std::any_of(std::begin(unreachable_messages), std::end(unreachable_messages),
+                       [&](auto message) { return text.find(message) != std::string_view::npos; });
 }
 
-Error unreachable(std::string_view source, std::string_view said) {
+Error unreachable(std::string_view source, std::string_view message) {
     Error error{
         codes::slurm_unreachable, "Slurm does not answer",
         "check that 'sinfo' works here: slurmctld may be down, or SLURM_CONF may name the wrong file"};
-    if (!trim(said).empty()) error.notes.push_back(fmt::format("{} said: {}", source, trim(said)));
+    if (!trim(message).empty()) error.notes.push_back(fmt::format("{} said: {}", source, trim(message)));
     return error;
 }
 
-Error failure(std::string_view source, std::string_view said) {
-    if (says_unreachable(said)) return unreachable(source, said);
+Error failure(std::string_view source, std::string_view message) {
+    if (says_unreachable(message)) return unreachable(source, message);
     return Error{codes::slurm_refused, fmt::format("Slurm refused '{}'", source)}.noting(
-        fmt::format("{} said: {}", source, trim(said)));
+        fmt::format("{} said: {}", source, trim(message)));
 }
 
 }  // namespace det::slurm

@@ -25,7 +25,7 @@ Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environm
         return Error{codes::usage, fmt::format("{} is '{}'", variable, *wanted),
                      "set it to 'commands' or 'libslurm', or leave it unset"};
     }
-    using enum LibslurmOptions::Otherwise;
+    using enum LibslurmOptions::Fallback;
     return Client(new LibslurmClient(runner, environment, clock, {module_file(), wanted ? error : commands}));
 }
 

@@ -1,10 +1,12 @@
 #include <det/foundation/text.hpp>
-#include <det/slurm/fixed_columns.hpp>
 #include <det/slurm/node.hpp>
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <numeric>
+#include <optional>
+#include <span>
 
 namespace det::slurm {
 namespace {
@@ -33,6 +35,27 @@ constexpr SinfoColumn sinfo_columns[] = {
     {"GresUsed", 256, [](Node& node, std::string_view t) { node.gres_used = t; }},
 };
 
+/// Parses rows of fixed-width columns by counting bytes, each row ended by a newline: separators and newlines
+/// in a field are part of the field. Empty if the text is not a whole number of rows. Fields are returned
+/// without trailing blanks.
+std::optional<std::vector<std::vector<std::string_view>>> parse_fixed_columns(
+    std::string_view text, std::span<std::size_t const> widths) {
+    auto const row_size = std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 1;
+    if (text.size() % row_size != 0) return std::nullopt;
+    std::vector<std::vector<std::string_view>> rows;
+    for (; !text.empty(); text.remove_prefix(row_size)) {
+        if (text[row_size - 1] != '\n') return std::nullopt;
+        auto& row = rows.emplace_back();
+        std::size_t at = 0;
+        for (auto const width : widths) {
+            auto const field = text.substr(at, width);
+            row.push_back(field.substr(0, field.find_last_not_of(' ') + 1));
+            at += width;
+        }
+    }
+    return rows;
+}
+
 /// Whether a state such as "idle+cloud" or "mixed*" contains the word.
 bool has_word(std::string_view state, std::string_view word) {
     auto const is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -43,20 +66,20 @@ bool has_word(std::string_view state, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-constexpr std::string_view out_words[] = {"down",    "drain",   "drained", "draining", "fail",
-                                          "failing", "unknown", "maint",   "reboot",   "future",
-                                          "error",   "inval",   "blocked"};
+constexpr std::string_view unavailable_states[] = {"down",    "drain",   "drained", "draining", "fail",
+                                                   "failing", "unknown", "maint",   "reboot",   "future",
+                                                   "error",   "inval",   "blocked"};
 
 }  // namespace
 
-bool Node::is_out() const {
-    return std::any_of(std::begin(out_words), std::end(out_words),
+bool Node::is_unavailable() const {
+    return std::any_of(std::begin(unavailable_states), std::end(unavailable_states),
                        [&](auto word) { return has_word(state, word); });
 }
 
-bool Node::is_silent() const { return state.ends_with('*'); }
+bool Node::is_unresponsive() const { return state.ends_with('*'); }
 
-bool Node::is_free() const { return !is_out() && cpus_used == 0 && has_word(state, "idle"); }
+bool Node::is_free() const { return !is_unavailable() && cpus_used == 0 && has_word(state, "idle"); }
 
 std::string node_format() {
     std::string format;
@@ -69,7 +92,7 @@ Result<std::vector<Node>> parse_nodes(std::string_view sinfo_output) {
     std::array<std::size_t, std::size(sinfo_columns)> widths;
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = sinfo_columns[i].width;
     auto const rows = parse_fixed_columns(sinfo_output, widths);
-    if (!rows) return Error{codes::slurm_output, "sinfo did not print the sinfo_columns that were asked for"};
+    if (!rows) return Error{codes::slurm_output, "sinfo did not print the requested columns"};
     std::vector<Node> nodes;
     for (auto const& row : *rows) {
         auto& node = nodes.emplace_back();

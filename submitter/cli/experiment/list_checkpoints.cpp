@@ -3,7 +3,7 @@
 #include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>

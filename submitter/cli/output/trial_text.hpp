@@ -1,6 +1,5 @@
 #pragma once
 #include <det/protocol/rank_end.hpp>
-#include <det/tracker/history/interruption.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <map>

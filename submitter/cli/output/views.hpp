@@ -1,7 +1,6 @@
 #pragma once
 #include <det/protocol/document.hpp>
 #include <det/protocol/layout.hpp>
-#include <det/tracker/history/interruption.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <string>

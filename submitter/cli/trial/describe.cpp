@@ -1,6 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/text.hpp>
-#include <det/journal/rank_ends.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

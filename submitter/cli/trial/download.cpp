@@ -2,7 +2,7 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
 

@@ -1,7 +1,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/submit_arrays.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -92,7 +93,7 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
     search.look_in(usual);
     DET_TRY_ASSIGN(auto const experiments, tracker::history::JournalHistory(root).list_experiments());
     for (auto const id : experiments) {
-        if (auto const spec = retention::load_spec(ExperimentLayout(root, id))) search.look_in(*spec);
+        if (auto const spec = journal::load_spec(ExperimentLayout(root, id))) search.look_in(*spec);
     }
     return std::move(search).result();
 }

@@ -1,8 +1,8 @@
 #include <det/experiment/record_pool.hpp>
 #include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
-#include <det/retention/committed.hpp>
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace det::experiment {
 namespace {
 
 Status write_pool(ExperimentLayout const& layout, std::string const& partition) {
-    DET_TRY_ASSIGN(auto spec, retention::load_spec(layout));
+    DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
     auto const option = std::ranges::find_if(
         spec.sbatch_options, [](auto const& each) { return each.starts_with("--partition="); });
     if (option == spec.sbatch_options.end() || *option == "--partition=" + partition) return Ok{};
@@ -21,8 +21,8 @@ Status write_pool(ExperimentLayout const& layout, std::string const& partition) 
 
 }  // namespace
 
-void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs, queue::JobIdScope const& naming,
-                 Context& context) {
+void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                 queue::JobIdScope const& naming, Context& context) {
     auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
     auto const root = find_root(context.environment);
     if (moved == jobs.end() || !root) return;

@@ -63,7 +63,7 @@ std::optional<NodeKind> kind_of(slurm::NodeGroup const& group, config::PoolEntry
 bool is_out(slurm::NodeGroup const& group) {
     slurm::Node node;
     node.state = group.state;
-    return node.is_out();
+    return node.is_unavailable();
 }
 
 bool is_alike(NodeKind const& a, NodeKind const& b, SlotType type) {

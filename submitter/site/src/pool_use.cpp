@@ -46,7 +46,7 @@ PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
         if (found == slots.end()) continue;
         ++use.nodes;
         use.slots += found->second;
-        if (node.is_out()) {
+        if (node.is_unavailable()) {
             ++use.nodes_out;
             use.slots_out += found->second;
         } else {

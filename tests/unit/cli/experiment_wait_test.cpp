@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_given_back_is_not_the_end) {
-    end(run_end(2, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes"));
+    end(run_end(2, Cause::preempted, NextAction::requeue, 0, "Slurm preempted the job"));
     BOOST_TEST(run("experiment wait 1 --timeout 30") == to_int(ExitCode::timed_out));
 }
 

@@ -1,9 +1,9 @@
 // What a trial left: its checkpoints, its metrics, and what its ranks printed.
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/rank_end.hpp>
-#include <det/retention/committed.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_those_that_are_there_and_were_vali
              .append(MetricsReported{{}, "validation", 100, Json{{"loss", 0.75}}}));
     BOOST_TEST(best(2) == Json::array());
     std::string const uuid = "00000000-0000-4000-8000-000000000001";
-    auto const spec = must(retention::load_spec(ExperimentLayout(root, {1})));
+    auto const spec = must(journal::load_spec(ExperimentLayout(root, {1})));
     checkpoint::SharedFsStore store(spec.checkpoint_path);
     must(store.begin(uuid));
     must(store.commit({uuid, "1.0.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(
         BOOST_TEST(to_string(end_of(run).cause) == "not-launched");
         BOOST_TEST(to_string(end_of(run).next_action) == "requeue");
         BOOST_TEST(end_of(run).message ==
-                   "the trainer was not started: Unable to create step for job 123: no GPUs; queued again");
+                   "the trainer was not started: Unable to create step for job 123: no GPUs; requeued");
         BOOST_TEST(!path_exists(run_path(static_cast<int>(run) + 1)));
         BOOST_TEST(supervise() == 0);
     }
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_job_with_a_silent_node_is_replaced_not_requeued) {
     step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
     BOOST_TEST(supervise(replaceable_assignment()) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
-    BOOST_TEST(end_of(0).message.ends_with("; queued again (as job 4711)"), end_of(0).message);
+    BOOST_TEST(end_of(0).message.ends_with("; requeued (as job 4711)"), end_of(0).message);
     BOOST_TEST(slurm.calls.back() == "release 4711");
     BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 0);
 }

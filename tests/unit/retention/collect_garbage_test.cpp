@@ -1,10 +1,11 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(committed_checkpoints_are_listed_with_their_presence) {
     must(store.remove(uuids[0]));
     must(store.remove_files(uuids[1], {"w"}));
     must(write_file(store.path_of(uuids[2]) / manifest_name, "not a manifest"));
-    auto const spec = must(load_spec(experiment));
+    auto const spec = must(journal::load_spec(experiment));
     std::vector<std::string> listed;
     std::vector<Presence> found;
     for (auto const& checkpoint : must(list_committed(experiment, spec, &store))) {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_committed_but_unreported_checkpoint_is_listed) {
     must(must(journal::JournalWriter::create(run.journal())).append(CheckpointBegun{noon, untold, 9}));
     must(write_file(must(store.begin(untold)) / "w", "bytes"));
     must(store.commit({untold, "1.1.0", 9, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
-    auto const listed = must(list_committed(experiment, must(load_spec(experiment)), &store));
+    auto const listed = must(list_committed(experiment, must(journal::load_spec(experiment)), &store));
     BOOST_REQUIRE(listed.size() == 6u);
     BOOST_TEST(listed.back().committed.uuid == untold);
     BOOST_TEST((listed.back().presence == Presence::whole));

@@ -1,10 +1,10 @@
 #include <det/foundation/files.hpp>
-#include <det/slurm/fixed_columns.hpp>
 #include <det/slurm/job.hpp>
 #include <det/slurm/node.hpp>
 #include <det/slurm/partition.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "check_result.hpp"
 #include "test_paths.hpp"
@@ -43,19 +43,23 @@ BOOST_AUTO_TEST_CASE(node_states_are_classified) {
     for (auto const* state :
          {"drained*", "idle+drain", "down", "maint", "drain~", "idle+planned", "reboot^"}) {
         BOOST_TEST_CONTEXT(state) {
-            BOOST_TEST((Node{"n0", "compute", state, 8, 0, "", ""}.is_out()) ==
+            BOOST_TEST((Node{"n0", "compute", state, 8, 0, "", ""}.is_unavailable()) ==
                        (std::string_view(state) != "idle+planned"));
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(fixed_columns_are_cut_by_bytes) {
-    std::size_t const widths[] = {3, 2};
-    auto const rows = parse_fixed_columns("a  b \n\n\n\n||\n", widths);
-    BOOST_REQUIRE(rows.has_value());
-    BOOST_TEST((*rows)[0][0] == "a");
-    BOOST_TEST((*rows)[1][0] == "\n\n\n");
-    BOOST_TEST(!parse_fixed_columns("a  b \nshort\n?", widths).has_value());
+BOOST_AUTO_TEST_CASE(columns_of_sinfo_are_cut_by_bytes) {
+    auto const row = [](std::string const& state) {
+        return fmt::format("{:128}{:128}{:64}{:48}{:256}{:256}\n", "n0", "compute", state, "4/12/0/16", "",
+                           "");
+    };
+    auto const nodes = must(parse_nodes(row("idle") + row("a|b\nc")));
+    BOOST_REQUIRE(nodes.size() == 2u);
+    BOOST_TEST(nodes[0].state == "idle");
+    BOOST_TEST(nodes[0].cpus == 16);
+    BOOST_TEST(nodes[1].state == "a|b\nc");
+    BOOST_TEST(!parse_nodes(row("idle") + "short\n").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(gpus_per_node_are_counted_in_every_form_of_gres) {

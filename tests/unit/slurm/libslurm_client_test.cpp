@@ -24,13 +24,13 @@ struct Fixture {
     Environment environment;
 
     LibslurmClient client(std::string const& behaviour,
-                          LibslurmOptions::Otherwise otherwise = LibslurmOptions::Otherwise::commands,
+                          LibslurmOptions::Fallback fallback = LibslurmOptions::Fallback::commands,
                           std::string const& module = fake_module) {
         environment.set("FAKE_LIBSLURM", behaviour);
-        return LibslurmClient(runner, environment, clock, {module, otherwise, 300ms});
+        return LibslurmClient(runner, environment, clock, {module, fallback, 300ms});
     }
     Error required_error(std::string const& behaviour, std::string const& module = fake_module) {
-        auto slurm = client(behaviour, LibslurmOptions::Otherwise::error, module);
+        auto slurm = client(behaviour, LibslurmOptions::Fallback::error, module);
         return must_fail(slurm.queue({}));
     }
 };

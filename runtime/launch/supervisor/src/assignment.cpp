@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/launch/supervisor/assignment.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
@@ -40,16 +41,13 @@ Result<bool> Assignment::has_ended(std::uint32_t trial) const {
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                    Environment const& environment) {
     ExperimentLayout const layout(experiment);
-    DET_TRY_ASSIGN(auto const text, read_file(layout.spec()));
-    auto spec = parse_spec(text);
-    if (!spec)
-        return std::move(spec).error().while_doing(fmt::format("reading '{}'", layout.spec().string()));
-    if (first_trial >= spec->trial_count) {
+    DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
+    if (first_trial >= spec.trial_count) {
         return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
-                                                       spec->id.value, spec->trial_count, first_trial)};
+                                                       spec.id.value, spec.trial_count, first_trial)};
     }
-    auto const current = layout.at(spec->revision());
-    Assignment assignment{current, *std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
+    auto const current = layout.at(spec.revision());
+    Assignment assignment{current, std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
     DET_TRY_ASSIGN(assignment.job, own_job(environment));
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));

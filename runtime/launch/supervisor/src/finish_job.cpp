@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/reader.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -27,7 +28,7 @@ Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec
 
 Status collect(Assignment const& assignment, SupervisorContext const& context) {
     // The specification is read again: the experiment may have been continued since this job began.
-    DET_TRY_ASSIGN(auto const spec, retention::load_spec(assignment.experiment));
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(assignment.experiment));
     DET_TRY_ASSIGN(bool const has_ended, all_trials_ended(assignment.experiment, spec));
     if (!has_ended) return Ok{};
     DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
@@ -111,7 +112,8 @@ private:
         auto const hosts = expand_host_list(assignment_.hosts);
         if (!nodes || !hosts) return false;
         return std::any_of(nodes->begin(), nodes->end(), [&](auto const& node) {
-            return node.is_silent() && std::find(hosts->begin(), hosts->end(), node.name) != hosts->end();
+            return node.is_unresponsive() &&
+                   std::find(hosts->begin(), hosts->end(), node.name) != hosts->end();
         });
     }
 

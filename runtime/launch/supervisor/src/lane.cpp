@@ -238,7 +238,8 @@ Status Lane::count_good_nodes(lifecycle::BadNodes& bad) const {
     auto const nodes = context_.slurm.nodes();
     if (!nodes) return Ok{};
     auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
-        return node.partition == assignment_.partition && !node.is_out() && !contains(all_bad, node.name);
+        return node.partition == assignment_.partition && !node.is_unavailable() &&
+               !contains(all_bad, node.name);
     });
     bad.is_enough_elsewhere =
         good >= assignment_.spec.shape.nodes + static_cast<int>(assignment_.spec.spare_nodes);

@@ -3,7 +3,6 @@
 #include <det/foundation/numbered.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/journal/rank_ends.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/protocol/host_list.hpp>

@@ -12,12 +12,9 @@ namespace det::tracker::history {
 namespace {
 
 Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) {
-    auto const text = read_file(layout.spec());
-    if (!text && text.error().code == codes::no_such_file) return std::optional<ExperimentSpec>();
-    if (!text) return text.error();
-    auto spec = parse_spec(*text);
-    if (!spec)
-        return std::move(spec).error().while_doing(fmt::format("reading '{}'", layout.spec().string()));
+    auto spec = journal::load_spec(layout);
+    if (!spec && spec.error().code == codes::no_such_file) return std::optional<ExperimentSpec>();
+    if (!spec) return std::move(spec).error();
     return std::optional(*std::move(spec));
 }
 

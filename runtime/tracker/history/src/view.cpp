@@ -1,5 +1,6 @@
 #include <det/tracker/history/view.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace det::tracker::history {
@@ -36,12 +37,23 @@ std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<A
     return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
+/// The earlier one of two times; an empty time is later than every other.
+std::optional<UtcTime> earlier(std::optional<UtcTime> a, std::optional<UtcTime> b) {
+    return a && (!b || *a < *b) ? a : b;
+}
+
 }  // namespace
+
+std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) const {
+    if (is_packed()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
+    auto const array = find_array_of(arrays(), trial);
+    return array ? std::optional(slurm::JobRef{array->job, array->task_of(trial)}) : std::nullopt;
+}
 
 std::optional<UtcTime> TrialView::started() const {
     std::optional<UtcTime> first;
     for (auto const& run : record.runs) {
-        if (run.started && (!first || run.started->time < *first)) first = run.started->time;
+        if (run.started) first = earlier(first, run.started->time);
     }
     return first;
 }
@@ -49,28 +61,21 @@ std::optional<UtcTime> TrialView::started() const {
 std::optional<UtcTime> TrialView::ended() const {
     std::optional<UtcTime> last;
     for (auto const& run : record.runs) {
-        if (run.ended && (!last || *last < run.ended->time)) last = run.ended->time;
+        if (run.ended) last = std::max(last, std::optional(run.ended->time));
     }
     return lifecycle::is_terminal(state) ? last : std::nullopt;
 }
 
 std::optional<UtcTime> ExperimentView::started() const {
     std::optional<UtcTime> first;
-    for (auto const& trial : trials) {
-        auto const started = trial.started();
-        if (started && (!first || *started < *first)) first = started;
-    }
+    for (auto const& trial : trials) first = earlier(first, trial.started());
     return first;
 }
 
 std::optional<UtcTime> ExperimentView::ended() const {
     std::optional<UtcTime> last;
-    if (!lifecycle::is_terminal(state)) return last;
-    for (auto const& trial : trials) {
-        auto const ended = trial.ended();
-        if (ended && (!last || *last < *ended)) last = ended;
-    }
-    return last;
+    for (auto const& trial : trials) last = std::max(last, trial.ended());
+    return lifecycle::is_terminal(state) ? last : std::nullopt;
 }
 
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue) {
@@ -90,6 +95,36 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
     bool const is_created = !record.arrays().empty();
     auto const state = lifecycle::state_of_experiment(is_created, record.desired, states);
     return {std::move(record), state, std::move(trials)};
+}
+
+bool is_interrupted(lifecycle::RunView const& run) {
+    if (!run.ended) return false;
+    auto const cause = run.ended->cause;
+    return cause == Cause::preempted || cause == Cause::paused || cause == Cause::time_limit;
+}
+
+std::vector<Interruption> interruptions_of(std::vector<lifecycle::RunView> const& runs,
+                                           std::vector<RunReports> const& reports) {
+    std::vector<Interruption> interruptions;
+    for (std::size_t i = 0; i < runs.size() && i < reports.size(); ++i) {
+        if (!is_interrupted(runs[i])) continue;
+        auto& found = interruptions.emplace_back();
+        found.run = static_cast<std::uint32_t>(i);
+        found.ended = runs[i].ended->time;
+        found.queued = runs[i].queued_again;
+        auto const& own = reports[i];
+        if (own.acknowledged) {
+            found.noticed = own.acknowledged->noticed;
+            found.acknowledged = own.acknowledged->time;
+            auto const& saves = own.checkpoints;
+            if (!saves.empty() && saves.back().time >= own.acknowledged->time)
+                found.saved = saves.back().time;
+        }
+        if (i + 1 == runs.size() || i + 1 == reports.size()) continue;
+        if (runs[i + 1].started) found.started = runs[i + 1].started->time;
+        found.trained = reports[i + 1].first_step;
+    }
+    return interruptions;
 }
 
 }  // namespace det::tracker::history

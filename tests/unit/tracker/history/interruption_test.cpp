@@ -1,4 +1,4 @@
-#include <det/tracker/history/interruption.hpp>
+#include <det/tracker/history/view.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,8 @@
 #pragma once
 #include <det/journal/frame.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/layout.hpp>
+#include <det/protocol/rank_end.hpp>
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
@@ -20,5 +23,11 @@ Result<JournalContents> parse_journal(std::string_view bytes);
 
 /// Reads and parses a journal. A file that does not exist counts as an empty journal.
 Result<JournalContents> load_journal(std::filesystem::path const& path);
+
+/// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
+Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
+
+/// Reads an experiment's specification. codes::no_such_file while the experiment is being created.
+Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
 }  // namespace det::journal

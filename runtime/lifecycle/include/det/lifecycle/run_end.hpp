@@ -33,7 +33,7 @@ struct BadNodes {
     bool is_enough_here = false;       // the allocation has enough other nodes
     bool is_enough_elsewhere = false;  // the partition has enough other nodes
     bool is_failure_of_trial = true;   // counts against max_restarts
-    bool may_come_back = false;  // if too few other nodes exist, the job waits in the queue for these
+    bool may_come_back = false;  // if too few other nodes exist, the job waits in the queue for these nodes
 };
 
 /// The facts that a supervisor has when its step has ended.

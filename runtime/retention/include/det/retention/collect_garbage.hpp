@@ -1,8 +1,7 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
 #include <det/protocol/layout.hpp>
-#include <det/retention/committed.hpp>
-#include <det/retention/uncommitted.hpp>
+#include <det/retention/list_checkpoints.hpp>
 
 #include <functional>
 

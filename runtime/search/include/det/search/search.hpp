@@ -8,7 +8,7 @@
 
 namespace det::search {
 
-struct Method;  // a searcher, see src/method.hpp
+struct Method;  // a searcher, see src/methods.hpp
 
 /// The hyperparameters and the seed that the searcher gives a trial.
 struct TrialDraw {

@@ -37,7 +37,7 @@ public:
 private:
     Result<ProcessOutput> call(std::vector<std::string> argv);
     /// Runs a command whose output is not needed; `name` is used in error messages.
-    Status tell(std::string_view name, std::vector<std::string> argv);
+    Status run(std::string_view name, std::vector<std::string> argv);
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
                                                 Environment const& environment);
     /// Runs commands that change nothing. Repeats them if slurmctld does not answer for a moment.
@@ -51,9 +51,5 @@ private:
     Clock& clock_;
     Environment environment_;
 };
-
-/// Removes variables that change how Slurm's commands read or print (SQUEUE_FORMAT ...), or that would make a
-/// new job inherit the shape of the surrounding one (SLURM_*, SBATCH_*, PMI*).
-Environment environment_for_submission(Environment environment);
 
 }  // namespace det::slurm

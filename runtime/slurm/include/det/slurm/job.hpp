@@ -77,4 +77,10 @@ std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref
 /// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 if it names none.
 int parse_gpu_count(std::string_view gres);
 
+/// The argument of squeue --Format. `separator` ends each field whose text users choose. It must be
+/// unpredictable, so that no text of a field can look like the start of a row.
+std::string squeue_format(std::string_view separator);
+/// Parses the output of squeue with that format and SLURM_TIME_FORMAT=%s.
+Result<std::vector<JobStatus>> parse_squeue(std::string_view output, std::string_view separator);
+
 }  // namespace det::slurm

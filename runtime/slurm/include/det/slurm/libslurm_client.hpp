@@ -9,10 +9,10 @@ inline constexpr ErrorCode slurm_backend{"slurm-backend", ExitCode::could_not};
 
 namespace det::slurm {
 
-/// The path of the libslurm module, and what to do if the module can't be used.
+/// The path of the libslurm module, and what to do if the module is unusable.
 struct LibslurmOptions {
     std::filesystem::path module;  // det_libslurm.so
-    enum class Otherwise { commands, error } otherwise = Otherwise::commands;
+    enum class Fallback { commands, error } fallback = Fallback::commands;
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
 };
 

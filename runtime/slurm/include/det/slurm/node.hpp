@@ -20,9 +20,9 @@ struct Node {
     /// Whether no job runs on the node and it accepts jobs.
     bool is_free() const;
     /// Whether the node accepts no jobs: down, drained, in maintenance.
-    bool is_out() const;
+    bool is_unavailable() const;
     /// Whether the node does not respond to slurmctld.
-    bool is_silent() const;
+    bool is_unresponsive() const;
 
     friend bool operator==(Node const&, Node const&) = default;
 };

@@ -4,9 +4,9 @@
 #include <det/protocol/record.hpp>
 #include <det/retention/gc_policy.hpp>
 
-namespace det::retention {
+#include <functional>
 
-Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
+namespace det::retention {
 
 /// Total size of the checkpoint's files.
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
@@ -37,5 +37,18 @@ Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout co
 
 /// The checkpoints that experiments of this root start from (source_checkpoint_uuid).
 Result<std::set<std::string>> list_warm_starts(RootLayout const& root);
+
+/// A checkpoint that a run has begun but never committed, for example because the run was killed.
+struct UncommittedCheckpoint {
+    std::string uuid;
+    std::uint32_t trial = 0;
+    std::uint32_t run = 0;
+};
+
+/// The uncommitted checkpoints of an experiment, from its journals. Checkpoints of the newest run of an
+/// unfinished trial are left out, because the run may still write them.
+Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
+    ExperimentLayout const& experiment, checkpoint::Store const& store,
+    std::function<bool(std::uint32_t trial)> const& is_over);
 
 }  // namespace det::retention

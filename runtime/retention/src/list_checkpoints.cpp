@@ -4,12 +4,13 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
-#include <det/retention/committed.hpp>
+#include <det/retention/list_checkpoints.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace det::retention {
 namespace {
@@ -30,9 +31,9 @@ public:
         if (store_ == nullptr) return Presence::unknown;
         auto const manifest = store_->find(committed.uuid);
         if (manifest) {
-            auto const there = resources_of(*manifest);
+            auto const stored = resources_of(*manifest);
             for (auto const& [path, size] : committed.resources->items()) {
-                if (!there.contains(path)) return Presence::part;
+                if (!stored.contains(path)) return Presence::part;
             }
             return Presence::whole;
         }
@@ -89,6 +90,28 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
     return checkpoints;
 }
 
+/// UUIDs of the checkpoints that a run has begun and not committed.
+Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
+    DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.journal()));
+    std::set<std::string> uuids;
+    for (auto const& record : journal.records) {
+        if (auto const* begun = std::get_if<CheckpointBegun>(&record)) uuids.insert(begun->uuid);
+        if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) uuids.erase(committed->uuid);
+    }
+    return uuids;
+}
+
+Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over,
+                    std::vector<UncommittedCheckpoint>& candidates) {
+    DET_TRY_ASSIGN(auto runs, list_numbers(layout.runs()));
+    if (!is_over && !runs.empty()) runs.pop_back();
+    for (auto const run : runs) {
+        DET_TRY_ASSIGN(auto const uuids, list_uncommitted(layout.run(run)));
+        for (auto const& uuid : uuids) candidates.push_back({uuid, trial, run});
+    }
+    return Ok{};
+}
+
 }  // namespace
 
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
@@ -96,14 +119,6 @@ std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
     for (auto const& [path, size] : committed.resources->items())
         sum += size.is_number_unsigned() ? size.get<std::uint64_t>() : 0;
     return sum;
-}
-
-Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
-    DET_TRY_ASSIGN(auto const text, read_file(experiment.spec()));
-    auto spec = parse_spec(text);
-    if (!spec)
-        return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
-    return spec;
 }
 
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
@@ -138,7 +153,7 @@ Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
     std::set<std::string> uuids;
     DET_TRY_ASSIGN(auto const experiments, list_numbers(root.experiments()));
     for (auto const id : experiments) {
-        auto const spec = load_spec(ExperimentLayout(root, {id}));
+        auto const spec = journal::load_spec(ExperimentLayout(root, {id}));
         if (!spec && spec.error().code == codes::no_such_file) continue;  // the experiment is being created
         if (!spec) return spec.error();
         auto const searcher =
@@ -147,6 +162,25 @@ Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
         if (source.is_string()) uuids.insert(source.get<std::string>());
     }
     return uuids;
+}
+
+Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
+    ExperimentLayout const& experiment, checkpoint::Store const& store,
+    std::function<bool(std::uint32_t trial)> const& is_over) {
+    std::vector<UncommittedCheckpoint> uncommitted;
+    DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
+    for (auto const trial : trials)
+        DET_TRY(add_of_trial(experiment.trial(trial), trial, is_over(trial), uncommitted));
+    if (uncommitted.empty()) return uncommitted;
+    DET_TRY_ASSIGN(auto const listed, store.list());
+    std::set<std::string> const stored(listed.begin(), listed.end());
+    std::erase_if(uncommitted, [&](auto const& each) {
+        if (!stored.contains(each.uuid)) return true;
+        // A checkpoint with a manifest is committed, although its run ended before it reported that.
+        auto const found = store.find(each.uuid);
+        return found || found.error().code != codes::no_such_checkpoint;
+    });
+    return uncommitted;
 }
 
 }  // namespace det::retention
