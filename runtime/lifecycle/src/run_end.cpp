@@ -152,7 +152,7 @@ RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
         return {cause, NextAction::requeue, message + "; requeued without them", bad.hosts};
     if (bad.may_come_back && facts.slurm_failures_in_a_row < slurm_failures_max)
         return {cause, NextAction::requeue, message + "; requeued", {}};
-    return {cause, NextAction::stop, message + "; too few other nodes", bad.hosts};
+    return {cause, NextAction::stop, message + "; not enough other nodes", bad.hosts};
 }
 
 /// Handles a step that srun refused although an earlier run had started: another allocation may work.

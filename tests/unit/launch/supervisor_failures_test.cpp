@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(without_spare_nodes_the_job_is_requeued_without_that_node) 
     must(remove_tree(run_path(0)));
     slurm.node_list.pop_back();
     BOOST_TEST(supervise(a) == 1);
-    BOOST_TEST(end_of(0).message.find("not enough nodes") != std::string::npos, end_of(0).message);
+    BOOST_TEST(end_of(0).message.find("not enough other nodes") != std::string::npos, end_of(0).message);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
