@@ -19,9 +19,8 @@ Status require_known(std::int32_t number, std::int32_t last, std::string_view na
 det_status det_train_report_metrics(det_context* context, char const* group, uint64_t steps_completed,
                                     char const* metrics) {
     return guarded([&]() -> Status {
-        DET_TRY(require(context, "context", group, "group"));
-        DET_TRY_ASSIGN(auto values, capi::parse(metrics, "metrics"));
-        return context->core->train().report_metrics(group, steps_completed, std::move(values));
+        DET_TRY(require(context, "context", group, "group", metrics, "metrics"));
+        return context->core->train().report_metrics_text(group, steps_completed, metrics);
     });
 }
 

@@ -20,6 +20,13 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 2> early_exits{"INVALID_HP", "USER_REQUESTED_STOP"};
 constexpr std::array<std::string_view, 4> alert_levels{"debug", "info", "warn", "error"};
 
+constexpr char not_a_map[] = "metrics are a map of names to values";
+
+Status check_group(std::string const& group) {
+    if (!group.empty() && group.find('.') == std::string::npos) return Ok{};
+    return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
+}
+
 TrialLayout trial_of(Session const& session) {
     return TrialLayout(session.info->run_path.parent_path().parent_path());
 }
@@ -57,13 +64,22 @@ Status Train::report_validation_metrics(std::uint64_t steps_completed, nlohmann:
 
 Status Train::report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics) {
     DET_TRY(require_chief(session_, "report_metrics"));
-    if (!metrics.is_object()) return Error{codes::misuse, "metrics are a map of names to values"};
-    if (group.empty() || group.find('.') != std::string::npos) {
-        return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
-    }
+    if (!metrics.is_object()) return Error{codes::misuse, not_a_map};
+    DET_TRY(check_group(group));
     if (!session_.journal) return Ok{};
     return session_.journal->append(
         MetricsReported{session_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
+}
+
+Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_completed,
+                                  std::string_view metrics) {
+    DET_TRY(require_chief(session_, "report_metrics"));
+    if (!Json::accept(metrics)) return Error{codes::misuse, fmt::format("metrics is no JSON: {}", metrics)};
+    if (!metrics.starts_with('{') || metrics.find('\n') != metrics.npos)  // a record is one line
+        return report_metrics(group, steps_completed, Json::parse(metrics));
+    DET_TRY(check_group(group));
+    if (!session_.journal) return Ok{};
+    return session_.journal->append(encode_metrics(session_.clock.now(), group, steps_completed, metrics));
 }
 
 Status Train::report_progress(double progress) {

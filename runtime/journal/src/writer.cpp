@@ -53,7 +53,10 @@ Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
 }
 
 Status JournalWriter::append(Record const& record, Durability durability) {
-    auto const encoded = encode_record(record);
+    return append(encode_record(record), durability);
+}
+
+Status JournalWriter::append(EncodedRecord const& encoded, Durability durability) {
     if (encoded.payload.size() > payload_limit_bytes) {
         return Error{codes::bad_value,
                      fmt::format("a record of {} bytes is too large for a journal (limit: {})",

@@ -53,6 +53,18 @@ BOOST_AUTO_TEST_CASE(metrics_are_a_map) {
     BOOST_TEST(records().empty());
 }
 
+BOOST_AUTO_TEST_CASE(metrics_may_be_json_text) {
+    auto& train = context.train();
+    for (auto const* text : {R"({"loss":0.5})", "{\n\"loss\": 0.5}", R"( {"loss": 0.5})"}) {
+        must(train.report_metrics_text("training", 5, text));
+        BOOST_TEST(last<MetricsReported>().metrics == (Json{{"loss", 0.5}}));
+    }
+    for (auto const* text : {"", "{", "{loss: 1}", R"({"loss": NaN})", "[1]", "{\"\xff\": 1}"})
+        BOOST_TEST((must_fail(train.report_metrics_text("training", 5, text)).code == codes::misuse), text);
+    BOOST_TEST((must_fail(train.report_metrics_text("a.b", 5, "{}")).code == codes::misuse));
+    BOOST_TEST(records().size() == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(whatever_a_name_holds_is_written_and_read_again) {
     must(context.train().report_training_metrics(1, Json{{"\xff\n\x1b", 1}}));
     BOOST_TEST(last<MetricsReported>().metrics == (Json{{"\xef\xbf\xbd\n\x1b", 1}}));

@@ -50,6 +50,13 @@ BOOST_AUTO_TEST_CASE(an_unknown_type_is_skipped_and_a_damaged_payload_is_said) {
     BOOST_TEST((must_fail(decode_record(5, R"({"time":"yesterday"})")).code == codes::damaged));
 }
 
+BOOST_AUTO_TEST_CASE(metrics_of_json_text_are_encoded_as_those_of_values) {
+    auto const from_text = encode_metrics(noon, "my \"group\"", 10, R"({"loss":0.25})");
+    auto const from_values = encode_record(MetricsReported{noon, "my \"group\"", 10, Json{{"loss", 0.25}}});
+    BOOST_TEST((from_text.type == from_values.type));
+    BOOST_TEST(from_text.payload == from_values.payload);
+}
+
 BOOST_AUTO_TEST_CASE(a_dump_names_the_record) {
     BOOST_TEST(to_json(one_of_each()[1]).at("record") == "run-ended");
 }

@@ -21,6 +21,7 @@ public:
 
     /// After an error the journal is truncated to the last complete record.
     Status append(Record const& record, Durability durability = Durability::process_crash);
+    Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
 
 private:
     static Result<JournalWriter> begin(std::filesystem::path const& path, UniqueFd file);
