@@ -111,9 +111,11 @@ public:
                                                            check_metadata(*description.metadata)));
         started.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
-        // The last write may still compare its bytes with the old contents of this memory.
-        if (last_.write) DET_TRY(last_.write->wait_until_compared(options_.write_limit));
         auto& memory = memory_[begun_count_++ % memory_.size()];
+        if (auto compared = wait_until_compared(); !compared) {
+            save.error = std::move(compared).error();
+            return started;
+        }
         auto const copy_begin = SteadyClock::now();
         begin_writing(save, state, memory, after);
         started.copied = since(copy_begin);
@@ -173,6 +175,14 @@ private:
         if (!options_.on_warning) return;
         options_.on_warning("tensors on devices are copied slowly, by way of the driver's memory: " +
                             refusal.message);
+    }
+
+    /// Blocks until the last write no longer compares its bytes with the memory that the next save uses.
+    Status wait_until_compared() {
+        if (!last_.write) return Ok{};
+        auto const compared = last_.write->wait_until_compared(options_.write_limit);
+        if (!compared) last_ = {};
+        return compared;
     }
 
     /// Copies this rank's part of the state and writes it in the background. Errors are reported when the
@@ -254,16 +264,24 @@ private:
         return outcome;
     }
 
+    /// Blocks until the oldest save has ended. If a rank's time limit passes, all ranks get its error, and the
+    /// save remains in flight. Collective.
     Result<SaveOutcome> end_oldest() {
         auto& save = in_flight_.front();
-        if (save.write) DET_TRY(save.write->wait(options_.write_limit));
-        if (gathered_count_ == ended_count_) DET_TRY(hand_in(save));
-        if (save.manifest.valid() &&
-            save.manifest.wait_for(options_.write_limit) != std::future_status::ready) {
-            return Error{codes::timed_out, fmt::format("checkpoint {} was not committed within {} s",
-                                                       save.uuid, options_.write_limit.count() / 1000)};
+        if (gathered_count_ == ended_count_) {
+            DET_TRY(share_status(peers_, save.write ? save.write->wait(options_.write_limit) : Ok{}));
+            DET_TRY(hand_in(save));
         }
+        DET_TRY(share_status(peers_, wait_until_committed(save)));
         return end_committed();
+    }
+
+    Status wait_until_committed(SaveInFlight const& save) const {
+        if (!save.manifest.valid() ||
+            save.manifest.wait_for(options_.write_limit) == std::future_status::ready)
+            return Ok{};
+        return Error{codes::timed_out, fmt::format("checkpoint {} was not committed within {} s", save.uuid,
+                                                   options_.write_limit.count() / 1000)};
     }
 
     Peers& peers_;

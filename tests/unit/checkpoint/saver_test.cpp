@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <latch>
 #include <map>
 #include <numeric>
 
@@ -45,6 +46,50 @@ struct Model {
     static SaverOptions saver_options() { return small_blocks(); }
     friend bool operator==(Model const&, Model const&) = default;
 };
+
+/// A store in which put() and share() each block until a latch is open.
+class BlockedStore final : public Store {
+public:
+    BlockedStore(Store& store, std::latch& put, std::latch& share)
+        : store_(store), put_(put), share_(share) {}
+
+    std::string address_of(std::string const& uuid) const override { return store_.address_of(uuid); }
+    Result<std::filesystem::path> open(std::string const& uuid) override { return store_.open(uuid); }
+    bool has_one_directory() const override { return store_.has_one_directory(); }
+    Status put(std::string const& uuid, std::vector<std::string> const& paths) override {
+        put_.wait();
+        return store_.put(uuid, paths);
+    }
+    Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override {
+        share_.wait();
+        return store_.share(from, uuid, path);
+    }
+    Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override {
+        return store_.publish(manifest, may_commit);
+    }
+    Result<CheckpointManifest> find(std::string const& uuid) const override { return store_.find(uuid); }
+    Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
+                                        Selector const& selector) const override {
+        return store_.fetch(manifest, selector);
+    }
+    Result<std::vector<std::string>> list() const override { return store_.list(); }
+    Status remove(std::string const& uuid) override { return store_.remove(uuid); }
+
+private:
+    Status replace_manifest(CheckpointManifest const&) override { return Ok{}; }
+    Status remove_file(std::string const&, std::string const&) override { return Ok{}; }
+
+    Store& store_;
+    std::latch& put_;
+    std::latch& share_;
+};
+
+/// The number of saves that end with success in finish().
+int finish(Saver& saver) {
+    auto const ended = must(saver.finish());
+    return static_cast<int>(
+        std::ranges::count_if(ended, [](auto const& outcome) { return !outcome.error.has_value(); }));
+}
 
 using Fixture = StoreFixture<Model>;
 
@@ -284,6 +329,74 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_write_is_an_error_on_all_and_the_next_sa
     BOOST_TEST(failed == 2);
     BOOST_TEST(well == 2);
     BOOST_TEST(must(store.list()).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_exceeds_its_time_limit_is_the_same_error_on_all_ranks) {
+    std::latch release(1), open(0);
+    BlockedStore blocked(store, release, open);  // the store of the second rank
+    std::atomic<int> timed_out = 0, committed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        auto options = small_blocks();
+        options.in_flight_max = 1;
+        options.write_limit = std::chrono::milliseconds(peers.is_chief() ? 30'000 : 100);
+        Saver saver(peers, peers.is_chief() ? static_cast<Store&>(store) : blocked, options);
+        Model model(peers.rank(), 2);
+        must(saver.save(about(1), model.state()));
+        auto const error = must_fail(saver.save(about(2), model.state()));
+        timed_out += error.code == codes::timed_out &&
+                     error.message == "'rank-00001.safetensors' was not written within 0 s";
+        BOOST_TEST_REQUIRE(saver.in_flight() == 1u);
+        if (!peers.is_chief()) release.count_down();
+        committed += finish(saver);
+    });
+    BOOST_TEST(timed_out == 2);
+    BOOST_TEST(committed == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_that_exceeds_its_time_limit_is_the_same_error_on_all_ranks) {
+    std::latch release(1);
+    std::atomic<int> timed_out = 0, committed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        auto options = small_blocks();
+        options.write_limit = std::chrono::milliseconds(peers.is_chief() ? 500 : 30'000);
+        options.may_commit = [&] {
+            release.wait();
+            return Status(Ok{});
+        };
+        Saver saver(peers, store, options);
+        Model model(peers.rank(), 2);
+        must(saver.save(about(1), model.state()));
+        auto const error = must_fail(saver.finish());
+        timed_out += error.code == codes::timed_out && error.message.ends_with("was not committed within 0 s");
+        if (peers.is_chief()) release.count_down();
+        committed += finish(saver);
+    });
+    BOOST_TEST(timed_out == 2);
+    BOOST_TEST(committed == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_that_exceeds_its_time_limit_fails_the_next_save_on_all_ranks) {
+    std::latch release(1), open(0);
+    BlockedStore blocked(store, open, release);  // the store of the second rank
+    std::atomic<int> failed = 0, committed = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        auto options = small_blocks();
+        options.share_unchanged = true;
+        options.write_limit = std::chrono::milliseconds(peers.is_chief() ? 30'000 : 500);
+        Saver saver(peers, peers.is_chief() ? static_cast<Store&>(store) : blocked, options);
+        Model model(peers.rank(), 2);
+        must(saver.save(about(1), model.state()));
+        BOOST_TEST(finish(saver) == 1);
+        must(saver.save(about(2), model.state()));
+        must(saver.save(about(3), model.state()));
+        if (!peers.is_chief()) release.count_down();
+        while (saver.in_flight() != 0) {
+            for (auto const& outcome : must(saver.poll()))
+                (outcome.error && outcome.error->code == codes::timed_out ? failed : committed) += 1;
+        }
+    });
+    BOOST_TEST(committed == 2);
+    BOOST_TEST(failed == 2);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told_so) {

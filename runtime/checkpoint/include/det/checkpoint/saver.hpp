@@ -25,7 +25,8 @@ struct SaverOptions {
     /// checkpoints then have the same file (Store::share). Requires an in_flight_max of at least 2. If a
     /// shared file is damaged, all checkpoints that share it are damaged.
     bool share_unchanged = false;
-    /// A save fails with codes::timed_out if a rank waits longer than this for its write.
+    /// If a rank waits longer than this for its write, or the chief for the commit, all ranks get
+    /// codes::timed_out. The save remains in flight.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
     /// Copies tensors in device memory; the memory of saves is pinned for it. Not owned; must outlive the
@@ -77,8 +78,9 @@ public:
     /// Blocks until the state is copied; then the state may change. If in_flight_max saves are in flight,
     /// first blocks until the oldest one ends.
     /// \return codes::misuse if a state is not valid, the states of the ranks do not fit together, ranks
-    ///     differ in steps_completed, or the metadata is not a JSON object; codes::timed_out. Later failures
-    ///     of this save are in its SaveOutcome
+    ///     differ in steps_completed, or the metadata is not a JSON object; codes::timed_out if the oldest
+    ///     save did not end within SaverOptions::write_limit. Later failures of this save are in its
+    ///     SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              AfterSave after = AfterSave::train);
     /// Advances the saves that can advance without waiting for a disk. Cheap enough to call at every training
@@ -86,6 +88,7 @@ public:
     /// \return the saves that have ended since the last call
     Result<std::vector<SaveOutcome>> poll();
     /// Blocks until all saves have ended.
+    /// \return codes::timed_out if a save did not end within SaverOptions::write_limit
     Result<std::vector<SaveOutcome>> finish();
 
     /// \return the number of saves that have begun and not ended
