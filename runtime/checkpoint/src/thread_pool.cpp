@@ -69,7 +69,7 @@ Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory
         auto const thread = next_thread++;
         bool const is_lent = thread < lent_count;
         auto own = is_lent ? Result(HostMemory()) : HostMemory::allocate(size);
-        if (!own) return fail(0, std::move(own).error());
+        if (!own) return fail(count, std::move(own).error());
         auto* const place = is_lent ? memory.lent.data() + thread * size : own->data();
         while (!failed) {
             auto const index = next++;

@@ -45,7 +45,7 @@ struct WorkMemory {
 
 /// Calls `work` for each index below `count`, on up to `threads` threads. Each thread passes its own memory,
 /// in whole pages. After an error no further index is started.
-/// \return the error of the lowest index that failed
+/// \return the error of the lowest index that failed; if none did, the error of a thread that got no memory
 Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory,
                         std::function<Status(std::size_t index, std::byte* memory)> const& work);
 
