@@ -32,7 +32,9 @@ public:
           thread_(start_thread("det-monitor", [this](auto const&) { run(); })) {}
 
     ~RankMonitorClient() override {
-        disconnect();
+        is_leaving_ = true;
+        std::uint64_t const one = 1;
+        (void)!::write(wake_.get(), &one, sizeof one);
         thread_.join();
     }
 
@@ -56,11 +58,7 @@ public:
                             : fmt::format("rank {} on {}", rank.value, node);
     }
 
-    void disconnect() noexcept override {
-        is_leaving_ = true;
-        std::uint64_t const one = 1;
-        (void)!::write(wake_.get(), &one, sizeof one);
-    }
+    void abandon() noexcept override { is_abandoned_ = true; }
 
 private:
     /// The function of the thread: sends heartbeats and receives reports of lost ranks.
@@ -88,7 +86,7 @@ private:
                 return lose_chief(fmt::format("it was silent for {:g} s", seconds));
             }
         }
-        (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
+        if (!is_abandoned_) (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
     }
 
     /// Returns false if the connection to the chief is broken.
@@ -120,6 +118,7 @@ private:
     std::vector<std::string> nodes_;  // by rank
     RankMonitorOptions options_;
     std::atomic<bool> is_leaving_ = false;
+    std::atomic<bool> is_abandoned_ = false;
     std::atomic<bool> is_lost_ = false;
     mutable std::mutex mutex_;
     mutable std::condition_variable news_;

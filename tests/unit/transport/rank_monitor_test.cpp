@@ -97,6 +97,22 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_stopped_is_lost_when_it_was_silent_for_too_l
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_run_is_lost_on_all_others) {
+    check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto monitor, open(rank));
+        if (rank.value == 2) {
+            monitor->abandon();
+            monitor.reset();
+        } else {
+            DET_TRY_ASSIGN(auto const loss, wait_for_loss(*monitor, 8s));
+            DET_TRY(expect(loss.starts_with("rank 2 on n1 was lost"), loss));
+        }
+        DET_TRY(write_file(path() / fmt::format("seen-{}", rank.value), ""));
+        wait_for_files(path(), "seen-", ranks, 20s);
+        return Ok{};
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_says_goodbye_is_not_lost_and_a_busy_one_neither) {
     check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
         RankMonitorOptions const hasty{.silence_limit = 1s, .beat = 100ms};

@@ -139,6 +139,13 @@ BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) {
+    Meet const meet;
+    check_that_abandon_is_no_orderly_departure([&](std::unique_ptr<RankMonitor> monitor) {
+        return meet.open({0}, 1, {.monitor = std::move(monitor)});
+    });
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
     Meet const meet;
     check_that_a_killed_rank_is_an_error([&](Rank rank, int size) { return meet.open(rank, size); });

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
 #include <det/protocol/rendezvous.hpp>
+#include <det/transport/rank_monitor.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -22,6 +23,34 @@ struct TestRendezvous : TemporaryDirectory {
         return open_tcp_bootstrap(rank, size, path() / "rendezvous", {.waits = {std::chrono::seconds(30)}});
     }
 };
+
+/// A monitor that loses no rank, and records whether it was abandoned.
+class RecordingMonitor final : public RankMonitor {
+public:
+    explicit RecordingMonitor(bool& is_abandoned) : is_abandoned_(is_abandoned) {}
+    Status check() const override { return Ok{}; }
+    Status check_within(std::chrono::milliseconds) const override { return Ok{}; }
+    std::string name_of(Rank) const override { return "a rank"; }
+    void abandon() noexcept override { is_abandoned_ = true; }
+
+private:
+    bool& is_abandoned_;
+};
+
+/// Checks that a transport abandons its monitor when it is abandoned, and only then.
+/// \param open opens a transport of one rank with this monitor
+inline void check_that_abandon_is_no_orderly_departure(
+    std::function<Result<std::unique_ptr<Transport>>(std::unique_ptr<RankMonitor>)> const& open) {
+    for (bool const is_wanted : {false, true}) {
+        check_ranks(run_rank_processes(1, [&](Rank) -> Status {
+            bool is_abandoned = false;
+            DET_TRY_ASSIGN(auto transport, open(std::make_unique<RecordingMonitor>(is_abandoned)));
+            if (is_wanted) transport->abandon();
+            transport.reset();
+            return expect(is_abandoned == is_wanted, "the monitor to be abandoned with the transport");
+        }));
+    }
+}
 
 using OpenTransport = std::function<Result<std::unique_ptr<Transport>>(Rank rank, int size)>;
 

@@ -115,6 +115,13 @@ BOOST_AUTO_TEST_CASE(ranks_can_meet_by_files_and_open_one_again) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) {
+    Meet const meet;
+    check_that_abandon_is_no_orderly_departure([&](std::unique_ptr<RankMonitor> monitor) {
+        return meet.open({0}, 1, {.monitor = std::move(monitor)});
+    });
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
     for (auto const* tls : {"tcp,self", "all"}) {
         BOOST_TEST_CONTEXT(tls) {

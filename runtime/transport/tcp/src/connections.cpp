@@ -71,6 +71,7 @@ Connections::~Connections() {
 
 void Connections::abandon() noexcept {
     bootstrap_.reset();
+    if (monitor_) monitor_->abandon();
     monitor_.reset();
     outgoing_.clear();
     incoming_.clear();

@@ -43,6 +43,7 @@ public:
     /// Closes the bootstrap and the monitor, so that the destructor does not wait for the other ranks.
     void abandon() noexcept {
         bootstrap_.reset();
+        if (monitor_) monitor_->abandon();
         monitor_.reset();
     }
     PeerWait begin_wait(Rank peer) const { return {waits_, monitor_.get(), rank_, peer}; }

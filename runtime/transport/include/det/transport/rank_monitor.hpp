@@ -19,7 +19,8 @@ struct RankMonitorOptions {
 
 /// Detects lost ranks of a run. A thread of each rank has a connection to the chief's process. A rank is lost
 /// when its connection breaks, or when it has sent nothing for the silence limit. The chief notifies all
-/// other ranks. The threads of the program need not call the monitor: they may compute for hours.
+/// other ranks. The threads of the program need not call the monitor: they may compute for hours. The
+/// destructor announces that this rank leaves, so that it does not count as lost.
 /// Thread-safe.
 class RankMonitor {
 public:
@@ -34,8 +35,9 @@ public:
     virtual Status check_within(std::chrono::milliseconds limit) const = 0;
     /// \return the rank and its node for messages, for example "rank 3 on n1".
     virtual std::string name_of(Rank rank) const = 0;
-    /// Announces that this rank leaves, so that it does not count as lost. Does not block.
-    virtual void disconnect() noexcept = 0;
+    /// To be called by a rank that fails alone: the destructor then does not announce that this rank leaves,
+    /// so that it counts as lost on the other ranks. Does not block.
+    virtual void abandon() noexcept = 0;
 
 protected:
     RankMonitor() = default;
