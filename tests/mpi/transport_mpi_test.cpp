@@ -1,10 +1,13 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
+#include <det/foundation/files.hpp>
 #include <det/transport/mpi/mpi_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <mpi.h>
+#include <thread>
+#include <unistd.h>
 
 #include "../conformance/transport_suite.hpp"
 #include "check_result.hpp"
@@ -23,6 +26,35 @@ void run_suite(mpi::Options options) {
                             << explain(result.error()));
     }
 }
+
+/// Numbers that a rank writes into files for the other ranks of this node, without calls of MPI.
+class Notes {
+public:
+    explicit Notes(std::string const& name)
+        : path_(std::filesystem::temp_directory_path() / (name + std::to_string(::getppid()))) {}
+
+    void write(std::string const& note, int value) const {
+        must(write_file(path_.string() + note, std::to_string(value)));
+    }
+    /// Blocks until the note has been written, and removes it.
+    int take(std::string const& note) const {
+        auto const path = path_.string() + note;
+        auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (std::chrono::steady_clock::now() < until) {
+            auto const text = read_file(path);
+            if (text) {
+                std::filesystem::remove(path);
+                return std::stoi(*text);
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        BOOST_FAIL("no note '" << note << "'");
+        return 0;
+    }
+
+private:
+    std::filesystem::path path_;
+};
 
 }  // namespace
 
@@ -63,6 +95,35 @@ BOOST_AUTO_TEST_CASE(a_communicator_of_the_program_is_enough) {
     must(mpi::open_transport());
     BOOST_TEST((must_fail(mpi::open_transport({.communicator = MPI_Comm_c2f(MPI_COMM_NULL)})).code ==
                 codes::misuse));
+}
+
+BOOST_AUTO_TEST_CASE(finished_sends_arrive_though_their_sender_calls_mpi_no_more) {
+    auto const transport = must(mpi::open_transport());
+    Notes const notes("det-mpi-flush-");
+    constexpr int sends_max = 5000;
+    std::vector<std::byte> bytes(200);
+    if (transport->size() == 1 || transport->rank().value > 1) return;
+    Rank const peer{1 - transport->rank().value};
+    must(transport->exchange({peer, bytes}, {peer, bytes}, Tag{1}));
+    if (transport->rank() == Rank{0}) {
+        std::vector<Request> sending;
+        int finished = 0;
+        for (bool is_over = true; is_over && finished < sends_max;) {
+            sending.push_back(must(transport->start_send(peer, Tag{1}, bytes)));
+            is_over = must(sending.back().test());
+            finished += is_over ? 1 : 0;
+        }
+        must(transport->flush());
+        notes.write("sent", finished);
+        BOOST_TEST(notes.take("received") == finished);
+        for (auto& send : sending) must(send.finish());
+    }
+    if (transport->rank() == Rank{1}) {
+        int const count = notes.take("sent");
+        for (int i = 0; i < count; ++i) must(transport->receive(peer, Tag{1}, bytes));
+        notes.write("received", count);
+        if (count < sends_max) must(transport->receive(peer, Tag{1}, bytes));  // the last send
+    }
 }
 
 BOOST_AUTO_TEST_CASE(two_transports_do_not_meet) {

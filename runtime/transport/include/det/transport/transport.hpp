@@ -110,7 +110,8 @@ public:
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
     /// After this call all finished sends arrive without further calls of this rank. A rank calls it before
-    /// it stops using the transport for a long time, for example to compute.
+    /// it stops using the transport for a long time, for example to compute. The default does nothing: finished
+    /// sends of threads always arrive, and MPI, which has no such call, delivers them by itself.
     virtual Status flush() { return Ok{}; }
 
     /// To be called by a rank that fails alone: the destructor then skips collective shutdown (such as
