@@ -22,7 +22,7 @@ Event event(std::string kind, int number) {
 
 BOOST_AUTO_TEST_SUITE(event_log_test)
 
-BOOST_AUTO_TEST_CASE(events_come_back_in_the_order_in_which_they_were_said) {
+BOOST_AUTO_TEST_CASE(events_are_read_in_the_order_of_their_numbers) {
     TemporaryDirectory directory;
     for (int i = 1; i <= 12; ++i) must(append_event(directory.path(), event("renamed", i)));
     auto const events = must(load_events(directory.path()));
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(events_come_back_in_the_order_in_which_they_were_said) {
     BOOST_TEST(path_exists(directory / "12-renamed.json"));
 }
 
-BOOST_AUTO_TEST_CASE(of_many_who_speak_at_once_nobody_is_lost) {
+BOOST_AUTO_TEST_CASE(concurrent_events_are_all_kept) {
     TemporaryDirectory directory;
     constexpr int threads = 4, each = 25;
     std::vector<std::jthread> writers;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_event_is_named) {
     BOOST_TEST(error.notes.front().find("1-created.json") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_word_a_trial_is_to_run) {
+BOOST_AUTO_TEST_CASE(without_a_desired_file_a_trial_is_to_run) {
     TemporaryDirectory directory;
     BOOST_TEST((must(load_desired(directory / "desired")) == Desired::run));
     must(write_desired(directory / "desired", Desired::cancel));

@@ -45,7 +45,7 @@ std::string to_hex(std::string_view bytes) {
 
 BOOST_AUTO_TEST_SUITE(journal_test)
 
-BOOST_AUTO_TEST_CASE(the_bytes_on_disk_keep_their_form) {
+BOOST_AUTO_TEST_CASE(the_format_on_disk_is_stable) {
     auto const record = encode_record(PreemptionAcknowledged{UtcTime{1'795'262'400'000'042}});
     check_golden(
         "formats/journal.hex",
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_closed_journal_is_continued_after_its_last_complete_recor
     BOOST_TEST(std::get<MetricsReported>(contents.records[1]).steps_completed == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_appended_is_read_back) {
+BOOST_AUTO_TEST_CASE(appended_records_are_read_back) {
     TemporaryDirectory directory;
     auto writer = must(JournalWriter::create(directory / "journal"));
     for (int step = 1; step <= 3; ++step) must(writer.append(metric(step), Durability::power_loss));
@@ -86,13 +86,13 @@ BOOST_AUTO_TEST_CASE(a_journal_has_one_writer) {
     BOOST_TEST(!JournalWriter::create(directory / "journal").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(an_absent_or_empty_journal_says_nothing) {
+BOOST_AUTO_TEST_CASE(an_absent_or_empty_journal_has_no_records) {
     TemporaryDirectory directory;
     BOOST_TEST(must(load_journal(directory / "absent")).records.empty());
     BOOST_TEST(must(parse_journal("")).records.empty());
 }
 
-BOOST_AUTO_TEST_CASE(wherever_a_journal_is_cut_the_whole_records_before_are_believed) {
+BOOST_AUTO_TEST_CASE(a_truncated_journal_has_its_whole_records) {
     auto const bytes = journal_of(3);
     auto const frame_size = (bytes.size() - header_size_bytes) / 3;
     for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(wherever_a_journal_is_cut_the_whole_records_before_are_beli
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
+BOOST_AUTO_TEST_CASE(a_changed_byte_is_detected) {
     auto const bytes = journal_of(3);
     auto const original = must(parse_journal(bytes)).records;
     for (std::size_t i = 0; i < bytes.size(); ++i) {

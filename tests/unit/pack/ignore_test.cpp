@@ -171,7 +171,7 @@ std::string show(std::set<std::string> const& paths) {
 
 BOOST_AUTO_TEST_SUITE(ignore_test)
 
-BOOST_AUTO_TEST_CASE(globs_match_as_gits_do) {
+BOOST_AUTO_TEST_CASE(globs_match_as_in_git) {
     struct Row {
         char const *glob, *text;
         bool matches;
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(globs_match_as_gits_do) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_pattern_that_backtracks_much_ends_soon) {
+BOOST_AUTO_TEST_CASE(backtracking_is_bounded) {
     std::string glob, text(2000, 'a');
     for (int i = 0; i < 30; ++i) glob += "*a";
     BOOST_TEST(!matches_glob(glob + "b", text));
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(the_last_pattern_that_matches_decides) {
     BOOST_TEST(ignores("!keep.log\n*.log\n", "keep.log"));
 }
 
-BOOST_AUTO_TEST_CASE(slashes_say_where_and_what) {
+BOOST_AUTO_TEST_CASE(slashes_anchor_patterns_and_select_directories) {
     BOOST_TEST(ignores("/data\n", "data"));
     BOOST_TEST(!ignores("/data\n", "src/data"));
     BOOST_TEST(ignores("data\n", "src/data"));

@@ -60,7 +60,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(pack_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_is_packed_comes_out_the_same) {
+BOOST_AUTO_TEST_CASE(a_packed_tree_is_unpacked_unchanged) {
     shell(
         "mkdir -p tree/sub/empty; echo 'print(1)' > tree/train.py; echo x > tree/run; chmod 755 tree/run\n"
         "ln -s ../train.py tree/sub/link; head -c 1000000 /dev/urandom > tree/sub/data; : > tree/none\n"
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_same_tree_has_the_same_name_and_is_stored_once) {
     BOOST_TEST(pack().sha256 != first.sha256);
 }
 
-BOOST_AUTO_TEST_CASE(what_detignore_lists_stays_out) {
+BOOST_AUTO_TEST_CASE(ignored_files_are_not_packed) {
     shell(
         "mkdir -p tree/data tree/__pycache__ tree/.git; echo x > tree/data/big; echo x > "
         "tree/__pycache__/a.pyc\n"
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(what_detignore_lists_stays_out) {
     shell("test \"$(ls -A out | tr '\\n' ' ')\" = '.detignore keep '");
 }
 
-BOOST_AUTO_TEST_CASE(links_that_lead_out_are_named) {
+BOOST_AUTO_TEST_CASE(links_that_lead_outside_are_reported) {
     shell(
         "mkdir -p tree/sub; ln -s /etc/passwd tree/absolute; ln -s ../../x tree/sub/up; ln -s ../y "
         "tree/sub/fine");
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_context_over_95_mib_is_refused_with_its_largest_files) {
     BOOST_TEST(pack().size_bytes == std::uint64_t{95} << 20);
 }
 
-BOOST_AUTO_TEST_CASE(a_context_that_is_no_directory_says_so) {
+BOOST_AUTO_TEST_CASE(a_context_that_is_not_a_directory_is_reported) {
     auto const absent = must_fail(try_to_pack({directory / "absent", {}}));
     BOOST_TEST(to_int(absent.exit_code()) == 4);
     shell("echo x > file; mkdir tree; mkfifo tree/fifo");
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(after_a_failure_nothing_is_left_in_the_store) {
     BOOST_TEST(must(list_directory(contexts)).empty());
 }
 
-BOOST_AUTO_TEST_CASE(names_are_bytes_however_long_and_strange) {
+BOOST_AUTO_TEST_CASE(names_of_any_bytes_and_length_are_packed) {
     // A name of 255 bytes below a deep path, no UTF-8, a newline, and what a shell or tar could take for an
     // option.
     std::string deep = "tree";
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(hard_links_are_files) {
     shell("diff -r tree out; test \"$(stat -c %h out/a)\" = 1");
 }
 
-BOOST_AUTO_TEST_CASE(special_files_are_told_what_they_are) {
+BOOST_AUTO_TEST_CASE(special_files_are_reported_with_their_type) {
     shell("mkdir -p tree/sub; mkfifo tree/sub/pipe");
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(special_files_are_told_what_they_are) {
     BOOST_TEST(pack().size_bytes == 11u);
 }
 
-BOOST_AUTO_TEST_CASE(many_findings_are_counted_and_the_first_told) {
+BOOST_AUTO_TEST_CASE(many_errors_are_counted_and_the_first_ones_reported) {
     shell("mkdir tree; cd tree; for i in $(seq 50); do mkfifo f$i; done");
     BOOST_TEST(contains(refusal(), "and 30 more like these"), refusal());
 }
 
-BOOST_AUTO_TEST_CASE(what_can_not_be_read_is_named) {
+BOOST_AUTO_TEST_CASE(unreadable_files_are_reported) {
     if (::geteuid() == 0) {
         BOOST_TEST_MESSAGE("SKIPPED: root may read everything");
         return;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_read_is_named) {
     BOOST_TEST(!path_exists(contexts));
 }
 
-BOOST_AUTO_TEST_CASE(links_end_where_the_kernel_would_end) {
+BOOST_AUTO_TEST_CASE(links_are_resolved_as_by_the_kernel) {
     shell(
         "mkdir -p tree/d/e other; cd tree; echo x > file\n"
         "ln -s ../.. d/e/up; ln -s d/e/up/../file sly\n"  // by its letters inside, in truth beside the tree
@@ -240,13 +240,13 @@ BOOST_AUTO_TEST_CASE(links_end_where_the_kernel_would_end) {
     shell("test \"$(readlink out/loop)\" = loop; test \"$(cat out/fine)\" = x");
 }
 
-BOOST_AUTO_TEST_CASE(a_link_to_what_is_ignored_leads_nowhere) {
+BOOST_AUTO_TEST_CASE(a_link_to_an_ignored_file_is_dangling) {
     shell(
         "mkdir -p tree/data; echo x > tree/data/set; ln -s data/set tree/set; echo /data > tree/.detignore");
     BOOST_TEST(contains(explain(must(list_context({tree, {}})).warnings), "/set' is a link to 'data/set'"));
 }
 
-BOOST_AUTO_TEST_CASE(files_that_change_after_they_were_listed_are_named) {
+BOOST_AUTO_TEST_CASE(files_that_change_after_the_listing_are_reported) {
     for (std::string const change :
          {"echo more >> tree/b", ": > tree/b", "rm tree/b", "rm tree/b; mkdir tree/b", "ln -sf a tree/b",
           "rm tree/b; mkfifo tree/b", "rm -r tree"}) {
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_grows_across_blocks_is_found_too) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(includes_lie_at_the_root_by_their_names) {
+BOOST_AUTO_TEST_CASE(includes_are_at_the_root_under_their_names) {
     shell(
         "mkdir -p tree lib/sub; echo main > tree/main; echo a > lib/sub/a; echo b > lib/b; echo words > "
         "words.txt\n"
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(includes_lie_at_the_root_by_their_names) {
     shell("test \"$(ls out)\" = lib");
 }
 
-BOOST_AUTO_TEST_CASE(two_things_of_one_name_are_named_both) {
+BOOST_AUTO_TEST_CASE(two_members_of_one_name_are_both_reported) {
     shell("mkdir -p tree/lib lib x; echo 1 > x/lib; echo 1 > tree/.hidden; echo lib > tree/.detignore");
     must(try_to_pack({tree, {directory / "lib"}}));  // what is ignored takes no name
     auto text = refusal({"lib", "x/lib"});
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(two_things_of_one_name_are_named_both) {
     BOOST_TEST(contains(text, "duplicate path detected: '" + (tree / "lib").string() + "' and '"), text);
 }
 
-BOOST_AUTO_TEST_CASE(includes_that_make_no_sense_are_told) {
+BOOST_AUTO_TEST_CASE(invalid_includes_are_reported) {
     shell("mkdir tree lib; ln -s ../tree lib/out; mkfifo pipe");
     BOOST_TEST(contains(refusal({"nowhere"}), "cannot open the included '"));
     BOOST_TEST(contains(refusal({"pipe"}), "is a fifo"));
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(includes_that_make_no_sense_are_told) {
     BOOST_TEST(contains(explain(must_fail(list_context({tree, {"/"}}))), "has no name"));
 }
 
-BOOST_AUTO_TEST_CASE(the_limit_is_for_all_together_and_needs_no_reading) {
+BOOST_AUTO_TEST_CASE(the_size_limit_is_checked_without_reading_files) {
     shell(
         "mkdir tree; for i in 1 2 3 4 5 6; do truncate -s ${i}0M tree/f$i; done; truncate -s 7T tree/a "
         "tree/b tree/c\n"
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(a_large_tree_is_the_same_with_threads) {
           " | sha256sum | cut -c1-64)\" = " + packed.sha256);
 }
 
-BOOST_AUTO_TEST_CASE(several_may_pack_the_same_tree_at_once) {
+BOOST_AUTO_TEST_CASE(several_processes_may_pack_the_same_tree) {
     shell("mkdir tree; head -c 3000000 /dev/urandom > tree/a");
     std::vector<Result<PackedContext, Diagnostics>> results(8, Diagnostics());
     std::vector<std::thread> threads;
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(several_may_pack_the_same_tree_at_once) {
     shell("diff -r tree out");
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_archive_is_replaced_one_packed_otherwise_is_not) {
+BOOST_AUTO_TEST_CASE(only_a_damaged_archive_is_replaced) {
     shell("mkdir tree; head -c 300000 /dev/urandom > tree/a; seq 100000 > tree/b");
     auto const first = pack();
     auto const name = archive(first).string();
@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_archive_is_replaced_one_packed_otherwise_is_not) 
     BOOST_TEST(stored().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_killed_det_submit_left_goes_when_it_is_old) {
+BOOST_AUTO_TEST_CASE(old_temporary_files_are_removed) {
     shell(
         "mkdir tree contexts; echo a > tree/a; cd contexts; touch .context.abcdef notes; touch -d '2 days "
         "ago' "
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(what_a_killed_det_submit_left_goes_when_it_is_old) {
     BOOST_TEST(path_exists(contexts / ".context.abcdef"));
 }
 
-BOOST_AUTO_TEST_CASE(nobody_else_may_read_an_archive) {
+BOOST_AUTO_TEST_CASE(archives_are_private_to_their_user) {
     shell("mkdir tree; echo a > tree/a");
     struct stat info {};
     BOOST_REQUIRE(::stat(archive(pack()).c_str(), &info) == 0);

@@ -132,14 +132,14 @@ void check_all_queues(std::size_t count, std::size_t stranger, std::int64_t base
 
 BOOST_AUTO_TEST_SUITE(exhaustive_test)
 
-BOOST_AUTO_TEST_CASE(moves_among_ones_own_jobs_are_as_few_as_can_be) {
+BOOST_AUTO_TEST_CASE(moves_among_own_jobs_are_minimal) {
     check_all_queues(2, 9, 5, 1);
     check_all_queues(3, 9, 4, 1);
     check_all_queues(4, 9, 5, 2);
     BOOST_TEST(checked > 10'000);
 }
 
-BOOST_AUTO_TEST_CASE(jobs_of_others_are_passed_where_that_is_legal_and_only_there) {
+BOOST_AUTO_TEST_CASE(jobs_of_other_users_are_passed_only_where_permitted) {
     impossible = 0;
     for (std::size_t stranger = 0; stranger < 3; ++stranger) check_all_queues(3, stranger, 4, 1);
     for (auto const stranger : {std::size_t{1}, std::size_t{3}}) check_all_queues(4, stranger, 5, 2);

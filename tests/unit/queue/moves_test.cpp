@@ -41,13 +41,13 @@ BOOST_AUTO_TEST_CASE(a_job_moves_up_by_as_little_as_is_needed) {
     BOOST_TEST(plan(three, {ahead(1, 3)}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(where_it_can_not_rise_the_others_make_room) {
+BOOST_AUTO_TEST_CASE(a_job_that_cannot_rise_lowers_the_others) {
     QueueState const queue{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
     BOOST_TEST(plan(queue, {ahead(3, 2)}) == "nice 2: 0 -> 2");
     BOOST_TEST(plan(queue, {ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
 }
 
-BOOST_AUTO_TEST_CASE(jobs_of_others_are_passed_as_far_as_ones_nice_reaches) {
+BOOST_AUTO_TEST_CASE(jobs_of_other_users_are_passed_as_far_as_the_nice_allows) {
     QueueState queue{{waiting(1, 950, 0, "you"), waiting(2, 900, 100)}, {}};
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 100 -> 49");
     queue.jobs[0].priority = 1000;
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_tasks_of_an_array_move_together) {
     BOOST_TEST(plan(queue, {SetPartition{2, "cpu"}}) == "partition 2_0: cpu");
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_wait_is_refused_with_the_reason) {
+BOOST_AUTO_TEST_CASE(a_job_that_does_not_wait_is_refused_with_the_reason) {
     QueueState const queue{{running(1), waiting(2, 0), waiting(3, 5)}, {}};
     auto const held = refusal(queue, {ahead(2, 3)});
     BOOST_TEST((held.code == codes::job_not_waiting));
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(an_owners_priority_is_a_nice_between_that_of_level_1_and_99
     BOOST_TEST((refusal(queue, {SetLevel{1, 5}}).code == codes::not_yours));
 }
 
-BOOST_AUTO_TEST_CASE(an_operator_sets_priorities_and_moves_everybodys_jobs) {
+BOOST_AUTO_TEST_CASE(an_operator_sets_priorities_and_moves_all_jobs) {
     QueueState const queue{{waiting(1, 900, 0, "you"), waiting(2, 899, 0, "me"), waiting(3, 898, 0, "me")},
                            {}};
     BOOST_TEST(plan(queue, {SetLevel{2, 1}}, operator_) == "priority 2: 4294901801");
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_batch_is_fulfilled_as_a_whole) {
     BOOST_TEST((refusal(three, {ahead(3, 1), SetLevel{3, 1}}).code == codes::usage));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_asked_for_is_held_against_what_slurm_made_of_it) {
+BOOST_AUTO_TEST_CASE(unfulfilled_requests_are_found_in_the_new_queue) {
     BOOST_TEST(unfulfilled(three, {ahead(3, 1), ahead(1, 3)}, me).size() == 1u);
     // What runs by now asks for nothing any more.
     QueueState const later{{running(3), waiting(1, 900, 100)}, {}};

@@ -11,7 +11,7 @@ using namespace det::queue;
 
 BOOST_AUTO_TEST_SUITE(order_test)
 
-BOOST_AUTO_TEST_CASE(jobs_are_served_by_tier_then_priority_then_number) {
+BOOST_AUTO_TEST_CASE(jobs_are_ordered_by_tier_then_priority_then_number) {
     QueueState queue{
         {waiting(7, 0), waiting(6, 50), waiting(5, 50), waiting(9, 60), waiting(8, 10), running(4)}, {}};
     queue.jobs[4].partition = "compute,urgent";
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_by_tier_then_priority_then_number) {
     BOOST_TEST(order_of(queue) == "4 8 9 5 6 7");
 }
 
-BOOST_AUTO_TEST_CASE(reasons_are_said_in_words_and_unknown_ones_as_they_are) {
+BOOST_AUTO_TEST_CASE(known_reasons_are_explained_and_unknown_ones_unchanged) {
     BOOST_TEST(explain_reason("Resources") == "next in turn, waits for nodes to become free");
     BOOST_TEST(explain_reason("None") == "");
     BOOST_TEST(explain_reason("Nodes required for job are DOWN") == "Nodes required for job are DOWN");
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
         BOOST_TEST((must_fail(find_job_number(jobs, wrong, scope)).code == codes::usage), wrong);
 }
 
-BOOST_AUTO_TEST_CASE(a_number_that_is_both_an_experiment_and_a_job_has_to_be_said_in_full) {
+BOOST_AUTO_TEST_CASE(a_number_of_an_experiment_and_a_job_is_ambiguous) {
     JobIdScope const scope{"me", "abc"};
     auto mine = waiting(71, 5);
     mine.comment = "det:abc/12";

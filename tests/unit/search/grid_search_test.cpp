@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(seeds_do_not_depend_on_the_grid) {
     BOOST_TEST(draws[1].seed == 1914837113u);
 }
 
-BOOST_AUTO_TEST_CASE(a_range_without_count_is_refused_where_it_stands) {
+BOOST_AUTO_TEST_CASE(a_range_without_count_is_refused_with_its_path) {
     auto const refusals = refusals_of(grid, R"({"a": {"b": {"type": "int", "minval": 0, "maxval": 9}},
         "c": {"type": "double", "minval": 0, "maxval": 9}})");
     BOOST_REQUIRE(refusals.size() == 2u);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_grid_that_is_too_large_is_refused_with_the_numbers_at_onc
     BOOST_TEST((std::chrono::steady_clock::now() - before < std::chrono::seconds(1)));
 }
 
-BOOST_AUTO_TEST_CASE(as_many_points_as_an_experiment_has_trials_are_fine) {
+BOOST_AUTO_TEST_CASE(a_grid_may_have_as_many_points_as_an_experiment_has_trials) {
     auto const search = search_of(grid, R"({"a": {"type": "int", "minval": 0, "maxval": 999, "count": 1000},
         "b": {"type": "int", "minval": 0, "maxval": 999, "count": 1000}})");
     BOOST_TEST(search.trial_count() == 1'000'000u);

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(values_lie_in_their_ranges) {
     BOOST_TEST((is_below_zero && is_above_zero));
 }
 
-BOOST_AUTO_TEST_CASE(so_many_run_at_the_same_time) {
+BOOST_AUTO_TEST_CASE(max_concurrent_trials_limits_running_trials) {
     auto const at_once = [](std::string const& limit) {
         return search_of(R"({"name": "random", "max_trials": 20)" + limit + "}", "{}")
             .concurrent_trials_max();
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(so_many_run_at_the_same_time) {
     BOOST_TEST(at_once("") == 20u);
 }
 
-BOOST_AUTO_TEST_CASE(trials_have_to_be_counted_and_not_to_be_too_many) {
+BOOST_AUTO_TEST_CASE(max_trials_is_required_and_limited) {
     BOOST_TEST(random_of(1'000'000, "{}").trial_count() == 1'000'000u);
     auto const many = refusals_of(R"({"name": "random", "max_trials": 1000001})", "{}");
     BOOST_TEST(many.at(0).path == "searcher.max_trials");
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(trials_have_to_be_counted_and_not_to_be_too_many) {
         BOOST_TEST(refusals_of(missing, "{}").at(0).path == "searcher.max_trials");
 }
 
-BOOST_AUTO_TEST_CASE(the_thousandth_trial_is_drawn_in_no_time) {
+BOOST_AUTO_TEST_CASE(the_thousandth_trial_is_drawn_fast) {
     auto const search = random_of(1000, mixed);
     auto fastest = std::chrono::steady_clock::duration::max();
     for (int i = 0; i < 5; ++i) {

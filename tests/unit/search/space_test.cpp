@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(constants_are_given_as_they_are_nested_ones_too) {
     BOOST_TEST(draw.seed == 996406378u);
 }
 
-BOOST_AUTO_TEST_CASE(everything_that_can_not_be_drawn_is_refused_at_once_where_it_stands) {
+BOOST_AUTO_TEST_CASE(all_invalid_hyperparameters_are_refused_at_once_with_their_paths) {
     auto const refusals = refusals_of(R"({"name": "adaptive_asha"})", R"({"a": {"type": "int"},
         "b": {"c": {"type": "categorical", "vals": []}}, "good": {"type": "const", "val": 1}})");
     BOOST_REQUIRE(refusals.size() == 3u);

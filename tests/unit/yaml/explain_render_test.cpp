@@ -41,12 +41,12 @@ BOOST_AUTO_TEST_CASE(each_value_has_its_comment_in_one_column) {
     BOOST_TEST(with_lines("[]") == "[]  # 1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_long_value_pushes_only_its_own_comment_aside) {
+BOOST_AUTO_TEST_CASE(a_long_value_moves_only_its_own_comment) {
     std::string const words(80, 'x');
     BOOST_TEST(with_lines("a: " + words + "\nb: 1\n") == "a: " + words + "  # 1\nb: 1  # 2\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_comment_stays_on_its_line) {
+BOOST_AUTO_TEST_CASE(control_bytes_of_a_comment_are_escaped) {
     yaml::Comment const comments[] = {{4, "x\ny: 2"}, {10, "z"}, {13, ""}};
     BOOST_TEST(yaml::add_comments("a: 1\nb: \xc3\xa9\nc:\n", comments) ==
                "a: 1  # x\\ny: 2\nb: \xc3\xa9  # z\nc:\n");

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_document_is_written_in_block_style) {
     BOOST_TEST((must(yaml::parse_document(yaml::render_yaml(document), "again")) == document));
 }
 
-BOOST_AUTO_TEST_CASE(any_string_comes_back_as_it_was) {
+BOOST_AUTO_TEST_CASE(every_string_is_parsed_back_unchanged) {
     for (std::string const text : {"",
                                    " ",
                                    "plain",
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(any_string_comes_back_as_it_was) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(json_has_null_where_it_cannot_say_the_number) {
+BOOST_AUTO_TEST_CASE(infinity_and_nan_become_null_in_json) {
     BOOST_TEST(yaml::to_json(must(yaml::parse_document("[.inf, 1.5, 3, true, x, ~]", "a"))).dump() ==
                R"([null,1.5,3,true,"x",null])");
 }

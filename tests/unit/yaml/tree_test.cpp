@@ -18,7 +18,7 @@ std::string json_of(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(tree_test)
 
-BOOST_AUTO_TEST_CASE(a_document_becomes_the_values_that_it_says) {
+BOOST_AUTO_TEST_CASE(a_document_is_parsed_to_its_values) {
     BOOST_TEST(json_of("a: 1\nb:\n  - x\n  - {c: 1.5, d: ~}\ne: |\n  two\n  lines\nf: >-\n  one\n  line\n") ==
                R"({"a":1,"b":["x",{"c":1.5,"d":null}],"e":"two\nlines\n","f":"one line"})");
     BOOST_TEST(json_of("") == "null");
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_document_becomes_the_values_that_it_says) {
     BOOST_TEST(json_of("%YAML 1.2\n---\na: 1\n...\n") == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(every_value_and_every_key_knows_its_place) {
+BOOST_AUTO_TEST_CASE(every_value_and_every_key_has_its_location) {
     auto const document = must(yaml::parse_document("a: 1\nb:\n  ü: {c: 'it''s'}  # x\n", "exp.yaml"));
     auto const* nested = document.find("b")->find("ü");
     auto const key = document.find("b")->find_entry("ü")->key_location.span().value();
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(every_value_and_every_key_knows_its_place) {
     BOOST_TEST(nested->find("c")->location().text() == "exp.yaml:3:10");
 }
 
-BOOST_AUTO_TEST_CASE(windows_line_ends_and_a_byte_order_mark_do_not_move_places) {
+BOOST_AUTO_TEST_CASE(windows_line_ends_and_a_byte_order_mark_do_not_move_locations) {
     auto const document =
         must(yaml::parse_document("\xef\xbb\xbf"
                                   "a: 1\r\nb: x\r\n",
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(windows_line_ends_and_a_byte_order_mark_do_not_move_places)
     BOOST_TEST(document.find_entry("a")->key_location.span()->column == 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_order_of_the_file_is_kept_and_does_not_count_in_comparisons) {
+BOOST_AUTO_TEST_CASE(comparisons_ignore_the_order_of_keys) {
     auto const one = must(yaml::parse_document("z: 1\na: [1, 2]\n", "one"));
     auto const two = must(yaml::parse_document("a: [1, 2]\nz: 1\n", "two"));
     BOOST_TEST(one.entries()[0].key == "z");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_file_is_kept_and_does_not_count_in_compari
     BOOST_TEST((no_number == must(yaml::parse_document("[.NaN]", "five"))));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_may_become_a_part_of_itself) {
+BOOST_AUTO_TEST_CASE(a_node_can_be_assigned_a_part_of_itself) {
     auto node = must(yaml::parse_document("a: {b: [1, 2]}\n", "exp.yaml"));
     while (node.is_map()) node = node.entries()[0].value;
     BOOST_TEST(node.items().size() == 2u);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(an_alias_is_the_value_of_its_anchor_at_the_place_of_the_ali
     BOOST_TEST(span.width == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_merge_key_gives_what_the_map_has_not_itself) {
+BOOST_AUTO_TEST_CASE(a_merge_key_adds_missing_keys) {
     BOOST_TEST(json_of("base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n") ==
                R"({"base":{"x":1,"y":2},"use":{"x":1,"y":3}})");
     BOOST_TEST(json_of("a: &a {x: 1}\nb: &b {x: 2, y: 2}\nuse: {<<: [*a, *b]}\n") ==
