@@ -2,6 +2,7 @@
 
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -11,12 +12,26 @@
 #include <unistd.h>
 
 #include "host_memory.hpp"
-#include "shard_reader.hpp"
+#include "thread_pool.hpp"
 
 namespace det::checkpoint {
 namespace {
 
 constexpr std::size_t read_size_bytes = std::size_t{4} << 20;
+
+/// The error codes::checkpoint_damaged, without the name of the checkpoint.
+Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(why)}; }
+
+/// Verifies all blocks of a shard with several threads.
+Status check_shard(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from) {
+    DET_TRY_ASSIGN(auto const shard, ShardReader::open(root, expected, from));
+    std::mutex turn;
+    return each_in_parallel(reader_thread_count, shard.block_count(), {shard.block_size_bytes()},
+                            [&](std::size_t block, std::byte* memory) -> Status {
+                                DET_TRY(shard.read_block(block, memory, turn));
+                                return Ok{};
+                            });
+}
 
 }  // namespace
 
@@ -41,6 +56,37 @@ Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::stri
     return sum_file(root, relative);
 }
 
+Result<ShardReader> ShardReader::open(std::filesystem::path const& root, CheckpointFile const& expected,
+                                      ReadFrom from) {
+    auto file = BlockFile::open(root / expected.path, from);
+    if (!file) return differs(file.error().message);
+    auto const size = file->size_bytes();
+    if (!size) return differs(size.error().message);
+    if (*size != expected.size_bytes) {
+        return differs(
+            fmt::format("'{}' has {} bytes in place of {}", expected.path, *size, expected.size_bytes));
+    }
+    return ShardReader(*std::move(file), expected);
+}
+
+Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, std::byte* memory,
+                                                           std::mutex& turn) const {
+    auto const offset = block * expected_->block_size_bytes;
+    auto const size = std::min(expected_->block_size_bytes, expected_->size_bytes - offset);
+    auto const count = [&] {
+        std::unique_lock lock(turn, std::defer_lock);
+        if (!file_.is_read_ahead()) lock.lock();
+        return file_.read(memory, size, offset);
+    }();
+    if (!count) return differs(count.error().message);
+    std::span<std::byte const> const bytes(memory, size);
+    if (*count < size || crc32c(bytes) != expected_->block_crc32c[block]) {
+        return differs(fmt::format("bytes {} to {} of '{}' don't match their checksum", offset,
+                                   offset + size - 1, expected_->path));
+    }
+    return bytes;
+}
+
 Status check_file(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from) {
     if (expected.block_size_bytes != 0) return check_shard(root, expected, from);
     auto const actual = sum_file(root, expected.path, from);
@@ -58,6 +104,13 @@ Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Js
     auto const text = metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     DET_TRY(write_file(directory / metadata_name, text, 0600, Durability::power_loss));
     return CheckpointFile{std::string(metadata_name), text.size(), crc32c(text)};
+}
+
+Status check_name(std::string const& path) {
+    if (is_valid_utf8(path)) return Ok{};
+    return Error{codes::bad_value,
+                 fmt::format("'{}' is not UTF-8: a checkpoint's manifest can't name it", path),
+                 "give the file another name"};
 }
 
 Status check_metadata(Json const& metadata) {

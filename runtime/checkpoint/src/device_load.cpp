@@ -92,7 +92,7 @@ Status load_to_devices(State const& state, LoadOptions const& options,
     for (std::size_t i = 0; i < batches.size(); ++i) {
         auto& buffer = buffers[i % buffers.size()];
         DET_TRY(buffer.wait());
-        DET_TRY(buffer.memory.make_room(largest, options.devices));
+        DET_TRY(buffer.memory.reserve(largest, options.devices));
         auto const host_copy = host_copy_of(batches[i], buffer.memory.memory());
         DET_TRY(read(host_copy));
         DET_TRY(buffer.start(*options.devices, batches[i], host_copy));

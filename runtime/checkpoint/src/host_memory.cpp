@@ -14,7 +14,7 @@ std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit -
 
 /// Makes all pages present. Kernels before 5.14 do not have MADV_POPULATE_WRITE, so each page is written
 /// there.
-void touch_all(std::byte* data, std::size_t size_bytes) {
+void populate_pages(std::byte* data, std::size_t size_bytes) {
 #ifdef MADV_POPULATE_WRITE
     if (::madvise(data, size_bytes, MADV_POPULATE_WRITE) == 0) return;
 #endif
@@ -42,7 +42,7 @@ Result<HostMemory> HostMemory::allocate(std::size_t size_bytes) {
         if (mapped - before != size) ::munmap(data + size, mapped - before - size);
         ::madvise(data, size, MADV_HUGEPAGE);
     }
-    touch_all(data, size);
+    populate_pages(data, size);
     HostMemory memory;
     memory.data_ = data;
     memory.size_bytes_ = size;
@@ -62,15 +62,15 @@ HostMemory::~HostMemory() {
     if (data_ != nullptr) ::munmap(data_, size_bytes_);
 }
 
-Status PinnedMemory::make_room(std::size_t size_bytes, tensor::DeviceCopies* devices) {
+Status PinnedMemory::reserve(std::size_t size_bytes, tensor::DeviceCopies* devices) {
     if (memory_.size_bytes() < size_bytes) {
         pinned_.reset();
-        was_tried_ = false;
+        was_pin_tried_ = false;
         memory_ = HostMemory();  // frees the old memory first, because both may not fit
         DET_TRY_ASSIGN(memory_, HostMemory::allocate(size_bytes));
     }
-    if (devices == nullptr || was_tried_ || memory_.size_bytes() == 0) return Ok{};
-    was_tried_ = true;
+    if (devices == nullptr || was_pin_tried_ || memory_.size_bytes() == 0) return Ok{};
+    was_pin_tried_ = true;
     auto pinned = devices->pin({memory_.data(), memory_.size_bytes()});
     if (pinned)
         pinned_ = *std::move(pinned);

@@ -35,7 +35,7 @@ class PinnedMemory {
 public:
     /// Makes the memory at least size_bytes large; keeps the present memory if it is large enough. Pins the
     /// memory if `devices` is not null.
-    Status make_room(std::size_t size_bytes, tensor::DeviceCopies* devices);
+    Status reserve(std::size_t size_bytes, tensor::DeviceCopies* devices);
     HostMemory const& memory() const { return memory_; }
     /// Returns the error if pinning failed. Later calls return nullopt until pinning fails again.
     std::optional<Error> take_refusal() { return std::exchange(refusal_, std::nullopt); }
@@ -43,7 +43,7 @@ public:
 private:
     HostMemory memory_;
     tensor::PinGuard pinned_;  // declared last: it is unpinned before it is freed
-    bool was_tried_ = false;
+    bool was_pin_tried_ = false;
     std::optional<Error> refusal_;
 };
 

@@ -9,15 +9,16 @@ namespace det::checkpoint {
 Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
                                                             Store const& store) {
     std::vector<CheckpointCommitted> checkpoints;
-    std::map<std::string, CheckpointBegun> untold;
+    std::map<std::string, CheckpointBegun> uncommitted;
     for (auto const& record : journal) {
-        if (auto const* begun = std::get_if<CheckpointBegun>(&record)) untold.emplace(begun->uuid, *begun);
+        if (auto const* begun = std::get_if<CheckpointBegun>(&record))
+            uncommitted.emplace(begun->uuid, *begun);
         if (auto const* committed = std::get_if<CheckpointCommitted>(&record)) {
-            untold.erase(committed->uuid);
+            uncommitted.erase(committed->uuid);
             checkpoints.push_back(*committed);
         }
     }
-    for (auto const& [uuid, begun] : untold) {
+    for (auto const& [uuid, begun] : uncommitted) {
         auto manifest = store.find(uuid);
         if (!manifest) {
             auto const& code = manifest.error().code;

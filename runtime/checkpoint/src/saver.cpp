@@ -9,9 +9,9 @@
 
 #include "checkpoint_files.hpp"
 #include "host_memory.hpp"
-#include "save_agreement.hpp"
 #include "shard_write.hpp"
 #include "snapshot.hpp"
+#include "write_plan.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -92,7 +92,7 @@ public:
         last_ = {};
         Status all = Ok{};
         for (auto& memory : memory_) {
-            if (all) all = make_room(memory, *agreed.plan, state);
+            if (all) all = reserve(memory, *agreed.plan, state);
         }
         return share_status(peers_, all);
     }
@@ -162,10 +162,10 @@ private:
         return plan.shards[static_cast<std::size_t>(peers_.rank())];
     }
 
-    Status make_room(PinnedMemory& memory, WritePlan const& plan, State const& state) {
+    Status reserve(PinnedMemory& memory, WritePlan const& plan, State const& state) {
         auto const& shard = own_shard(plan);
         auto* const devices = is_on_devices(shard, state, options_.devices) ? options_.devices : nullptr;
-        DET_TRY(memory.make_room(shard.size_bytes, devices));
+        DET_TRY(memory.reserve(shard.size_bytes, devices));
         if (auto const refusal = memory.take_refusal(); refusal && !std::exchange(has_warned_, true))
             warn(*refusal);
         return Ok{};
@@ -187,18 +187,18 @@ private:
 
     /// Copies this rank's part of the state and writes it in the background. Errors are reported when the
     /// save ends, because other ranks do not wait for this rank here.
-    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& room, AfterSave after) {
+    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& memory, AfterSave after) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.slices.empty()) return;
-        if (auto const roomy = make_room(room, *save.plan, state); !roomy) {
-            save.error = roomy.error();
+        if (auto const reserved = reserve(memory, *save.plan, state); !reserved) {
+            save.error = reserved.error();
             return;
         }
         save.write = std::make_shared<ShardWrite>(
             [this, uuid = save.uuid] { return store_.open(uuid); },
             [this, uuid = save.uuid, file = shard.file] { return store_.put(uuid, {file}); }, shard.file,
-            room.memory().data(), shard.size_bytes, options_.block_size_bytes);
+            memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
         if (before.write) {
             save.write->compare_with(
                 {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
@@ -209,17 +209,17 @@ private:
         bool const writes_meanwhile = options_.write_while_copying || after == AfterSave::finish;
         if (writes_meanwhile) save.write->start(pool_);
         auto const copied = take_snapshot(
-            shard, state, room.memory(),
-            {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_there(size); }});
+            shard, state, memory.memory(),
+            {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_available(size); }});
         if (!copied) save.write->on_missing(copied.error());
         if (!writes_meanwhile) save.write->start(pool_);
     }
 
     /// The number of saves, counted since the beginning, before the first one that does not meet the
     /// condition.
-    std::int64_t count_while(bool (SaveInFlight::*is_so)() const) const {
+    std::int64_t count_while(bool (SaveInFlight::*condition)() const) const {
         auto const first =
-            std::ranges::find_if_not(in_flight_, [&](auto const& save) { return (save.*is_so)(); });
+            std::ranges::find_if_not(in_flight_, [&](auto const& save) { return (save.*condition)(); });
         return ended_count_ + (first - in_flight_.begin());
     }
 
@@ -264,8 +264,8 @@ private:
         return outcome;
     }
 
-    /// Blocks until the oldest save has ended. If a rank's time limit passes, all ranks get its error, and the
-    /// save remains in flight. Collective.
+    /// Blocks until the oldest save has ended. If a rank's time limit passes, all ranks get its error, and
+    /// the save remains in flight. Collective.
     Result<SaveOutcome> end_oldest() {
         auto& save = in_flight_.front();
         if (gathered_count_ == ended_count_) {

@@ -30,7 +30,7 @@ public:
                std::uint64_t block_size_bytes);
 
     /// The write of the same shard for the previous checkpoint.
-    struct Before {
+    struct PreviousWrite {
         std::shared_ptr<ShardWrite const> write;
         std::string uuid;
         std::function<Result<bool>()> share;  // Store::share
@@ -38,11 +38,11 @@ public:
     /// Compares the bytes with those of the previous write: if they are equal, the file is shared and not
     /// written. Called before start(). The bytes of the previous write must stay valid until
     /// wait_until_compared() returns.
-    void compare_with(Before before) { before_ = std::move(before); }
+    void compare_with(PreviousWrite before) { previous_ = std::move(before); }
 
     void start(ThreadPool& pool);
     /// Called when the first size_bytes are available: their blocks can be written.
-    void on_there(std::uint64_t size_bytes);
+    void on_available(std::uint64_t size_bytes);
     /// Called if the rest of the bytes will never be available: the write fails with this error.
     void on_missing(Error error);
     /// Gives the write up: no further block is written, and the write fails with codes::interrupted unless it
@@ -63,17 +63,17 @@ private:
     void open(ThreadPool& pool);
     /// Blocks until the first size_bytes are available.
     /// \return false if the write has failed
-    bool wait_until_there(std::uint64_t size_bytes);
+    bool wait_until_available(std::uint64_t size_bytes);
     template <class Condition>
     Status wait_for(std::chrono::milliseconds limit, Condition const& condition);
-    Result<bool> share_with_before();
-    bool is_as_before() const;
-    void forget_before();
+    Result<bool> share_with_previous();
+    bool is_equal_to_previous() const;
+    void forget_previous();
     Status create();
     void write_blocks();
     Status write_block(std::size_t block);
     void close();
-    Status give_name();
+    Status move_to_final_name();
     void fail(Error error);
     void end();
 
@@ -82,15 +82,15 @@ private:
     std::filesystem::path directory_;
     std::byte const* const bytes_;
     CheckpointFile file_;
-    std::optional<BlockFile> out_;
+    std::optional<BlockFile> output_;
     std::atomic<std::size_t> next_block_ = 0;
-    std::atomic<int> lanes_ = 0;
+    std::atomic<int> running_threads_ = 0;
     std::atomic<bool> failed_ = false;
 
     mutable std::mutex mutex_;
-    std::condition_variable news_;
-    std::uint64_t there_bytes_ = 0;
-    std::optional<Before> before_;  // empty after the comparison
+    std::condition_variable changed_;
+    std::uint64_t available_bytes_ = 0;
+    std::optional<PreviousWrite> previous_;  // empty after the comparison
     std::optional<Error> error_;
     bool is_done_ = false;
 };

@@ -1,19 +1,106 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/sha256.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <set>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "checkpoint_files.hpp"
-#include "upload_sources.hpp"
+#include "upload_plan.hpp"
 
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t copy_size_bytes = std::size_t{1} << 20;
+
+/// Passes the contents of a file to `take`, piece by piece.
+Status read_through(fs::path const& path, std::function<Status(std::string_view)> const& take) {
+    UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
+    std::string piece(copy_size_bytes, '\0');
+    for (;;) {
+        auto const count = ::read(file.get(), piece.data(), piece.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
+        if (count == 0) return Ok{};
+        DET_TRY(take(std::string_view(piece).substr(0, static_cast<std::size_t>(count))));
+    }
+}
+
+Status copy_whole(fs::path const& from, fs::path const& to) {
+    UniqueFd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) return os_error(fmt::format("create '{}'", to.string()), errno);
+    DET_TRY(read_through(from,
+                         [&](std::string_view piece) { return write_all(file.get(), piece, to.string()); }));
+    if (::close(file.release()) != 0) return os_error(fmt::format("write '{}'", to.string()), errno);
+    return Ok{};
+}
+
+/// Lists the selected files and directories below `prefix`. The paths of directories end with "/".
+Status list_below(fs::path const& root, std::string const& prefix, Selector const& selector,
+                  Uploads& uploads) {
+    DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
+    for (auto const& name : names) {
+        auto const path = prefix + name;
+        if (path == metadata_name) continue;
+        DET_TRY(check_name(path));
+        struct stat info {};
+        if (::stat((root / path).c_str(), &info) != 0)
+            return os_error(fmt::format("read '{}'", (root / path).string()), errno);
+        bool const is_directory = S_ISDIR(info.st_mode);
+        auto const upload = is_directory ? path + "/" : path;
+        if (!selector || selector(upload)) uploads.emplace(upload, "");
+        if (is_directory) DET_TRY(list_below(root, upload, selector, uploads));
+    }
+    return Ok{};
+}
+
+/// An identifier of a directory. It is equal on ranks that refer to the same directory on the same node.
+/// Empty if unknown.
+std::string identify(fs::path const& directory) {
+    // Inode numbers are unique on one machine only.
+    auto const machine = read_file("/proc/sys/kernel/random/boot_id");
+    struct stat info {};
+    if (!machine || ::stat(directory.c_str(), &info) != 0) return "";
+    return fmt::format("{} {} {}", trim(*machine), info.st_dev, info.st_ino);
+}
+
+/// Lists the selected files, without digests. Omits metadata.json, which the commit writes itself.
+/// \return codes::bad_value if a name is not UTF-8, because a manifest cannot contain it
+Result<Uploads> list_sources(fs::path const& directory, Selector const& selector) {
+    Uploads uploads;
+    DET_TRY(list_below(directory, "", selector, uploads));
+    return uploads;
+}
+
+Result<std::string> digest_of(fs::path const& path) {
+    Sha256 sum;
+    DET_TRY(read_through(path, [&](std::string_view piece) {
+        sum.update(piece);
+        return Status(Ok{});
+    }));
+    return sum.finish();
+}
+
+/// Copies files and directories into another directory.
+Status copy_sources(fs::path const& from, std::vector<std::string> const& paths, fs::path const& to) {
+    for (auto const& path : paths) {
+        auto const target = to / path;  // of "a/b/" the parent is "a/b"
+        DET_TRY(make_directories(target.parent_path()));
+        if (!path.ends_with('/')) DET_TRY(copy_whole(from / path, target));
+    }
+    return Ok{};
+}
 
 }  // namespace
 
@@ -41,20 +128,20 @@ public:
 
     Result<Json> list() {
         DET_TRY_ASSIGN(target_, store_.open(uuid_));
-        Json told{{"uploads", Uploads()},
-                  {"metadata", upload_.metadata},
-                  {"brings", upload_.directory.has_value()},
-                  {"directory", ""}};
-        if (!upload_.directory) return told;
+        Json message{{"uploads", Uploads()},
+                     {"metadata", upload_.metadata},
+                     {"brings", upload_.directory.has_value()},
+                     {"directory", ""}};
+        if (!upload_.directory) return message;
         std::error_code ignored;
         is_in_place_ = fs::equivalent(*upload_.directory, target_, ignored);
         if (!upload_.selector) {
-            bool const is_everybodys = is_in_place_ && store_.has_one_directory();
-            told["directory"] = is_everybodys ? "the checkpoint's own" : identify(*upload_.directory);
+            bool const is_common = is_in_place_ && store_.has_one_directory();
+            message["directory"] = is_common ? "the checkpoint's own" : identify(*upload_.directory);
         }
         DET_TRY_ASSIGN(auto const uploads, list_sources(*upload_.directory, upload_.selector));
-        told["uploads"] = uploads;
-        return told;
+        message["uploads"] = uploads;
+        return message;
     }
 
     /// Computes the digests of files whose paths another rank also brings.
@@ -104,8 +191,8 @@ private:
     bool is_in_place_ = false;
 };
 
-/// The files that each rank brings. If several ranks bring the same directory, the list has its files only for
-/// the lowest of them.
+/// The files that each rank brings. If several ranks bring the same directory, the list has its files only
+/// for the lowest of them.
 std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
     std::vector<Uploads> ranks;
     std::set<std::string> seen;
@@ -135,9 +222,9 @@ std::vector<std::string> directories_in(std::vector<std::vector<std::string>> co
     return {directories.begin(), directories.end()};
 }
 
-Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankUpload const& part,
+Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankUpload const& own,
                                                              std::vector<Uploads> const& uploads) {
-    DET_TRY_ASSIGN(auto const sums, gather_values(peers, part.sum_shared(uploads)));
+    DET_TRY_ASSIGN(auto const sums, gather_values(peers, own.sum_shared(uploads)));
     std::vector<Uploads> ranks;
     for (auto const& sum : sums) ranks.push_back(sum.get<Uploads>());
     return plan_uploads(ranks);
@@ -145,16 +232,16 @@ Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankU
 
 using Uploaded = Result<std::optional<CheckpointManifest>>;
 
-Uploaded upload_part(Peers& peers, Store& store, RankUpload& part, Store::Description const& description,
+Uploaded upload_part(Peers& peers, Store& store, RankUpload& own, Store::Description const& description,
                      MayCommit const& may_commit) {
     // A rank may list the files of a common directory only after all ranks have written theirs.
-    DET_TRY(share_status(peers, part.readiness()));
-    DET_TRY_ASSIGN(auto const lists, gather_values(peers, part.list()));
+    DET_TRY(share_status(peers, own.readiness()));
+    DET_TRY_ASSIGN(auto const lists, gather_values(peers, own.list()));
     if (std::ranges::none_of(lists, [](auto const& list) { return list["brings"] == true; }))
         return Error{codes::misuse, "no rank has a directory to upload"};
     DET_TRY_ASSIGN(auto metadata, metadata_of(lists));
-    DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, part, uploads_of(lists)));
-    auto const written = part.write(plan[static_cast<std::size_t>(peers.rank())]);
+    DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, own, uploads_of(lists)));
+    auto const written = own.write(plan[static_cast<std::size_t>(peers.rank())]);
     DET_TRY_ASSIGN(auto const of_ranks, gather_values(peers, written));
     std::vector<CheckpointFile> files;
     for (auto const& of_rank : of_ranks) files.insert(files.end(), of_rank.begin(), of_rank.end());
@@ -175,9 +262,9 @@ Uploaded upload_part(Peers& peers, Store& store, RankUpload& part, Store::Descri
 
 Uploaded upload_sharded(Peers& peers, Store& store, Upload const& upload,
                         Store::Description const& description, MayCommit const& may_commit) {
-    RankUpload part(peers, store, upload, description.uuid);
-    auto uploaded = upload_part(peers, store, part, description, may_commit);
-    if (!uploaded) return part.clean_up(std::move(uploaded).error());
+    RankUpload own(peers, store, upload, description.uuid);
+    auto uploaded = upload_part(peers, store, own, description, may_commit);
+    if (!uploaded) return own.clean_up(std::move(uploaded).error());
     return uploaded;
 }
 

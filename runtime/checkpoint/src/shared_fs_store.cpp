@@ -26,13 +26,6 @@ Result<fs::path> SharedFsStore::open(std::string const& uuid) {
     return path_of(uuid);
 }
 
-Result<fs::path> SharedFsStore::begin(std::string const& uuid) {
-    DET_TRY(make_directories(root_));
-    DET_TRY_ASSIGN(bool const made, make_directory(path_of(uuid)));
-    if (!made) return Error{codes::misuse, fmt::format("a checkpoint {} has been begun already", uuid)};
-    return path_of(uuid);
-}
-
 Status SharedFsStore::put(std::string const&, std::vector<std::string> const&) { return Ok{}; }
 
 Result<bool> SharedFsStore::share(std::string const& from, std::string const& uuid, std::string const& path) {
@@ -70,9 +63,7 @@ Result<std::vector<std::string>> SharedFsStore::list() const {
 
 Status SharedFsStore::remove(std::string const& uuid) {
     DET_TRY(check_uuid(uuid));
-    auto const manifest = path_of(uuid) / manifest_name;
-    if (::unlink(manifest.c_str()) != 0 && errno != ENOENT)
-        return os_error(fmt::format("remove '{}'", manifest.string()), errno);
+    DET_TRY(remove_file(uuid, std::string(manifest_name)));
     return remove_tree(path_of(uuid));
 }
 

@@ -41,13 +41,13 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
 }
 #endif
 
-constexpr std::size_t too_small_bytes = 4096;
+constexpr std::size_t streamed_size_min_bytes = 4096;
 
 /// A memcpy for data that is not read again soon. Its stores bypass the caches, so a large copy moves each
 /// byte twice and not three times, and the caches keep the data of the training. Ends with one fence.
 void stream_copy(std::byte* to, std::byte const* from, std::size_t size_bytes) {
 #if defined(__x86_64__)
-    if (size_bytes >= too_small_bytes && __builtin_cpu_supports("avx2")) {
+    if (size_bytes >= streamed_size_min_bytes && __builtin_cpu_supports("avx2")) {
         auto const head = (line_bytes - reinterpret_cast<std::uintptr_t>(to) % line_bytes) % line_bytes;
         auto const lines = (size_bytes - head) / line_bytes * line_bytes;
         std::memcpy(to, from, head);
@@ -93,20 +93,20 @@ Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const&
 /// Counts the leading chunks that are copied, while several threads copy chunks in any order.
 class CopyProgress {
 public:
-    CopyProgress(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_there)
-        : chunks_(chunks), on_there_(std::move(on_there)), is_copied_(chunks.size()) {}
+    CopyProgress(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_available)
+        : chunks_(chunks), on_available_(std::move(on_available)), is_copied_(chunks.size()) {}
 
     void on_copied(std::size_t chunk) {
         std::lock_guard const lock(mutex_);
         is_copied_[chunk] = true;
         auto const before = first_missing_;
         while (first_missing_ < chunks_.size() && is_copied_[first_missing_]) ++first_missing_;
-        if (first_missing_ != before) on_there_(chunks_[first_missing_ - 1]);
+        if (first_missing_ != before) on_available_(chunks_[first_missing_ - 1]);
     }
 
 private:
     std::vector<Chunk> const& chunks_;
-    std::function<void(Chunk const&)> on_there_;
+    std::function<void(Chunk const&)> on_available_;
     std::mutex mutex_;
     std::vector<bool> is_copied_;
     std::size_t first_missing_ = 0;
@@ -114,8 +114,8 @@ private:
 
 void copy_on_host(std::vector<Chunk> const& chunks, int threads, CopyProgress& progress) {
     std::atomic<std::size_t> next = 0;
-    auto const useful = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks.size());
-    run_on_threads(static_cast<int>(useful), [&] {
+    auto const thread_count = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks.size());
+    run_on_threads(static_cast<int>(thread_count), [&] {
         for (auto i = next++; i < chunks.size(); i = next++) {
             stream_copy(chunks[i].to, chunks[i].from, chunks[i].size_bytes);
             progress.on_copied(i);
@@ -142,11 +142,11 @@ Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory cons
     CopyProgress progress(copies.by_host, [&](Chunk const& chunk) {
         // The image also has parts that the device copies, between those that threads copy.
         if (!pending)
-            options.on_there(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
+            options.on_available(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
     });
     copy_on_host(copies.by_host, options.threads, progress);
     if (pending) DET_TRY(pending->wait());
-    options.on_there(shard.size_bytes);
+    options.on_available(shard.size_bytes);
     return Ok{};
 }
 

@@ -16,7 +16,7 @@ struct SnapshotOptions {
     int threads = 1;                          // threads that copy tensors in host memory
     tensor::DeviceCopies* devices = nullptr;  // copies tensors in device memory; may be null
     /// Called when the first size_bytes of the image are complete; by any thread, but one call at a time.
-    std::function<void(std::uint64_t size_bytes)> on_there;
+    std::function<void(std::uint64_t size_bytes)> on_available;
 };
 
 /// Makes the image of a shard in `memory`: header and data as in the file. `memory` must be large enough.

@@ -2,7 +2,6 @@
 #include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,11 +20,7 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
     for (auto const& name : names) {
         auto const relative = prefix.empty() ? name : prefix + "/" + name;
-        if (!is_valid_utf8(name)) {
-            return Error{codes::bad_value,
-                         fmt::format("'{}' is no UTF-8: a checkpoint's manifest can't name it", relative),
-                         "give the file another name"};
-        }
+        DET_TRY(check_name(relative));
         struct stat info {};
         if (::lstat((root / relative).c_str(), &info) != 0) {
             return os_error(fmt::format("read '{}'", (root / relative).string()), errno);

@@ -29,7 +29,7 @@ void ThreadPool::submit(std::function<void()> task) {
         std::lock_guard const lock(mutex_);
         tasks_.push_back(std::move(task));
     }
-    news_.notify_one();
+    changed_.notify_one();
 }
 
 void ThreadPool::work(std::stop_token const& stop) {
@@ -37,7 +37,8 @@ void ThreadPool::work(std::stop_token const& stop) {
         std::function<void()> task;
         {
             std::unique_lock lock(mutex_);
-            if (!news_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested()) return;
+            if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested())
+                return;
             task = std::move(tasks_.front());
             tasks_.pop_front();
         }
@@ -70,11 +71,11 @@ Status each_in_parallel(int threads, std::size_t count, WorkMemory const& memory
         bool const is_lent = thread < lent_count;
         auto own = is_lent ? Result(HostMemory()) : HostMemory::allocate(size);
         if (!own) return fail(count, std::move(own).error());
-        auto* const place = is_lent ? memory.lent.data() + thread * size : own->data();
+        auto* const thread_memory = is_lent ? memory.lent.data() + thread * size : own->data();
         while (!failed) {
             auto const index = next++;
             if (index >= count) return;
-            if (auto done = work(index, place); !done) fail(index, std::move(done).error());
+            if (auto done = work(index, thread_memory); !done) fail(index, std::move(done).error());
         }
     });
     if (first) return std::move(first->second);

@@ -28,7 +28,7 @@ private:
     void work(std::stop_token const& stop);
 
     std::mutex mutex_;
-    std::condition_variable_any news_;
+    std::condition_variable_any changed_;
     std::deque<std::function<void()>> tasks_;
     std::vector<std::jthread> threads_;  // declared last: they use the other members
 };

@@ -6,10 +6,12 @@
 #include <fmt/ranges.h>
 #include <set>
 
+#include "checkpoint_files.hpp"
+
 namespace det::checkpoint {
 namespace {
 
-Error refusal(std::string_view what, std::set<std::string> const& conflicts) {
+Error conflict_error(std::string_view what, std::set<std::string> const& conflicts) {
     return {codes::misuse,
             fmt::format("refusing to upload with {} conflicts: {}", what, fmt::join(conflicts, ", "))};
 }
@@ -43,22 +45,22 @@ void merge_into(Json& merged, Json const& other, std::string const& where, std::
 
 Result<std::vector<std::vector<std::string>>> plan_uploads(std::vector<Uploads> const& ranks) {
     std::vector<std::vector<std::string>> plan(ranks.size());
-    std::map<std::string, std::string> taken;  // path and digest
+    std::map<std::string, std::string> digests;  // path and digest
     std::set<std::string> directories, conflicts;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         for (auto const& [path, digest] : ranks[rank]) {
             for (auto& parent : parents_of(path)) directories.insert(std::move(parent));
             if (is_directory(path)) directories.insert(path);
-            auto const [at, is_new] = taken.emplace(path, digest);
+            auto const [at, is_new] = digests.emplace(path, digest);
             if (is_new) plan[rank].push_back(path);
             if (at->second != digest) conflicts.insert(path);
         }
     }
     for (auto const& directory : directories) {
         auto const as_file = directory.substr(0, directory.size() - 1);
-        if (taken.contains(as_file)) conflicts.insert(as_file);
+        if (digests.contains(as_file)) conflicts.insert(as_file);
     }
-    if (!conflicts.empty()) return refusal("files", conflicts);
+    if (!conflicts.empty()) return conflict_error("files", conflicts);
     return plan;
 }
 
@@ -66,10 +68,10 @@ Result<Json> merge_metadata(std::vector<Json> const& ranks) {
     auto merged = Json::object();
     std::set<std::string> conflicts;
     for (auto const& metadata : ranks) {
-        if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
+        DET_TRY(check_metadata(metadata));
         merge_into(merged, metadata, "", conflicts);
     }
-    if (!conflicts.empty()) return refusal("metadata", conflicts);
+    if (!conflicts.empty()) return conflict_error("metadata", conflicts);
     return merged;
 }
 

@@ -1,6 +1,8 @@
 #include "write_plan.hpp"
 
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -133,7 +135,7 @@ std::string render_shard_header(std::vector<ShardTensor>& tensors) {
     return start + header;
 }
 
-void lay_out(std::vector<LocalTensorSlice> const& slices, ShardPlan& shard) {
+void lay_out_shard(std::vector<LocalTensorSlice> const& slices, ShardPlan& shard) {
     if (shard.slices.empty()) return;
     std::vector<ShardTensor> tensors;
     for (auto const index : shard.slices)
@@ -143,7 +145,7 @@ void lay_out(std::vector<LocalTensorSlice> const& slices, ShardPlan& shard) {
     shard.size_bytes = tensors.back().offset_bytes + tensors.back().size_bytes;
 }
 
-std::vector<StoredTensor> tell_tensors(std::vector<std::vector<LocalTensorSlice>> const& ranks,
+std::vector<StoredTensor> list_tensors(std::vector<std::vector<LocalTensorSlice>> const& ranks,
                                        std::vector<ShardPlan> const& shards) {
     std::map<std::string, StoredTensor> tensors;
     for (std::size_t rank = 0; rank < shards.size(); ++rank) {
@@ -164,31 +166,6 @@ std::vector<StoredTensor> tell_tensors(std::vector<std::vector<LocalTensorSlice>
 
 }  // namespace
 
-std::vector<LocalTensorSlice> slices_of(State const& state) {
-    std::vector<LocalTensorSlice> slices;
-    for (auto const& tensor : state) slices.push_back(tensor);
-    return slices;
-}
-
-std::string render_slices(std::vector<LocalTensorSlice> const& slices) {
-    auto list = Json::array();
-    for (auto const& h : slices)
-        list.push_back({h.name, safetensors_name(h.type), h.shape, h.part.begin, h.part.shape});
-    return to_line(list);
-}
-
-Result<std::vector<LocalTensorSlice>> parse_slices(std::string_view text) {
-    return decode_json("the tensor slices of a rank", [&] {
-        std::vector<LocalTensorSlice> slices;
-        for (auto const& h : Json::parse(text)) {
-            auto const type = tensor::parse_safetensors_name(h.at(1).get_ref<std::string const&>());
-            if (!type) throw Json::other_error::create(501, "an unknown dtype", nullptr);
-            slices.push_back({h.at(0), *type, h.at(2), {h.at(3), h.at(4)}});
-        }
-        return slices;
-    });
-}
-
 Result<WritePlan> plan_writes(std::vector<std::vector<LocalTensorSlice>> const& ranks) {
     DET_TRY_ASSIGN(auto const tensors, collect_parts(ranks));
     for (auto const& [name, parts] : tensors) {
@@ -200,10 +177,98 @@ Result<WritePlan> plan_writes(std::vector<std::vector<LocalTensorSlice>> const& 
     choose_writers(tensors, plan.shards);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         plan.shards[rank].file = shard_name(rank);
-        lay_out(ranks[rank], plan.shards[rank]);
+        lay_out_shard(ranks[rank], plan.shards[rank]);
     }
-    plan.tensors = tell_tensors(ranks, plan.shards);
+    plan.tensors = list_tensors(ranks, plan.shards);
     return plan;
+}
+
+namespace {
+
+std::vector<LocalTensorSlice> slices_of(State const& state) {
+    std::vector<LocalTensorSlice> slices;
+    for (auto const& tensor : state) slices.push_back(tensor);
+    return slices;
+}
+
+std::string render_slices(std::vector<LocalTensorSlice> const& slices) {
+    auto list = Json::array();
+    for (auto const& slice : slices)
+        list.push_back(
+            {slice.name, safetensors_name(slice.type), slice.shape, slice.part.begin, slice.part.shape});
+    return to_line(list);
+}
+
+Result<std::vector<LocalTensorSlice>> parse_slices(std::string_view text) {
+    return decode_json("the tensor slices of a rank", [&] {
+        std::vector<LocalTensorSlice> slices;
+        for (auto const& slice : Json::parse(text)) {
+            auto const type = tensor::parse_safetensors_name(slice.at(1).get_ref<std::string const&>());
+            if (!type) throw Json::other_error::create(501, "an unknown dtype", nullptr);
+            slices.push_back({slice.at(0), *type, slice.at(2), {slice.at(3), slice.at(4)}});
+        }
+        return slices;
+    });
+}
+
+/// The message that each rank sends to the other ranks when a save begins.
+struct SaveRequest {
+    std::string uuid;
+    std::uint64_t steps_completed = 0;
+    bool is_planned = false;  // the plan of the last save still fits this rank's state
+};
+
+Status check_steps(std::vector<SaveRequest> const& all) {
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].steps_completed != all[0].steps_completed) {
+            return Error{codes::misuse, fmt::format("rank 0 saves after {} steps, rank {} after {}",
+                                                    all[0].steps_completed, rank, all[rank].steps_completed)};
+        }
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+template <>
+struct Codec<SaveRequest> {
+    static std::string encode(SaveRequest const& request) {
+        return to_line(Json{request.uuid, request.steps_completed, request.is_planned});
+    }
+    static Result<SaveRequest> decode(std::string const& text) {
+        return decode_json("a rank's save request", [&] {
+            auto const json = Json::parse(text);
+            return SaveRequest{json.at(0), json.at(1), json.at(2)};
+        });
+    }
+};
+
+Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed, State const& state,
+                                                   Status const& own_status) {
+    auto slices = slices_of(state);
+    auto const checked = own_status ? check_state(state) : own_status;
+    auto const own = checked ? Result(SaveRequest{peers_.is_chief() ? make_uuid() : "", steps_completed,
+                                                  plan_ && slices == slices_})
+                             : Result<SaveRequest>(checked.error());
+    DET_TRY_ASSIGN(auto const all, gather_values(peers_, own));
+    DET_TRY(check_steps(all));
+    if (std::ranges::all_of(all, &SaveRequest::is_planned)) return Agreed{all[0].uuid, plan_};
+    DET_TRY_ASSIGN(auto plan, plan_anew(std::move(slices)));
+    return Agreed{all[0].uuid, std::move(plan)};
+}
+
+Result<std::shared_ptr<WritePlan const>> SaveAgreement::plan_anew(std::vector<LocalTensorSlice> slices) {
+    plan_.reset();
+    DET_TRY_ASSIGN(auto const texts, peers_.allgather(render_slices(slices)));
+    std::vector<std::vector<LocalTensorSlice>> ranks;
+    for (auto const& text : texts) {
+        DET_TRY_ASSIGN(auto parsed, parse_slices(text));
+        ranks.push_back(std::move(parsed));
+    }
+    DET_TRY_ASSIGN(auto plan, plan_writes(ranks));
+    plan_ = std::make_shared<WritePlan const>(std::move(plan));
+    slices_ = std::move(slices);
+    return plan_;
 }
 
 }  // namespace det::checkpoint

@@ -1,4 +1,4 @@
-// Files in blocks: from the disk, or from the page cache where somebody has read them ahead.
+// Reads of files in blocks: from the disk, or from the page cache after a read-ahead.
 #include "block_file.hpp"
 
 #include <det/foundation/files.hpp>
@@ -17,7 +17,7 @@ using namespace det::checkpoint;
 
 BOOST_AUTO_TEST_SUITE(block_file_test)
 
-BOOST_AUTO_TEST_CASE(what_was_read_ahead_comes_from_memory_and_all_else_from_the_disk) {
+BOOST_AUTO_TEST_CASE(reads_use_the_page_cache_only_if_the_file_is_in_it) {
     constexpr std::size_t size_bytes = 100'000, block_bytes = 8192;
     TemporaryDirectory directory;
     auto const path = directory / "file";
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(what_was_read_ahead_comes_from_memory_and_all_else_from_the
         BOOST_TEST(read == size_bytes);
     };
     if (drop_from_page_cache(path)) {
-        for (int time = 0; time < 2; ++time) {  // looking and reading leave it as it is
+        for (int time = 0; time < 2; ++time) {  // neither open() nor read() changes what is cached
             auto const cold = must(BlockFile::open(path, ReadFrom::page_cache_or_disk));
             BOOST_TEST(!cold.is_read_ahead());
             check(cold);
@@ -54,14 +54,14 @@ BOOST_AUTO_TEST_CASE(what_was_read_ahead_comes_from_memory_and_all_else_from_the
     check(direct);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_either_way) {
+BOOST_AUTO_TEST_CASE(a_path_that_is_not_a_file_is_refused) {
     TemporaryDirectory directory;
     std::filesystem::create_symlink("/etc/passwd", directory / "link");
     BOOST_REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
     for (auto const from : {ReadFrom::disk, ReadFrom::page_cache_or_disk}) {
         BOOST_TEST((must_fail(BlockFile::open(directory / "absent", from)).code == codes::no_such_file));
         must_fail(BlockFile::open(directory / "link", from));
-        auto const pipe = BlockFile::open(directory / "pipe", from);  // whom nobody writes into
+        auto const pipe = BlockFile::open(directory / "pipe", from);  // a pipe without a writer
         BOOST_TEST((!pipe || must_fail(pipe->size_bytes()).code == codes::not_a_file));
     }
 }

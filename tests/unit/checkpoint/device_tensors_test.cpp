@@ -17,7 +17,7 @@ using namespace det::checkpoint;
 
 namespace {
 
-/// It does nothing before it is waited for.
+/// A fake device, which makes the copies in wait().
 class FakeDevice final : public tensor::DeviceCopies {
 public:
     FakeDeviceMemory memory{std::size_t{1} << 20};
@@ -110,7 +110,7 @@ struct Model {
     }
 };
 
-/// Blocks of 8 KiB by way of as little memory: many parts.
+/// Loads through buffers of 8 KiB, so that a load has many parts.
 LoadOptions by_small_parts(FakeDevice& device) { return {&device, 8192}; }
 
 using Fixture = StoreFixture<Model>;
@@ -119,7 +119,7 @@ using Fixture = StoreFixture<Model>;
 
 BOOST_FIXTURE_TEST_SUITE(device_tensors_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_what_any_other_number_saved_from_them) {
+BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_a_save_of_any_other_number) {
     for (int const writers : {1, 3}) {
         auto const uuid = saved(writers, 7);
         must(store.verify(uuid));
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_what_any_other_number_
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_saved_from_a_device_is_loaded_to_the_host_and_to_columns_of_another) {
+BOOST_AUTO_TEST_CASE(a_save_from_a_device_is_loaded_to_the_host_and_to_columns_of_another_device) {
     auto const uuid = saved(2, 5);
     NoPeers alone;
     std::vector<double> bias(Model::biases);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_was_saved_from_a_device_is_loaded_to_the_host_and_to_c
     BOOST_TEST(device.copies_together == std::vector<std::size_t>{1}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(all_copies_of_a_save_are_under_way_together) {
+BOOST_AUTO_TEST_CASE(all_device_copies_of_a_save_are_in_flight_together) {
     NoPeers alone;
     Model model(0, 1);
     Saver saver(alone, store, model.saver_options());
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(all_copies_of_a_save_are_under_way_together) {
     BOOST_TEST(model.device.copies_together == std::vector<std::size_t>{2}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_pinned_once_and_given_back_when_the_saver_ends) {
+BOOST_AUTO_TEST_CASE(memory_is_pinned_once_and_unpinned_by_the_destructor) {
     NoPeers alone;
     Model model(0, 1);
     {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_pinned_for_a_state_in_host_memory) {
     BOOST_TEST(model.device.copies_together.empty());
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_cannot_be_pinned_is_used_as_it_is) {
+BOOST_AUTO_TEST_CASE(memory_that_cannot_be_pinned_is_used_unpinned) {
     NoPeers alone;
     Model model(0, 1);
     model.device.can_pin = false;
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(memory_that_cannot_be_pinned_is_used_as_it_is) {
     model.fill(3);
     auto const uuid = must(saver.save(about(3), model.state())).uuid;
     must(saver.finish());
-    BOOST_TEST(model.device.pins == 2);  // it is not tried at each save
+    BOOST_TEST(model.device.pins == 2);  // a save does not pin again
     BOOST_TEST(
         warnings == std::vector<std::string>{"tensors on devices are copied slowly, by way of the driver's "
                                              "memory: cannot pin memory"},
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_of_that_save_on_all_ranks) 
     BOOST_TEST(must(store.list()).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_loaded_to_is_an_error_on_all_ranks) {
+BOOST_AUTO_TEST_CASE(a_device_that_fails_during_a_load_is_an_error_on_all_ranks) {
     auto const uuid = saved(2, 1);
     std::atomic<int> failed = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_loaded_to_is_an_error_on_all_ranks
     BOOST_TEST(failed == 2);
 }
 
-BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_pieces_that_lie_in_one) {
+BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_contiguous_pieces) {
     auto* const memory = reinterpret_cast<std::byte*>(4096);  // never touched
     State const state{
         NamedTensor::whole("a", DataType::uint8, {10}, memory),
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_cut_into_batches_of_pieces_that_lie_in_one) {
     BOOST_TEST(cut_into_batches({state[4]}, 4).size() == 1u);  // an element is not cut
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_writes_while_the_copy_is_under_way_and_who_trains_does_not) {
+BOOST_AUTO_TEST_CASE(the_last_save_writes_while_it_copies_and_a_save_in_training_does_not) {
     NoPeers alone;
     Model model(0, 1);
     Saver saver(alone, store, model.saver_options());

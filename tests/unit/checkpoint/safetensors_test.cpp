@@ -14,11 +14,11 @@ using namespace det::checkpoint;
 
 BOOST_AUTO_TEST_SUITE(safetensors_test)
 
-BOOST_AUTO_TEST_CASE(a_reader_that_knows_nothing_of_us_reads_our_shards) {
+BOOST_AUTO_TEST_CASE(an_independent_reader_of_safetensors_reads_a_shard) {
     TemporaryDirectory directory;
     SharedFsStore store(directory / "checkpoints");
     std::vector<float> weights{1.5F, -2, 3, 4, 5, 6};
-    std::vector<std::uint8_t> odd{7, 8, 9};  // what follows is not aligned
+    std::vector<std::uint8_t> odd{7, 8, 9};  // the tensor behind it is not aligned
     std::int64_t step = -4;
     NoPeers alone;
     Saver saver(alone, store);

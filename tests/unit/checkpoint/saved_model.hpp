@@ -7,10 +7,10 @@
 #include "temporary_directory.hpp"
 #include "thread_peers.hpp"
 
-// What tests of saving have in common, whatever their model is made of.
+// Used by tests that save and load a model.
 namespace det::checkpoint {
 
-/// Which rows of a matrix a rank of so many has.
+/// The rows of a matrix that belong to a rank.
 inline Box rows_of(int rank, int size, std::uint64_t rows, std::uint64_t columns) {
     auto const begin = [&](int r) {
         return rows * static_cast<std::uint64_t>(r) / static_cast<std::uint64_t>(size);
@@ -27,7 +27,7 @@ struct StoreFixture {
     TemporaryDirectory directory;
     SharedFsStore store{directory / "checkpoints"};
 
-    /// One checkpoint of `size` ranks.
+    /// Saves one checkpoint with `size` ranks. Returns its UUID.
     std::string saved(int size, std::int64_t seed) {
         std::string uuid;
         as_ranks(size, [&](ThreadPeers& peers) {
@@ -35,7 +35,7 @@ struct StoreFixture {
             Saver saver(peers, store, model.saver_options());
             model.fill(seed);
             must(saver.save(about(static_cast<std::uint64_t>(seed)), model.state()));
-            model.fill(-1);  // it was copied
+            model.fill(-1);  // the save has copied the state
             auto const ended = must(saver.finish());
             if (peers.is_chief()) uuid = ended.at(0).uuid;
         });

@@ -20,7 +20,7 @@ SaverOptions small_blocks() {
     return options;
 }
 
-/// A matrix of which each rank has some rows, a vector that all have, and a scalar.
+/// A matrix whose rows are divided among the ranks, a vector that all ranks have, and a scalar.
 struct Model {
     static constexpr std::uint64_t rows = 61, columns = 301;
     std::vector<float> matrix;
@@ -97,7 +97,7 @@ using Fixture = StoreFixture<Model>;
 
 BOOST_FIXTURE_TEST_SUITE(saver_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_what_any_other_number_has_saved) {
+BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_a_save_of_any_other_number) {
     for (int const writers : {1, 2, 4}) {
         auto const uuid = saved(writers, 7);
         must(store.verify(uuid));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_what_any_other_number_has_saved) 
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_made_ready_for_saves_is_read_into_until_one_needs_it) {
+BOOST_AUTO_TEST_CASE(a_load_uses_the_memory_for_saves_until_the_first_save) {
     auto const uuid = saved(2, 7);
     NoPeers alone;
     Saver saver(alone, store, small_blocks());
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_was_made_ready_for_saves_is_read_into_until_one_needs_
     BOOST_TEST(saver.spare_memory().empty());
     must(saver.prepare(model.state()));
     auto const all = saver.spare_memory();
-    // Three blocks at a time are read: there is room for all of them, for one, for none.
+    // Three blocks are read at a time. The memory has room for all of them, for one, for none.
     for (std::size_t const size : {all.size(), std::size_t{8192}, std::size_t{4096}}) {
         std::ranges::fill(all, std::byte{0});
         model.fill(0);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(what_was_made_ready_for_saves_is_read_into_until_one_needs_
     must(saver.finish());
 }
 
-BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoints) {
+BOOST_AUTO_TEST_CASE(an_unchanged_shard_is_one_file_of_several_checkpoints) {
     constexpr int ranks = 2;
     std::vector<std::string> uuids;
     as_ranks(ranks, [&](ThreadPeers& peers) {
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoi
         Model model(peers.rank(), ranks);
         model.fill(1);
         for (std::uint64_t const step : {1u, 2u, 3u, 4u}) {
-            // The second rank has the matrix's last rows.
+            // The second rank has the last rows of the matrix.
             if (step == 3 || peers.rank() == 0) model.fill(static_cast<std::int64_t>(step));
             model.step = 0;
             model.vector.assign(model.vector.size(), 0);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_did_not_change_is_one_file_of_several_checkpoi
     for (auto const& uuid : {uuids[1], uuids[3]}) must(store.verify(uuid));
 }
 
-BOOST_AUTO_TEST_CASE(columns_of_what_was_saved_by_rows_are_loaded) {
+BOOST_AUTO_TEST_CASE(columns_are_loaded_from_a_save_by_rows) {
     auto const uuid = saved(3, 5);
     std::vector<float> column(Model::rows * 2);
     NoPeers alone;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(columns_of_what_was_saved_by_rows_are_loaded) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_manifest_has_what_was_said_and_nothing_temporary_is_left) {
+BOOST_AUTO_TEST_CASE(a_save_stores_its_description_and_leaves_no_temporary_files) {
     auto const uuid = saved(2, 9);
     auto const manifest = must(store.find(uuid));
     BOOST_TEST(manifest.run == "7.0.0");
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_manifest_has_what_was_said_and_nothing_temporary_is_lef
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_shard_is_named_and_the_newest_older_whole_one_is_taken_if_wanted) {
+BOOST_AUTO_TEST_CASE(a_damaged_shard_is_named_and_an_older_checkpoint_is_loaded_on_request) {
     auto const old = saved(2, 1), newer = saved(2, 2);
     auto const shard = store.path_of(newer) / "rank-00001.safetensors";
     auto bytes = must(read_file(shard));
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_shard_is_named_and_the_newest_older_whole_one_is_
     BOOST_TEST(older == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_part_that_is_not_needed_may_be_damaged) {
+BOOST_AUTO_TEST_CASE(a_damaged_shard_that_is_not_needed_is_ignored) {
     auto const uuid = saved(2, 3);
     must(remove_tree(store.path_of(uuid) / "rank-00001.safetensors"));
     NoPeers alone;
@@ -236,13 +236,13 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_not_needed_may_be_damaged) {
     BOOST_TEST((model.matrix == expected.matrix));
 }
 
-BOOST_AUTO_TEST_CASE(without_any_checkpoint_nothing_is_loaded) {
+BOOST_AUTO_TEST_CASE(an_empty_list_loads_no_checkpoint) {
     NoPeers alone;
     Model model(0, 1);
     BOOST_TEST(!must(load(alone, store, {}, model.state(), OnDamage::fail)).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_or_is_another_is_said) {
+BOOST_AUTO_TEST_CASE(a_missing_or_different_tensor_is_an_error) {
     auto const uuid = saved(1, 3);
     NoPeers alone;
     std::vector<float> data(10);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_or_is_another_is_said) {
                "checkpoint " + uuid + " has tensor 'vector' as F64 [1000], not as F32 [10]");
 }
 
-BOOST_AUTO_TEST_CASE(several_saves_are_under_way_and_the_caller_sees_when_it_waited) {
+BOOST_AUTO_TEST_CASE(several_saves_are_in_flight_and_the_time_of_waiting_is_reported) {
     std::atomic<int> ended = 0, waited = 0, in_flight_at_last = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Saver saver(peers, store, small_blocks());
@@ -279,14 +279,14 @@ BOOST_AUTO_TEST_CASE(several_saves_are_under_way_and_the_caller_sees_when_it_wai
     for (auto const& uuid : uuids) must(store.verify(uuid));
 }
 
-BOOST_AUTO_TEST_CASE(poll_commits_what_all_have_written_without_the_next_save) {
+BOOST_AUTO_TEST_CASE(poll_commits_a_save_that_all_ranks_have_written) {
     std::atomic<int> committed = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Saver saver(peers, store, small_blocks());
         Model model(peers.rank(), 2);
         must(saver.save(about(1), model.state()));
         auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        // The same on both: the outcome comes with the same call.
+        // Both ranks get the outcome from the same call.
         while (saver.in_flight() != 0 && std::chrono::steady_clock::now() < limit) {
             for (auto const& outcome : must(saver.poll())) committed += outcome.error ? 0 : 1;
             std::this_thread::yield();
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(poll_commits_what_all_have_written_without_the_next_save) {
     BOOST_TEST(committed == 2);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_commit_any_more_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(a_save_that_may_not_commit_leaves_no_files) {
     std::atomic<int> refused = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         auto options = small_blocks();
@@ -310,10 +310,10 @@ BOOST_AUTO_TEST_CASE(who_may_not_commit_any_more_leaves_nothing) {
     BOOST_TEST(must(store.list()).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_cannot_write_is_an_error_on_all_and_the_next_save_may_succeed) {
+BOOST_AUTO_TEST_CASE(a_rank_that_cannot_write_is_an_error_on_all_ranks_and_the_next_save_succeeds) {
     must(make_directories(directory / "checkpoints"));
     must(write_file(directory / "file", ""));
-    SharedFsStore nowhere(directory / "file" / "below");  // what the second rank writes to
+    SharedFsStore nowhere(directory / "file" / "below");  // the store of the second rank
     std::atomic<int> failed = 0, well = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Model model(peers.rank(), 2);
@@ -367,7 +367,8 @@ BOOST_AUTO_TEST_CASE(a_commit_that_exceeds_its_time_limit_is_the_same_error_on_a
         Model model(peers.rank(), 2);
         must(saver.save(about(1), model.state()));
         auto const error = must_fail(saver.finish());
-        timed_out += error.code == codes::timed_out && error.message.ends_with("was not committed within 0 s");
+        timed_out +=
+            error.code == codes::timed_out && error.message.ends_with("was not committed within 0 s");
         if (peers.is_chief()) release.count_down();
         committed += finish(saver);
     });
@@ -399,7 +400,7 @@ BOOST_AUTO_TEST_CASE(a_comparison_that_exceeds_its_time_limit_fails_the_next_sav
     BOOST_TEST(failed == 2);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told_so) {
+BOOST_AUTO_TEST_CASE(ranks_whose_saves_differ_get_an_error) {
     std::atomic<int> told = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Saver saver(peers, store, small_blocks());

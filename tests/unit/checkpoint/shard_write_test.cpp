@@ -1,4 +1,4 @@
-// Writing what comes bit by bit.
+// A write whose data becomes available in several steps.
 #include "shard_write.hpp"
 
 #include <det/checkpoint/saver.hpp>
@@ -31,7 +31,7 @@ struct Fixture {
     Fixture() { std::fill_n(bytes.data(), size_bytes, std::byte{7}); }
 
     std::string expected() const { return {reinterpret_cast<char const*>(bytes.data()), size_bytes}; }
-    /// What the first block of the file holds by and by.
+    /// Waits until the file contains the first block.
     bool has_first_block_in_time() const {
         auto const until = std::chrono::steady_clock::now() + limit;
         while (std::chrono::steady_clock::now() < until) {
@@ -47,25 +47,25 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(shard_write_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_block_that_is_there_is_written_before_the_rest_comes) {
+BOOST_AUTO_TEST_CASE(an_available_block_is_written_before_the_others_are_available) {
     write->start(pool);
-    write->on_there(block_bytes + 1);
+    write->on_available(block_bytes + 1);
     BOOST_TEST(has_first_block_in_time());
     BOOST_TEST(!write->is_done());
-    write->on_there(size_bytes);
+    write->on_available(size_bytes);
     must(write->wait(limit));
     auto const file = must(write->result());
     BOOST_TEST(file.crc32c == crc32c(std::span(bytes.data(), size_bytes)));
     BOOST_TEST(must(read_file(directory / "shard")) == expected());
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_come_is_the_error_of_the_write) {
+BOOST_AUTO_TEST_CASE(a_write_fails_if_its_data_will_not_be_available) {
     for (bool const comes_first : {true, false}) {
         auto const own = std::make_shared<ShardWrite>(
             [this] { return Result<std::filesystem::path>(directory.path()); }, [] { return Status(Ok{}); },
             comes_first ? "a" : "b", bytes.data(), size_bytes, block_bytes);
         if (comes_first) own->start(pool);
-        own->on_there(block_bytes);
+        own->on_available(block_bytes);
         own->on_missing(Error{codes::transport, "the device fell off the bus"});
         if (!comes_first) own->start(pool);
         must(own->wait(limit));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_come_is_the_error_of_the_write) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_gives_up_waits_for_nothing) {
+BOOST_AUTO_TEST_CASE(give_up_ends_a_write_that_waits_for_data) {
     write->start(pool);
     write->give_up();
     must(write->wait(limit));

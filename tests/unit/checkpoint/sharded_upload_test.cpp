@@ -40,7 +40,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(sharded_upload_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(metadata_of_all_ranks_is_merged_and_what_differs_is_named) {
+BOOST_AUTO_TEST_CASE(metadata_of_all_ranks_is_merged_and_conflicting_keys_are_named) {
     BOOST_TEST(must(merge_metadata({Json{{"a", 1}}, Json{{"b", 2}}})) == (Json{{"a", 1}, {"b", 2}}));
     BOOST_TEST(must(merge_metadata({Json{{"a", 1}}, Json{{"a", 1}}})) == (Json{{"a", 1}}));
     BOOST_TEST(must(merge_metadata({Json{{"a", {{"c", 1}}}}, Json{{"a", {{"d", 1}}}}})) ==
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(metadata_of_all_ranks_is_merged_and_what_differs_is_named) 
                conflict + std::string("/b"));
 }
 
-BOOST_AUTO_TEST_CASE(the_same_file_is_uploaded_once_and_different_ones_of_a_name_are_refused) {
+BOOST_AUTO_TEST_CASE(equal_files_are_uploaded_once_and_different_files_of_one_name_are_refused) {
     auto const plan =
         must(plan_uploads({{{"d/", ""}, {"d/x", "1"}}, {{"d/", ""}, {"d/x", "1"}, {"y", "2"}}}));
     BOOST_TEST((plan == std::vector<std::vector<std::string>>{{"d/", "d/x"}, {"y"}}));
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_same_file_is_uploaded_once_and_different_ones_of_a_name
     BOOST_TEST(refusal({{{"x", ""}}, {{"x/y", ""}}}) == "refusing to upload with files conflicts: x");
 }
 
-BOOST_AUTO_TEST_CASE(what_ranks_bring_becomes_one_checkpoint) {
+BOOST_AUTO_TEST_CASE(files_of_all_ranks_become_one_checkpoint) {
     std::atomic<int> well = 0;
     as_ranks(3, [&](ThreadPeers& peers) {
         auto const rank = std::to_string(peers.rank());
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_ranks_bring_becomes_one_checkpoint) {
     BOOST_TEST(manifest.metadata == Json::parse(R"({"ranks": {"0": true, "1": true, "2": true}})"));
 }
 
-BOOST_AUTO_TEST_CASE(a_conflict_is_told_to_all_ranks_and_leaves_no_checkpoint) {
+BOOST_AUTO_TEST_CASE(a_conflict_is_an_error_on_all_ranks_and_leaves_no_checkpoint) {
     std::atomic<int> refused = 0, empty = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Upload own;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_conflict_is_told_to_all_ranks_and_leaves_no_checkpoint) {
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_that_ranks_share_is_uploaded_once_unless_they_select_from_it) {
+BOOST_AUTO_TEST_CASE(a_common_directory_is_uploaded_once_unless_ranks_have_selectors) {
     auto const shared = source(0);
     must(write_file(shared / "a", "1"));
     must(write_file(shared / "b", "2"));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_ranks_share_is_uploaded_once_unless_they_s
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_ranks_write_into_the_checkpoints_directory_is_not_copied) {
+BOOST_AUTO_TEST_CASE(files_in_the_directory_of_the_checkpoint_are_not_copied) {
     std::atomic<int> well = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Upload own;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_ranks_write_into_the_checkpoints_directory_is_not_copi
     BOOST_TEST((manifest.directories == std::vector<std::string>{"shards", "shards/empty"}));
 }
 
-BOOST_AUTO_TEST_CASE(trouble_of_one_rank_is_an_error_on_all_and_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(an_error_of_one_rank_is_the_error_of_all_ranks_and_leaves_no_files) {
     std::atomic<int> failed = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Upload own;

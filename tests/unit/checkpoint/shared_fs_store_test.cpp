@@ -24,7 +24,7 @@ struct Fixture {
     }
     /// A checkpoint with two shards, one of them in a directory.
     CheckpointManifest written() {
-        auto const path = must(store.begin(uuid));
+        auto const path = must(store.open(uuid));
         must(make_directory(path / "shards"));
         must(make_directory(path / "empty"));
         must(write_file(path / "shards/rank-0.bin", std::string(3'000'000, 'a')));
@@ -37,7 +37,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(shared_fs_store_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_was_committed_is_found_and_verified) {
+BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_verified) {
     auto const manifest = written();
     BOOST_TEST((must(store.find(uuid)) == manifest));
     BOOST_TEST((must(store.verify(uuid)) == manifest));
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(what_was_committed_is_found_and_verified) {
                100);
 }
 
-BOOST_AUTO_TEST_CASE(without_its_manifest_it_is_no_checkpoint) {
-    auto const path = must(store.begin(uuid));
+BOOST_AUTO_TEST_CASE(files_without_a_manifest_are_no_checkpoint) {
+    auto const path = must(store.open(uuid));
     must(write_file(path / "weights.bin", "bytes"));
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
     auto const fenced = [] { return Status(Error{codes::superseded, "somebody else goes on"}); };
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(without_its_manifest_it_is_no_checkpoint) {
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
 }
 
-BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_noticed_and_named) {
+BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_detected_and_named) {
     written();
     auto const shard = store.path_of(uuid) / "shards/rank-0.bin";
     auto bytes = must(read_file(shard));
@@ -84,20 +84,15 @@ BOOST_AUTO_TEST_CASE(a_manifest_that_points_outside_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_link_in_a_checkpoint_is_refused) {
-    auto const path = must(store.begin(uuid));
+    auto const path = must(store.open(uuid));
     std::filesystem::create_symlink("/etc/passwd", path / "link");
     BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_takes_the_manifests_name_is_refused) {
-    auto const path = must(store.begin(uuid));
+BOOST_AUTO_TEST_CASE(a_file_with_the_name_of_the_manifest_is_refused) {
+    auto const path = must(store.open(uuid));
     must(write_file(path / "manifest", "mine"));
     BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
-}
-
-BOOST_AUTO_TEST_CASE(a_checkpoint_is_begun_once) {
-    must(store.begin(uuid));
-    BOOST_TEST((must_fail(store.begin(uuid)).code == codes::misuse));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

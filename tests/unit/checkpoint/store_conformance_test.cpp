@@ -11,8 +11,8 @@ using namespace det::checkpoint;
 
 BOOST_AUTO_TEST_SUITE(store_conformance_test)
 
-// Storage of type directory is this one, too: only its path is found in another way.
-BOOST_AUTO_TEST_CASE(a_directory_that_all_nodes_see_is_a_store) {
+// Also the store of type directory, whose path is only configured in another way.
+BOOST_AUTO_TEST_CASE(a_shared_directory_conforms_to_the_store_interface) {
     TemporaryDirectory const directory;
     SharedFsStore store(directory / "not/there/yet");
     for (auto const& test : store_cases()) {

@@ -67,19 +67,21 @@ std::optional<Profile> parse_profile(std::string_view text, std::string_view sec
     std::optional<Profile> profile;
     bool is_inside = false;
     for (auto const line : split_lines(text)) {
-        auto const words = trim(line);
-        if (words.empty() || words.front() == '#' || words.front() == ';') continue;
-        if (words.front() == '[') {
-            is_inside = words.back() == ']' && trim(words.substr(1, words.size() - 2)) == section;
+        auto const text_of_line = trim(line);
+        if (text_of_line.empty() || text_of_line.front() == '#' || text_of_line.front() == ';') continue;
+        if (text_of_line.front() == '[') {
+            is_inside = text_of_line.back() == ']' &&
+                        trim(text_of_line.substr(1, text_of_line.size() - 2)) == section;
             if (is_inside && !profile) profile.emplace();
             continue;
         }
-        auto const equals = words.find('=');
+        auto const equals = text_of_line.find('=');
         // Indented lines belong to a nested section ("s3 =") and are ignored.
         bool const is_setting =
             line.front() != ' ' && line.front() != '\t' && equals != std::string_view::npos;
         if (is_inside && is_setting)
-            (*profile)[to_lower(trim(words.substr(0, equals)))] = trim(words.substr(equals + 1));
+            (*profile)[to_lower(trim(text_of_line.substr(0, equals)))] =
+                trim(text_of_line.substr(equals + 1));
     }
     return profile;
 }

@@ -16,7 +16,7 @@ constexpr long stall_limit_s = 30;
 constexpr long stall_bytes_per_s = 1024;
 
 /// The response to a request while it is received.
-struct Intake {
+struct ResponseReceiver {
     HttpRequest const& request;
     HttpResponse response = {};
     UniqueFd file = {};
@@ -27,21 +27,21 @@ void take_header(void* context, char const* data, std::size_t size) {
     std::string_view const line(data, size);
     auto const colon = line.find(':');
     if (colon == std::string_view::npos) return;
-    auto& headers = static_cast<Intake*>(context)->response.headers;
+    auto& headers = static_cast<ResponseReceiver*>(context)->response.headers;
     headers[to_lower(line.substr(0, colon))] = std::string(trim(line.substr(colon + 1)));
 }
 
 /// Stores a piece of the body. The body of an error response is kept as text even if the request names a
 /// file.
 int take_body(void* context, long status, char const* data, std::size_t size) {
-    auto& intake = *static_cast<Intake*>(context);
+    auto& receiver = *static_cast<ResponseReceiver*>(context);
     std::string_view const bytes(data, size);
-    if (!intake.file || status != 200) {
-        intake.response.body += bytes;
+    if (!receiver.file || status != 200) {
+        receiver.response.body += bytes;
         return 1;
     }
-    auto const written = write_all(intake.file.get(), bytes, intake.request.into->string());
-    if (!written) intake.error = written.error();
+    auto const written = write_all(receiver.file.get(), bytes, receiver.request.into->string());
+    if (!written) receiver.error = written.error();
     return written ? 1 : 0;
 }
 
@@ -68,25 +68,26 @@ Result<Http> Http::open(std::span<std::filesystem::path const> modules) {
 }
 
 Result<HttpResponse> Http::exchange(HttpRequest const& request) const {
-    Intake intake{request};
+    ResponseReceiver receiver{request};
     if (request.into) {
-        intake.file = UniqueFd(::open(request.into->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!intake.file) return os_error(fmt::format("write '{}'", request.into->string()), errno);
+        receiver.file =
+            UniqueFd(::open(request.into->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        if (!receiver.file) return os_error(fmt::format("write '{}'", request.into->string()), errno);
     }
     std::vector<std::string> lines;
     for (auto const& [name, value] : request.headers) lines.push_back(fmt::format("{}: {}", name, value));
     std::vector<char const*> headers;
     for (auto const& line : lines) headers.push_back(line.c_str());
-    det_libcurl_request const asked{request.method.c_str(), request.url.c_str(), headers.data(),
-                                    headers.size(),         request.body.data(), request.body.size(),
-                                    connect_limit_s,        stall_limit_s,       stall_bytes_per_s};
-    det_libcurl_sink const sink{&intake, take_header, take_body};
+    det_libcurl_request const c_request{request.method.c_str(), request.url.c_str(), headers.data(),
+                                        headers.size(),         request.body.data(), request.body.size(),
+                                        connect_limit_s,        stall_limit_s,       stall_bytes_per_s};
+    det_libcurl_sink const sink{&receiver, take_header, take_body};
     char const* why = "";
-    intake.response.status = module_->exchange(&asked, &sink, &why);
-    if (intake.error) return *intake.error;
-    if (intake.response.status == 0)
+    receiver.response.status = module_->exchange(&c_request, &sink, &why);
+    if (receiver.error) return *receiver.error;
+    if (receiver.response.status == 0)
         return Error{codes::transport, fmt::format("{} {}: {}", request.method, request.url, why)};
-    return std::move(intake.response);
+    return std::move(receiver.response);
 }
 
 }  // namespace det::checkpoint::s3

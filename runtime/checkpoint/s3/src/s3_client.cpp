@@ -10,16 +10,35 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "xml.hpp"
-
 namespace det::checkpoint::s3 {
 namespace {
 
-constexpr long absent = 404, too_many = 429, server_error = 500;
+constexpr std::pair<std::string_view, char> entities[] = {{"&quot;", '"'}, {"&apos;", '\''}, {"&lt;", '<'},
+                                                          {"&gt;", '>'},   {"&amp;", '&'},   {"&#34;", '"'},
+                                                          {"&#39;", '\''}};
 
-bool is_for_a_moment(Result<HttpResponse> const& answer) {
+std::string replace_entities(std::string_view text) {
+    std::string plain;
+    while (!text.empty()) {
+        std::size_t taken = 1;
+        char c = text.front();
+        for (auto const& [entity, character] : entities) {
+            if (!text.starts_with(entity)) continue;
+            taken = entity.size();
+            c = character;
+            break;
+        }
+        plain.push_back(c);
+        text.remove_prefix(taken);
+    }
+    return plain;
+}
+
+constexpr long not_found = 404, too_many_requests = 429, server_error = 500;
+
+bool is_temporary(Result<HttpResponse> const& answer) {
     if (!answer) return answer.error().code == codes::transport;
-    return answer->status == too_many || answer->status >= server_error;
+    return answer->status == too_many_requests || answer->status >= server_error;
 }
 
 std::string host_of(std::string_view url) {
@@ -29,7 +48,7 @@ std::string host_of(std::string_view url) {
 }
 
 Error refused(std::string const& method, std::string const& key, HttpResponse const& response) {
-    return {response.status == absent ? codes::no_such_file : codes::transport,
+    return {response.status == not_found ? codes::no_such_file : codes::transport,
             fmt::format("S3 says {} to {} of '{}': {} {}", response.status, method, key,
                         text_of(response.body, "Code"), text_of(response.body, "Message"))};
 }
@@ -64,6 +83,23 @@ private:
 
 }  // namespace
 
+std::vector<std::string> texts_of(std::string_view xml, std::string_view name) {
+    auto const open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
+    std::vector<std::string> texts;
+    for (auto at = xml.find(open); at != std::string_view::npos; at = xml.find(open, at)) {
+        at += open.size();
+        auto const end = xml.find(close, at);
+        if (end == std::string_view::npos) break;
+        texts.push_back(replace_entities(xml.substr(at, end - at)));
+    }
+    return texts;
+}
+
+std::string text_of(std::string_view xml, std::string_view name) {
+    auto texts = texts_of(xml, name);
+    return texts.empty() ? std::string() : std::move(texts.front());
+}
+
 S3Client::S3Client(Http http, Options options, Clock& clock)
     : http_(http), options_(std::move(options)), clock_(clock), host_(host_of(options_.endpoint_url)) {
     while (options_.endpoint_url.ends_with('/')) options_.endpoint_url.pop_back();
@@ -90,7 +126,7 @@ Result<HttpResponse> S3Client::send(Call const& call) const {
     for (int attempt = 1;; ++attempt) {
         auto answer = send_once(call);
         if (answer && answer->is_success()) return answer;
-        if (!is_for_a_moment(answer) || attempt == attempts_max) {
+        if (!is_temporary(answer) || attempt == attempts_max) {
             if (answer) return refused(call.method, call.key, *answer);
             return answer;
         }
@@ -129,8 +165,8 @@ Result<std::string> S3Client::put_parts(std::string const& key, std::string cons
 }
 
 Status S3Client::put_in_parts(std::string const& key, std::string_view bytes) const {
-    DET_TRY_ASSIGN(auto const begun, send({.method = "POST", .key = key, .query = {{"uploads", ""}}}));
-    auto const upload = text_of(begun.body, "UploadId");
+    DET_TRY_ASSIGN(auto const started, send({.method = "POST", .key = key, .query = {{"uploads", ""}}}));
+    auto const upload = text_of(started.body, "UploadId");
     if (upload.empty()) return Error{codes::transport, "S3 gave an upload no id"};
     auto const completed = [&]() -> Status {
         DET_TRY_ASSIGN(auto const parts, put_parts(key, upload, bytes));

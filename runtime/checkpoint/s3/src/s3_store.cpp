@@ -117,7 +117,7 @@ public:
         DET_TRY(checkpoint::check_uuid(uuid));
         DET_TRY(client_.remove(key(uuid, manifest_name)));
         DET_TRY_ASSIGN(auto const keys, client_.list_keys(key(uuid, "")));
-        for (auto const& one : keys) DET_TRY(client_.remove(one));
+        for (auto const& object : keys) DET_TRY(client_.remove(object));
         return remove_tree(staging_.out(uuid));
     }
 

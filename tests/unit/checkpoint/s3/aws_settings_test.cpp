@@ -28,14 +28,14 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(aws_settings_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(who_has_told_nothing_has_no_settings) {
+BOOST_AUTO_TEST_CASE(without_variables_and_files_there_are_no_settings) {
     auto const settings = load();
     BOOST_TEST(!settings.credentials.has_value());
     BOOST_TEST(!settings.region.has_value());
     BOOST_TEST(!must(load_aws_settings(Environment{})).credentials.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_environment_goes_before_the_files_and_keys_before_the_configuration) {
+BOOST_AUTO_TEST_CASE(the_environment_overrides_the_credentials_file_which_overrides_the_config_file) {
     write("config", "[default]\naws_access_key_id = c\naws_secret_access_key = cs\nregion = eu-north-1\n");
     BOOST_TEST((load().credentials == Credentials{"c", "cs"}));
     write("credentials", "[default]\naws_access_key_id=k\naws_secret_access_key=ks\naws_session_token=t\n");
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_environment_goes_before_the_files_and_keys_before_the_c
     BOOST_TEST(load().endpoint_url.value() == "http://here");
 }
 
-BOOST_AUTO_TEST_CASE(a_profile_is_taken_by_its_name) {
+BOOST_AUTO_TEST_CASE(a_profile_is_selected_by_name) {
     write("credentials",
           "[default]\naws_access_key_id=k\naws_secret_access_key=ks\n"
           "[work]\naws_access_key_id=w\naws_secret_access_key=ws\n");
@@ -62,20 +62,20 @@ BOOST_AUTO_TEST_CASE(a_profile_is_taken_by_its_name) {
     BOOST_TEST(!load().credentials.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(files_may_lie_elsewhere) {
+BOOST_AUTO_TEST_CASE(variables_name_other_paths_of_the_files) {
     must(write_file(home / "mine", "[default]\naws_access_key_id=m\naws_secret_access_key=ms\n"));
     environment.set("AWS_SHARED_CREDENTIALS_FILE", home / "mine");
     BOOST_TEST((load().credentials == Credentials{"m", "ms"}));
 }
 
-BOOST_AUTO_TEST_CASE(half_a_pair_of_keys_is_an_error_that_names_the_place) {
+BOOST_AUTO_TEST_CASE(a_key_without_its_secret_is_an_error_that_names_the_file) {
     write("credentials", "[default]\naws_access_key_id=k\n");
     auto const error = must_fail(load_aws_settings(environment));
     BOOST_TEST((error.code == codes::permission));
     BOOST_TEST(error.message.find("credentials has only one of") != std::string::npos, error.message);
 }
 
-BOOST_AUTO_TEST_CASE(lines_that_are_no_settings_are_passed_over) {
+BOOST_AUTO_TEST_CASE(lines_without_settings_are_ignored) {
     auto const profile = parse_profile(
         "x = 0\r\n# x = 1\r\n[ a ]\r\n  X = 2\r\n; x = 3\r\ns3 =\r\n"
         "  x = 4\r\nX = 5=6\r\nword\r\n[b]\r\nx = 7\r\n",
@@ -85,14 +85,14 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_settings_are_passed_over) {
     BOOST_TEST(parse_profile("[a]\n[", "a").value().empty());
 }
 
-BOOST_AUTO_TEST_CASE(an_address_is_shown_as_it_is_meant) {
+BOOST_AUTO_TEST_CASE(an_address_is_rendered_with_a_normalised_prefix) {
     BOOST_TEST(render_address("b", "") == "s3://b/");
     BOOST_TEST(render_address("b", ".") == "s3://b/");
     BOOST_TEST(render_address("b", "/pre/.//fix") == "s3://b/pre/fix/");
     BOOST_TEST(render_address("b", "pre/fix/") == "s3://b/pre/fix/");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_module_there_is_a_reason_for_each_place_and_something_to_do) {
+BOOST_AUTO_TEST_CASE(a_missing_module_is_an_error_with_a_reason_for_each_path_and_a_hint) {
     must(write_file(home / "det_libcurl.so", "no library"));
     std::filesystem::path const modules[] = {home / "absent.so", home / "det_libcurl.so", DET_FAKE_MODULE};
     auto const error = must_fail(Http::open(modules));

@@ -1,4 +1,4 @@
-// The store against s3rver; signatures are held against published examples in sigv4_test.
+// The store with the server s3rver, which does not check signatures: sigv4_test does.
 #include <det/checkpoint/s3/s3_store.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
@@ -38,7 +38,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(s3_server_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_bucket_is_a_store) {
+BOOST_AUTO_TEST_CASE(a_bucket_conforms_to_the_store_interface) {
     {
         auto const store = must(open_s3_store(options));
         for (auto const& test : checkpoint::store_cases()) {
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_a_store) {
     BOOST_TEST(std::filesystem::is_empty(staging.path()));
 }
 
-BOOST_AUTO_TEST_CASE(a_stranger_is_refused_in_the_servers_words) {
+BOOST_AUTO_TEST_CASE(wrong_credentials_are_refused_with_the_message_of_the_server) {
     options.credentials.access_key = "stranger";
     auto const store = must(open_s3_store(options));
     auto const error = must_fail(store->list());
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_refused_in_the_servers_words) {
     BOOST_TEST(error.message.find("InvalidAccessKeyId") != std::string::npos, error.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_is_tried_again_and_given_up) {
+BOOST_AUTO_TEST_CASE(requests_to_a_silent_server_are_retried_and_then_fail) {
     FakeClock clock;
     int pauses = 0;
     clock.on_sleep = [&](auto) { ++pauses; };
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_is_tried_again_and_given_up) 
     BOOST_TEST(pauses == 5);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_with_directories_of_their_own_fill_one_checkpoint) {
+BOOST_AUTO_TEST_CASE(ranks_with_separate_directories_write_one_checkpoint) {
     auto const uuid = make_uuid();
     std::atomic<int> well = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
@@ -78,8 +78,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_directories_of_their_own_fill_one_checkpoint) {
         must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "shard"));
         must(write_file(*own.directory / "common", "the same"));
         auto const uploaded = checkpoint::upload_sharded(
-            peers, *store, own, {uuid, "7.0.0", 5, UtcTime{1}, 2, {}},
-            [] { return Status(Ok{}); });
+            peers, *store, own, {uuid, "7.0.0", 5, UtcTime{1}, 2, {}}, [] { return Status(Ok{}); });
         well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
     });
     BOOST_TEST(well == 2);

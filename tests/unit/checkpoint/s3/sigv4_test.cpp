@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_session_token_is_signed_too) {
     BOOST_TEST(headers.at("authorization").find("x-amz-security-token") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_is_not_plain_is_encoded) {
+BOOST_AUTO_TEST_CASE(reserved_characters_are_encoded) {
     BOOST_TEST(uri_encode("/a b/\xc3\xa4+~", Slashes::stay) == "/a%20b/%C3%A4%2B~");
     BOOST_TEST(uri_encode("/", Slashes::encoded) == "%2F");
     BOOST_TEST(canonical_query({{"b", "/"}, {"a", ""}}) == "a=&b=%2F");

@@ -1,6 +1,6 @@
-#include "xml.hpp"
-
 #include <boost/test/unit_test.hpp>
+
+#include "s3_client.hpp"
 
 using namespace det::checkpoint::s3;
 
@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(texts_of_elements_are_found_in_their_order) {
     BOOST_TEST(text_of(xml, "Absent") == "");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_cut_off_is_no_element) {
+BOOST_AUTO_TEST_CASE(a_truncated_element_is_ignored) {
     BOOST_TEST(texts_of("<Key>a</Key><Key>b", "Key").size() == 1u);
     BOOST_TEST(text_of("<Key>&am", "Key") == "");
     BOOST_TEST(text_of("<Key>&am</Key>", "Key") == "&am");

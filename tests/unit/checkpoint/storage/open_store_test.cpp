@@ -15,7 +15,7 @@ using namespace det::checkpoint::storage;
 
 namespace {
 
-/// The environment has nothing of this machine's AWS tools, and knows where the module is.
+/// The environment has no AWS settings of this machine, and names the directory of the module.
 struct Fixture {
     TemporaryDirectory directory;
     Environment environment{
@@ -43,7 +43,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(open_store_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(storage_that_is_a_directory_lies_in_that_directory) {
+BOOST_AUTO_TEST_CASE(shared_fs_and_directory_open_their_directory) {
     for (auto const& storage : {Json(), Json{{"type", "shared_fs"}}, Json{{"type", "directory"}}}) {
         auto const store = must(open_store(spec_of(storage), environment));
         auto const uuid = make_uuid();
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(storage_that_is_a_directory_lies_in_that_directory) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(storage_that_there_is_no_store_of_is_named) {
+BOOST_AUTO_TEST_CASE(a_storage_type_without_a_store_is_an_error_that_names_it) {
     for (std::string const type : {"gcs", "azure"}) {
         auto const error = must_fail(open_store(spec_of({{"type", type}}), environment));
         BOOST_TEST((error.code == codes::not_supported));
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(storage_that_there_is_no_store_of_is_named) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_bucket_opens_with_the_keys_of_the_experiment_or_of_its_user) {
+BOOST_AUTO_TEST_CASE(a_bucket_opens_with_the_credentials_of_the_experiment_or_of_the_user) {
     auto const closed = must_fail(open_store(s3(), environment));
     BOOST_TEST((closed.code == codes::permission));
     write_secrets({{"access_key", "a"}, {"secret_key", "s"}});
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_bucket_opens_with_the_keys_of_the_experiment_or_of_its_us
     BOOST_TEST(open_store(s3(), environment).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(files_on_their_way_lie_where_the_node_has_room) {
+BOOST_AUTO_TEST_CASE(staged_files_are_in_the_local_directory_of_the_node) {
     write_secrets({{"access_key", "a"}, {"secret_key", "s"}});
     environment.set("TMPDIR", "/nowhere");
     must(make_directory(directory / "local"));
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(files_on_their_way_lie_where_the_node_has_room) {
     BOOST_TEST(must(store->open(uuid)).string().starts_with((directory / "local/").string()));
 }
 
-BOOST_AUTO_TEST_CASE(experiments_with_the_same_place_are_known) {
+BOOST_AUTO_TEST_CASE(experiments_with_the_same_storage_location_are_recognised) {
     auto other = s3();
     other.id = {8};
     BOOST_TEST(place_of(other) == place_of(s3()));

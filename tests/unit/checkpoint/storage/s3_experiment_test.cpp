@@ -1,5 +1,5 @@
-// An experiment whose checkpoints are in a bucket: it trains, is interrupted, goes on, and people handle what
-// it left. Only its configuration says where that is.
+// An experiment whose checkpoints are in a bucket: it trains, is interrupted and continues, and commands
+// handle its checkpoints. Only its configuration names the bucket.
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
@@ -34,11 +34,11 @@ struct Fixture : CliFixture {
     Fixture() {
         spec.root = root.path().string();
         (*spec.config)["checkpoint_storage"] = {{"type", "s3"},
-                                             {"bucket", "det"},
-                                             {"prefix", directory.path().filename().string()},
-                                             {"endpoint_url", server().endpoint()},
-                                             {"access_key", "********"},
-                                             {"secret_key", "********"}};
+                                                {"bucket", "det"},
+                                                {"prefix", directory.path().filename().string()},
+                                                {"endpoint_url", server().endpoint()},
+                                                {"access_key", "********"},
+                                                {"secret_key", "********"}};
         must(write_file(experiment.spec(), render_spec(spec)));
         must(write_file(
             experiment.secrets(),
@@ -54,7 +54,7 @@ struct Fixture : CliFixture {
         return {tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
     }
 
-    /// A run as its node prepares it, from where the supervisor says.
+    /// Prepares a run as a node does, from the resume point that the supervisor has found.
     core::Context begin_run(std::uint32_t number) {
         must(start_run(experiment, number, static_cast<int>(number)).append(finish(20)));
         auto const resume =
@@ -92,7 +92,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(s3_experiment_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_trial_goes_on_from_what_its_last_run_left_in_the_bucket) {
+BOOST_AUTO_TEST_CASE(a_trial_continues_from_the_checkpoint_of_its_last_run_in_the_bucket) {
     std::string last;
     {
         auto first = begin_run(0);
@@ -110,12 +110,12 @@ BOOST_AUTO_TEST_CASE(a_trial_goes_on_from_what_its_last_run_left_in_the_bucket) 
         BOOST_TEST(weights.back() == 2.0F);
         must(second.close());
     }
-    // Files of the bucket were on their way here, and are gone.
+    // The staging directory, which had files of the bucket, was removed.
     for (auto const& name : must(list_directory(directory.path())))
         BOOST_TEST(!name.starts_with("det-s3-"), name);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_silent_is_no_reason_to_begin_anew) {
+BOOST_AUTO_TEST_CASE(a_silent_server_does_not_restart_the_training_from_the_beginning) {
     auto run = begin_run(0);
     save(run, 1);
     must(run.close());
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_is_no_reason_to_begin_anew) {
          codes::transport));
 }
 
-BOOST_AUTO_TEST_CASE(people_handle_what_is_in_a_bucket_as_what_is_in_a_directory) {
+BOOST_AUTO_TEST_CASE(the_commands_handle_checkpoints_in_a_bucket_like_those_in_a_directory) {
     std::vector<std::string> uuids;
     {
         auto run = begin_run(0);
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(people_handle_what_is_in_a_bucket_as_what_is_in_a_directory
     auto const collected = ask("experiment gc 1");
     BOOST_TEST(collected["removed"].size() == 1u);
     BOOST_TEST(collected["removed"][0]["uuid"] == uuids[2]);
-    auto const bucket = store();  // while the keys are there
+    auto const bucket = store();  // opened before the secrets are removed
     BOOST_TEST(run("experiment delete 1 --yes") == 0);
     BOOST_TEST(must(bucket->list()).empty());
 }

@@ -21,10 +21,6 @@ public:
     Result<std::vector<std::string>> list() const override;
     Status remove(std::string const& uuid) override;
 
-    /// Creates the empty directory of a new checkpoint.
-    /// \return codes::misuse if it exists
-    Result<std::filesystem::path> begin(std::string const& uuid);
-
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }
 
 private:
