@@ -1,5 +1,5 @@
-// A rank that fails alone leaves with abandon() and ends, while the others wait for it: the launcher then
-// ends them, and nobody hangs in MPI_Finalize.
+// A rank that fails alone calls abandon() and ends, while the others wait for it. The launcher then ends the
+// others, and no rank hangs in MPI_Finalize.
 #include <det/transport/mpi/mpi_transport.hpp>
 
 #include <cstdio>

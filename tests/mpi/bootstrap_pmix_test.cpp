@@ -1,4 +1,4 @@
-// The ranks that mpirun started, without MPI: it is a PMIx server, and that is all that is used of it.
+// The ranks do not use MPI: mpirun is used only as a PMIx server.
 #include <det/transport/pmix/pmix_bootstrap.hpp>
 
 #include <cstdio>

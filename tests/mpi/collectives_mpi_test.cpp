@@ -17,7 +17,7 @@ DistributedContext open_context(Tuning tuning = {}) {
     return must(DistributedContext::make(std::move(transport), topology, tuning));
 }
 
-/// The chief's, because all ranks have to draw the same.
+/// The seed of the chief, because all ranks must draw the same numbers.
 std::uint32_t common_seed(DistributedContext& context) {
     std::uint32_t seed = test_seed();
     must(context.broadcast(std::as_writable_bytes(std::span(&seed, 1))));

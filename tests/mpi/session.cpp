@@ -1,5 +1,5 @@
-// A program that leaves MPI to us: initialised by the transport, finalised by it, and not opened twice. A
-// program of its own, because MPI is initialised once in a process.
+// MPI is initialised and finalised by the transport, and cannot be opened twice. A separate program, because
+// a process can initialise MPI only once.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <det/transport/mpi/mpi_transport.hpp>

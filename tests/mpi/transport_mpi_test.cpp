@@ -60,9 +60,9 @@ private:
 
 BOOST_AUTO_TEST_SUITE(transport_mpi_test)
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport) { run_suite({}); }
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface) { run_suite({}); }
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport_when_messages_travel_in_pieces) {
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface_with_messages_in_pieces) {
     run_suite({.piece_limit_bytes = 10'000});
 }
 
@@ -73,31 +73,31 @@ BOOST_AUTO_TEST_CASE(pieces_that_mpi_cannot_count_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_level_that_the_program_did_not_ask_for_is_an_error_with_what_to_do) {
-    auto const error =
-        must_fail(mpi::open_transport({.threads = mpi::ThreadLevel::any}));  // mpi_main asked for less
+BOOST_AUTO_TEST_CASE(a_thread_level_that_mpi_does_not_provide_is_an_error_with_a_hint) {
+    auto const error = must_fail(mpi::open_transport(
+        {.threads = mpi::ThreadLevel::any}));  // mpi_main initialises MPI with a lower level
     BOOST_TEST(error.message.find("MPI_THREAD_MULTIPLE") != std::string::npos);
     BOOST_TEST(error.hint.starts_with("call MPI_Init_thread"));
 }
 
-BOOST_AUTO_TEST_CASE(a_communicator_of_the_program_is_enough) {
+BOOST_AUTO_TEST_CASE(it_conforms_over_a_communicator_of_the_program) {
     int world_rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm half = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &half);  // the other way round
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &half);  // in reverse order
     run_suite({.communicator = MPI_Comm_c2f(half)});
     auto const transport = must(mpi::open_transport({.communicator = MPI_Comm_c2f(half)}));
     int rank = 0, size = 0;
     MPI_Comm_rank(half, &rank);
     MPI_Comm_size(half, &size);
     BOOST_TEST((transport->rank() == Rank{rank} && transport->size() == size));
-    MPI_Comm_free(&half);  // ours stays
+    MPI_Comm_free(&half);  // the transport uses a duplicate
     must(mpi::open_transport());
     BOOST_TEST((must_fail(mpi::open_transport({.communicator = MPI_Comm_c2f(MPI_COMM_NULL)})).code ==
                 codes::misuse));
 }
 
-BOOST_AUTO_TEST_CASE(finished_sends_arrive_though_their_sender_calls_mpi_no_more) {
+BOOST_AUTO_TEST_CASE(finished_sends_arrive_without_further_calls_of_mpi) {
     auto const transport = must(mpi::open_transport());
     Notes const notes("det-mpi-flush-");
     constexpr int sends_max = 5000;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(finished_sends_arrive_though_their_sender_calls_mpi_no_more
     }
 }
 
-BOOST_AUTO_TEST_CASE(two_transports_do_not_meet) {
+BOOST_AUTO_TEST_CASE(messages_of_two_transports_never_match) {
     auto const first = must(mpi::open_transport()), second = must(mpi::open_transport());
     if (first->size() < 2 || first->rank().value > 1) return;
     Rank const peer{1 - first->rank().value};

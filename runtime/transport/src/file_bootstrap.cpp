@@ -39,7 +39,7 @@ Status FileBootstrap::do_put(std::string const& key, std::string const& value) {
 Result<std::string> FileBootstrap::do_get(Rank from, std::string const& key) {
     using namespace std::chrono_literals;
     auto const deadline = steady_clock::now() + options_.timeout;
-    for (auto nap = 1ms;; nap = std::min(nap * 2, 50ms)) {
+    for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
         auto value = read_file(path_of(from, key), value_limit_bytes);
         if (value || value.error().code != codes::no_such_file) return value;
         if (steady_clock::now() >= deadline) {
@@ -47,7 +47,7 @@ Result<std::string> FileBootstrap::do_get(Rank from, std::string const& key) {
                          fmt::format("rank {} has not said '{}' in '{}' within {} ms", from.value, key,
                                      directory_.string(), options_.timeout.count())};
         }
-        std::this_thread::sleep_for(nap);
+        std::this_thread::sleep_for(pause);
     }
 }
 
@@ -56,8 +56,8 @@ Result<std::vector<std::string>> FileBootstrap::do_allgather(std::string const& 
     DET_TRY(do_put(key, value));
     std::vector<std::string> values;
     for (int from = 0; from < size(); ++from) {
-        DET_TRY_ASSIGN(auto theirs, do_get({from}, key));
-        values.push_back(std::move(theirs));
+        DET_TRY_ASSIGN(auto of_rank, do_get({from}, key));
+        values.push_back(std::move(of_rank));
     }
     return values;
 }

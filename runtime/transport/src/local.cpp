@@ -15,19 +15,19 @@ class LocalOperation;
 
 /// A message for which no receive is posted yet. A small message is copied; a large message is still in the
 /// buffer of the sender.
-struct Parcel {
+struct UnexpectedMessage {
     LocalOperation* sender = nullptr;
     Bytes bytes;
     std::vector<std::byte> copy;
 };
 
 /// The queues for one sender, one receiver and one tag. At most one of the two queues is non-empty.
-struct Lane {
-    std::deque<Parcel> parcels;
-    std::deque<LocalOperation*> receivers;
+struct MatchQueue {
+    std::deque<UnexpectedMessage> unexpected;
+    std::deque<LocalOperation*> posted;
 };
 
-struct Direction {
+struct Route {
     Rank from;
     Rank to;
     Tag tag;
@@ -37,8 +37,8 @@ struct Direction {
 struct Mailbox {
     std::mutex mutex;
     std::condition_variable changed;
-    std::map<std::pair<int, std::uint32_t>, Lane> lanes;  // by sender and tag
-    std::vector<bool> has_left;                           // by rank
+    std::map<std::pair<int, std::uint32_t>, MatchQueue> queues;  // by sender and tag
+    std::vector<bool> has_left;                                  // by rank
 };
 
 struct Group {
@@ -53,26 +53,26 @@ struct Group {
 /// A send or a receive. The mutex of the receiver's mailbox guards all members.
 class LocalOperation final : public Operation {
 public:
-    LocalOperation(std::shared_ptr<Group> group, Direction direction, Rank peer, MutableBytes into)
-        : group_(std::move(group)), direction_(direction), peer_(peer), into_(into) {}
-    ~LocalOperation() override { withdraw(); }
+    LocalOperation(std::shared_ptr<Group> group, Route route, Rank peer, MutableBytes into)
+        : group_(std::move(group)), route_(route), peer_(peer), into_(into) {}
+    ~LocalOperation() override { cancel(); }
 
     Result<bool> test() override;
     Result<std::size_t> wait() override;
 
-    Mailbox& mailbox() const { return group_->mailboxes[static_cast<std::size_t>(direction_.to.value)]; }
-    Lane& lane() const { return mailbox().lanes[{direction_.from.value, direction_.tag.value}]; }
-    void forget_empty_lane() const;
+    Mailbox& mailbox() const { return group_->mailboxes[static_cast<std::size_t>(route_.to.value)]; }
+    MatchQueue& queue() const { return mailbox().queues[{route_.from.value, route_.tag.value}]; }
+    void forget_empty_queue() const;
     bool is_over() const { return is_done_ || mailbox().has_left[static_cast<std::size_t>(peer_.value)]; }
     void complete(std::size_t size);
     /// Copies as much of a message as fits to the buffer of the receive, and completes the receive.
     void deliver(Bytes bytes);
 
 private:
-    void withdraw();
+    void cancel();
 
     std::shared_ptr<Group> group_;
-    Direction direction_;
+    Route route_;
     Rank peer_;
     MutableBytes into_;
     std::size_t size_ = 0;
@@ -90,7 +90,7 @@ Result<std::size_t> LocalOperation::wait() {
     if (is_done_) return size_;
     return Error{codes::transport,
                  fmt::format("rank {} has left: no message from rank {} to rank {} (tag {})", peer_.value,
-                             direction_.from.value, direction_.to.value, direction_.tag.value)};
+                             route_.from.value, route_.to.value, route_.tag.value)};
 }
 
 void LocalOperation::complete(std::size_t size) {
@@ -105,17 +105,18 @@ void LocalOperation::deliver(Bytes bytes) {
     complete(bytes.size());
 }
 
-void LocalOperation::withdraw() {
+void LocalOperation::cancel() {
     std::lock_guard const lock(mailbox().mutex);
     if (is_done_) return;
-    std::erase(lane().receivers, this);
-    std::erase_if(lane().parcels, [this](Parcel const& parcel) { return parcel.sender == this; });
-    forget_empty_lane();
+    std::erase(queue().posted, this);
+    std::erase_if(queue().unexpected,
+                  [this](UnexpectedMessage const& message) { return message.sender == this; });
+    forget_empty_queue();
 }
 
-void LocalOperation::forget_empty_lane() const {  // because programs use many tags, but few at a time
-    if (!lane().parcels.empty() || !lane().receivers.empty()) return;
-    mailbox().lanes.erase({direction_.from.value, direction_.tag.value});
+void LocalOperation::forget_empty_queue() const {  // because programs use many tags, but few at a time
+    if (!queue().unexpected.empty() || !queue().posted.empty()) return;
+    mailbox().queues.erase({route_.from.value, route_.tag.value});
 }
 
 class LocalTransport final : public Transport {
@@ -132,7 +133,7 @@ private:
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override;
     Result<std::unique_ptr<Operation>> begin_receive(Rank from, Tag tag, MutableBytes into) override;
 
-    Status check_present() const;
+    Status check_not_abandoned() const;
 
     std::shared_ptr<Group> group_;
     bool has_left_ = false;
@@ -155,45 +156,45 @@ Status LocalTransport::check_ranks() const {
     return Error{codes::transport, fmt::format("rank {} has left", left - mailbox.has_left.begin())};
 }
 
-Status LocalTransport::check_present() const {
+Status LocalTransport::check_not_abandoned() const {
     if (!has_left_) return Ok{};
     return Error{codes::misuse, fmt::format("rank {} has left the others", rank().value)};
 }
 
 Result<std::unique_ptr<Operation>> LocalTransport::begin_send(Rank to, Tag tag, Bytes bytes) {
-    DET_TRY(check_present());
-    auto operation = std::make_unique<LocalOperation>(group_, Direction{rank(), to, tag}, to, MutableBytes{});
+    DET_TRY(check_not_abandoned());
+    auto operation = std::make_unique<LocalOperation>(group_, Route{rank(), to, tag}, to, MutableBytes{});
     std::lock_guard const lock(operation->mailbox().mutex);
-    auto& lane = operation->lane();
-    if (!lane.receivers.empty()) {
-        lane.receivers.front()->deliver(bytes);
-        lane.receivers.pop_front();
+    auto& queue = operation->queue();
+    if (!queue.posted.empty()) {
+        queue.posted.front()->deliver(bytes);
+        queue.posted.pop_front();
         operation->complete(bytes.size());
-        operation->forget_empty_lane();
+        operation->forget_empty_queue();
     } else if (bytes.size() <= group_->options.eager_limit_bytes && !operation->is_over()) {
-        Parcel parcel{nullptr, {}, {bytes.begin(), bytes.end()}};
-        parcel.bytes = parcel.copy;  // stays valid, because a moved vector keeps its memory
-        lane.parcels.push_back(std::move(parcel));
+        UnexpectedMessage message{nullptr, {}, {bytes.begin(), bytes.end()}};
+        message.bytes = message.copy;  // stays valid, because a moved vector keeps its memory
+        queue.unexpected.push_back(std::move(message));
         operation->complete(bytes.size());
     } else {
-        lane.parcels.push_back({operation.get(), bytes, {}});
+        queue.unexpected.push_back({operation.get(), bytes, {}});
     }
     return Result<std::unique_ptr<Operation>>(std::move(operation));
 }
 
 Result<std::unique_ptr<Operation>> LocalTransport::begin_receive(Rank from, Tag tag, MutableBytes into) {
-    DET_TRY(check_present());
-    auto operation = std::make_unique<LocalOperation>(group_, Direction{from, rank(), tag}, from, into);
+    DET_TRY(check_not_abandoned());
+    auto operation = std::make_unique<LocalOperation>(group_, Route{from, rank(), tag}, from, into);
     std::lock_guard const lock(operation->mailbox().mutex);
-    auto& lane = operation->lane();
-    if (lane.parcels.empty()) {
-        lane.receivers.push_back(operation.get());
+    auto& queue = operation->queue();
+    if (queue.unexpected.empty()) {
+        queue.posted.push_back(operation.get());
     } else {
-        auto const& parcel = lane.parcels.front();
-        operation->deliver(parcel.bytes);
-        if (parcel.sender != nullptr) parcel.sender->complete(parcel.bytes.size());
-        lane.parcels.pop_front();
-        operation->forget_empty_lane();
+        auto const& message = queue.unexpected.front();
+        operation->deliver(message.bytes);
+        if (message.sender != nullptr) message.sender->complete(message.bytes.size());
+        queue.unexpected.pop_front();
+        operation->forget_empty_queue();
     }
     return Result<std::unique_ptr<Operation>>(std::move(operation));
 }

@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "frame.hpp"
-
 namespace det::transport {
 namespace {
 
-std::string word(MonitorMessage letter) { return {static_cast<char>(letter)}; }
+std::string render_message(MonitorMessage type) { return {static_cast<char>(type)}; }
 
 }  // namespace
 
 std::string render_lost(Rank rank, std::string_view why) {
-    auto frame = word(MonitorMessage::lost);
+    auto frame = render_message(MonitorMessage::lost);
     append_value(frame, std::int32_t{rank.value});
     return frame += why;
 }
@@ -31,38 +29,39 @@ void MonitorServer::on_joined(Rank rank, Post const& post) {
 }
 
 bool MonitorServer::on_frame(Rank from, std::string_view frame, Post const&) {
-    if (frame == word(MonitorMessage::leaving)) {
+    if (frame == render_message(MonitorMessage::leaving)) {
         heard_.erase(from.value);
         return true;
     }
-    if (frame != word(MonitorMessage::beat)) return false;
-    if (auto const known = heard_.find(from.value); known != heard_.end()) known->second = now_;
+    if (frame != render_message(MonitorMessage::beat)) return false;
+    if (auto const reported = heard_.find(from.value); reported != heard_.end()) reported->second = now_;
     return true;
 }
 
 void MonitorServer::on_left(Rank rank, Post const& post) {
-    if (heard_.contains(rank.value)) lose(rank, "its process has ended, or its connection broke", post);
+    if (heard_.contains(rank.value))
+        report_lost(rank, "its process has ended, or its connection broke", post);
 }
 
 void MonitorServer::on_tick(TimePoint now, Post const& post) {
     // If this process itself was stopped, it could not receive heartbeats.
-    bool const stood_still = now - now_ > silence_limit_ / 2;
+    bool const was_stopped = now - now_ > silence_limit_ / 2;
     now_ = now;
-    if (stood_still) {
+    if (was_stopped) {
         for (auto& [rank, heard] : heard_) heard = now;
     }
     auto const silent =
         std::ranges::find_if(heard_, [&](auto const& entry) { return now - entry.second > silence_limit_; });
     if (silent != heard_.end()) {
         auto const seconds = std::chrono::duration<double>(silence_limit_).count();
-        lose({silent->first}, fmt::format("it was silent for {:g} s", seconds), post);
+        report_lost({silent->first}, fmt::format("it was silent for {:g} s", seconds), post);
     }
     if (now - last_beat_ < beat_) return;
     last_beat_ = now;
-    for (auto const& [rank, heard] : heard_) post({rank}, word(MonitorMessage::beat));
+    for (auto const& [rank, heard] : heard_) post({rank}, render_message(MonitorMessage::beat));
 }
 
-void MonitorServer::lose(Rank rank, std::string why, Post const& post) {
+void MonitorServer::report_lost(Rank rank, std::string why, Post const& post) {
     heard_.erase(rank.value);
     if (!lost_) lost_ = Lost{rank, std::move(why)};
     for (auto const& [other, heard] : heard_) post({other}, render_lost(lost_->rank, lost_->why));

@@ -1,7 +1,7 @@
 #pragma once
 #include <map>
 
-#include "frame_server.hpp"
+#include "frames.hpp"
 
 namespace det::transport {
 
@@ -31,7 +31,7 @@ public:
     void on_tick(TimePoint now, Post const& post) override;
 
 private:
-    void lose(Rank rank, std::string why, Post const& post);
+    void report_lost(Rank rank, std::string why, Post const& post);
 
     std::chrono::milliseconds silence_limit_;
     std::chrono::milliseconds beat_;

@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "frame_client.hpp"
 #include "monitor_server.hpp"
 
 namespace det::transport {
@@ -46,7 +45,7 @@ public:
 
     Status check_within(std::chrono::milliseconds limit) const override {
         std::unique_lock lock(mutex_);
-        news_.wait_for(lock, limit, [this] { return is_lost_.load(); });
+        changed_.wait_for(lock, limit, [this] { return is_lost_.load(); });
         lock.unlock();
         return check();
     }
@@ -70,7 +69,7 @@ private:
             if (now >= next_beat) {
                 next_beat = now + options_.beat;
                 if (!client_.send(beat_frame, now + options_.silence_limit))
-                    return lose_chief("its connection broke");
+                    return report_chief_lost("its connection broke");
             }
             pollfd entries[] = {{client_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
             if (::poll(entries, 2, remaining_ms(next_beat)) > 0 && entries[0].revents != 0) {
@@ -79,11 +78,11 @@ private:
             }
             // This process itself was stopped: the next iteration reads the messages that have arrived
             // meanwhile.
-            bool const stood_still = steady_clock::now() - now > options_.silence_limit / 2;
-            if (stood_still) heard = steady_clock::now();
+            bool const was_stopped = steady_clock::now() - now > options_.silence_limit / 2;
+            if (was_stopped) heard = steady_clock::now();
             if (steady_clock::now() - heard > options_.silence_limit) {
                 auto const seconds = std::chrono::duration<double>(options_.silence_limit).count();
-                return lose_chief(fmt::format("it was silent for {:g} s", seconds));
+                return report_chief_lost(fmt::format("it was silent for {:g} s", seconds));
             }
         }
         if (!is_abandoned_) (void)client_.send(leaving_frame, steady_clock::now() + options_.beat);
@@ -93,23 +92,23 @@ private:
     bool take_frame() {
         auto const frame = client_.receive(1024, steady_clock::now() + options_.silence_limit);
         if (!frame) {
-            lose_chief("its process has ended, or its connection broke");
+            report_chief_lost("its process has ended, or its connection broke");
             return false;
         }
-        if (auto lost = parse_lost(*frame)) lose(*std::move(lost));
+        if (auto lost = parse_lost(*frame)) report_lost(*std::move(lost));
         return true;
     }
 
-    void lose_chief(std::string why) {
-        if (!is_leaving_) lose({{0}, std::move(why)});
+    void report_chief_lost(std::string why) {
+        if (!is_leaving_) report_lost({{0}, std::move(why)});
     }
 
-    void lose(Lost lost) {
+    void report_lost(Lost lost) {
         std::lock_guard const lock(mutex_);
         if (is_lost_) return;
         lost_ = std::move(lost);
         is_lost_ = true;
-        news_.notify_all();
+        changed_.notify_all();
     }
 
     std::unique_ptr<FrameServer> server_;  // nullptr on ranks other than the chief
@@ -121,22 +120,23 @@ private:
     std::atomic<bool> is_abandoned_ = false;
     std::atomic<bool> is_lost_ = false;
     mutable std::mutex mutex_;
-    mutable std::condition_variable news_;
+    mutable std::condition_variable changed_;
     Lost lost_;
     std::jthread thread_;  // last, so that all members exist when it starts
 };
 
 /// Renders the bootstrap value with the address and the secret of the chief's monitor.
-std::string render_place(Endpoint const& endpoint, std::string const& secret) {
+std::string render_endpoint(Endpoint const& endpoint, std::string const& secret) {
     return render_rendezvous({secret, endpoint});
 }
 
 }  // namespace
 
 Error describe_loss(RankMonitor const* monitor, Rank peer) {
-    constexpr std::chrono::milliseconds moment{500};  // the chief's message reaches all ranks faster
+    constexpr std::chrono::milliseconds report_limit{500};  // the chief's message reaches all ranks faster
     if (monitor != nullptr) {
-        if (auto known = monitor->check_within(moment); !known) return std::move(known).error();
+        if (auto reported = monitor->check_within(report_limit); !reported)
+            return std::move(reported).error();
     }
     auto const name = monitor != nullptr ? monitor->name_of(peer) : fmt::format("rank {}", peer.value);
     return Error{codes::transport, name + " has left or was lost"};
@@ -145,17 +145,17 @@ Error describe_loss(RankMonitor const* monitor, Rank peer) {
 Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, RankMonitorOptions options) {
     SessionKey key{{}, "monitor", bootstrap.size()};
     std::unique_ptr<FrameServer> server;
-    std::string place;
+    std::string endpoint_text;
     if (bootstrap.rank().value == 0) {
         key.secret = make_uuid() + make_uuid();
         DET_TRY_ASSIGN(
             server, FrameServer::start(options.chief_address, key, MonitorServer::frame_limit_bytes,
                                        std::make_unique<MonitorServer>(options.silence_limit, options.beat)));
-        place = render_place(server->endpoint(), key.secret);
+        endpoint_text = render_endpoint(server->endpoint(), key.secret);
     }
-    DET_TRY_ASSIGN(auto const places, bootstrap.allgather(place));
+    DET_TRY_ASSIGN(auto const endpoint_texts, bootstrap.allgather(endpoint_text));
     DET_TRY_ASSIGN(auto nodes, bootstrap.allgather(options.node));
-    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(places.front()));
+    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(endpoint_texts.front()));
     key.secret = rendezvous.secret;
     if (!rendezvous.chief) return Error{codes::transport, "the chief has not said where its monitor listens"};
     DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, bootstrap.rank(),

@@ -6,11 +6,11 @@
 namespace det::transport {
 namespace {
 
-constexpr std::uint32_t tags_of_parts = (tag_max + 1) / 2;
+constexpr std::uint32_t subgroup_tags = (tag_max + 1) / 2;
 
-class PartOperation final : public Operation {
+class SubgroupOperation final : public Operation {
 public:
-    explicit PartOperation(Request request) : request_(std::move(request)) {}
+    explicit SubgroupOperation(Request request) : request_(std::move(request)) {}
     Result<bool> test() override { return request_.test(); }
     Result<std::size_t> wait() override { return request_.finish(); }
 
@@ -19,12 +19,12 @@ private:
 };
 
 std::unique_ptr<Operation> wrap(Request request) {
-    return std::make_unique<PartOperation>(std::move(request));
+    return std::make_unique<SubgroupOperation>(std::move(request));
 }
 
-class Part final : public Transport {
+class Subgroup final : public Transport {
 public:
-    Part(Transport& whole, Rank rank, std::vector<Rank> members)
+    Subgroup(Transport& whole, Rank rank, std::vector<Rank> members)
         : Transport(rank, static_cast<int>(members.size())), whole_(whole), members_(std::move(members)) {}
 
     std::string_view name() const override { return whole_.name(); }
@@ -43,7 +43,7 @@ private:
         return wrap(std::move(request));
     }
     Rank member(Rank rank) const { return members_[static_cast<std::size_t>(rank.value)]; }
-    static Tag shifted(Tag tag) { return {tag.value % tags_of_parts + tags_of_parts}; }
+    static Tag shifted(Tag tag) { return {tag.value % subgroup_tags + subgroup_tags}; }
 
     Transport& whole_;
     std::vector<Rank> members_;
@@ -55,7 +55,7 @@ std::unique_ptr<Transport> make_subgroup(Transport& whole, std::vector<Rank> mem
     auto const self = std::find(members.begin(), members.end(), whole.rank());
     assert(self != members.end());
     Rank const rank{static_cast<int>(self - members.begin())};
-    return std::make_unique<Part>(whole, rank, std::move(members));
+    return std::make_unique<Subgroup>(whole, rank, std::move(members));
 }
 
 }  // namespace det::transport

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
-#include "frame_client.hpp"
-#include "store.hpp"
+#include "frames.hpp"
 
 namespace det::transport {
 namespace {
@@ -12,10 +12,156 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr std::size_t meeting_limit_bytes = 4096;
+// The requests of a TcpBootstrap to its store, and the replies. A client waits for the reply before it sends
+// the next request.
+
+enum class StoreVerb : char { put = 'P', get = 'G', gather = 'A' };
+enum class StoreReply : char { done = 'D', failed = 'F' };
+
+/// For all ranks together: enough for half a million worker addresses. The store disconnects a client that
+/// exceeds it.
+constexpr std::size_t stored_limit_bytes = std::size_t{256} << 20;
+
+std::string begin(StoreVerb verb) { return {static_cast<char>(verb)}; }
+
+std::string reply(StoreReply kind, std::string_view text = {}) {
+    return static_cast<char>(kind) + std::string(text);
+}
+
+std::string has_left(int rank) { return reply(StoreReply::failed, fmt::format("rank {} has left", rank)); }
+
+/// Keeps the values that ranks put, and answers their requests. A request that waits for a rank fails when
+/// that rank leaves.
+class Store final : public FrameHandler {
+public:
+    /// The largest frame that a client may send.
+    static constexpr std::size_t frame_limit_bytes = std::size_t{66} << 10;
+
+    explicit Store(int size) : size_(size) {}
+    bool on_frame(Rank from, std::string_view frame, Post const& post) override;
+    void on_left(Rank rank, Post const& post) override;
+
+private:
+    using Key = std::pair<int, std::string>;
+
+    bool on_put(Rank from, std::string_view request, Post const& post);
+    bool on_get(Rank from, std::string_view request, Post const& post);
+    bool on_gather(Rank from, std::string_view request, Post const& post);
+    void finish_gather(Post const& post);
+    void fail_gather(Post const& post);
+
+    int size_;
+    std::map<Key, std::string> values_;
+    std::size_t stored_bytes_ = 0;
+    std::map<Key, std::vector<Rank>> awaited_;
+    std::map<int, std::string> gathered_;  // by rank: the values of the current gather
+    std::set<int> left_;
+};
+
+bool Store::on_frame(Rank from, std::string_view frame, Post const& post) {
+    if (frame.empty()) return false;
+    auto const request = frame.substr(1);
+    switch (static_cast<StoreVerb>(frame.front())) {
+        case StoreVerb::put:
+            return on_put(from, request, post);
+        case StoreVerb::get:
+            return on_get(from, request, post);
+        case StoreVerb::gather:
+            return on_gather(from, request, post);
+    }
+    return false;
+}
+
+bool Store::on_put(Rank from, std::string_view request, Post const& post) {
+    FrameReader reader(request);
+    auto const key = reader.text();
+    auto const value = key ? reader.text() : std::nullopt;
+    if (!value) return false;
+    stored_bytes_ += key->size() + value->size();
+    if (stored_bytes_ > stored_limit_bytes) return false;
+    Key const full_key{from.value, *key};
+    if (!values_.try_emplace(full_key, *value).second) {
+        post(from, reply(StoreReply::failed, fmt::format("rank {} puts '{}' twice", from.value, *key)));
+        return true;
+    }
+    if (auto const waiting = awaited_.find(full_key); waiting != awaited_.end()) {
+        for (auto const rank : waiting->second) post(rank, reply(StoreReply::done, *value));
+        awaited_.erase(waiting);
+    }
+    post(from, reply(StoreReply::done));
+    return true;
+}
+
+bool Store::on_get(Rank from, std::string_view request, Post const& post) {
+    FrameReader reader(request);
+    auto const owner = reader.value<std::int32_t>();
+    auto const key = owner ? reader.text() : std::nullopt;
+    if (!key || *owner < 0 || *owner >= size_) return false;
+    Key const full_key{*owner, *key};
+    if (auto const value = values_.find(full_key); value != values_.end()) {
+        post(from, reply(StoreReply::done, value->second));
+    } else if (left_.contains(*owner)) {
+        post(from, has_left(*owner));
+    } else {
+        awaited_[full_key].push_back(from);
+    }
+    return true;
+}
+
+bool Store::on_gather(Rank from, std::string_view request, Post const& post) {
+    FrameReader reader(request);
+    auto const value = reader.text();
+    if (!value || !gathered_.try_emplace(from.value, *value).second) return false;
+    if (!left_.empty()) {
+        fail_gather(post);
+    } else if (gathered_.size() == static_cast<std::size_t>(size_)) {
+        finish_gather(post);
+    }
+    return true;
+}
+
+void Store::finish_gather(Post const& post) {
+    std::string all;
+    for (auto const& [rank, value] : gathered_) append_text(all, value);
+    for (auto const& [rank, value] : gathered_) post({rank}, reply(StoreReply::done, all));
+    gathered_.clear();
+}
+
+void Store::fail_gather(Post const& post) {
+    for (auto const& [rank, value] : gathered_) post({rank}, has_left(*left_.begin()));
+    gathered_.clear();
+}
+
+void Store::on_left(Rank rank, Post const& post) {
+    left_.insert(rank.value);
+    gathered_.erase(rank.value);
+    fail_gather(post);
+    for (auto i = awaited_.begin(); i != awaited_.end();) {
+        auto& [full_key, waiting] = *i;
+        std::erase(waiting, rank);
+        if (full_key.first == rank.value) {
+            for (auto const other : waiting) post(other, has_left(rank.value));
+            waiting.clear();
+        }
+        i = waiting.empty() ? awaited_.erase(i) : std::next(i);
+    }
+}
+
+std::optional<std::vector<std::string>> parse_gathered(std::string_view text, int count) {
+    FrameReader reader(text);
+    std::vector<std::string> values;
+    for (int i = 0; i < count; ++i) {
+        auto const value = reader.text();
+        if (!value) return std::nullopt;
+        values.emplace_back(*value);
+    }
+    return values;
+}
+
+constexpr std::size_t rendezvous_limit_bytes = 4096;
 
 Result<Rendezvous> load_rendezvous(fs::path const& path) {
-    DET_TRY_ASSIGN(auto const text, read_file(path, meeting_limit_bytes));
+    DET_TRY_ASSIGN(auto const text, read_file(path, rendezvous_limit_bytes));
     return parse_rendezvous(text);
 }
 
@@ -34,18 +180,18 @@ public:
     OpenStore& operator=(OpenStore&&) = delete;
     ~OpenStore() {
         if (!server_) return;
-        meeting_.chief.reset();
-        (void)write_file(path_, render_rendezvous(meeting_));  // the old address is no longer valid
+        rendezvous_.chief.reset();
+        (void)write_file(path_, render_rendezvous(rendezvous_));  // the old address is no longer valid
     }
 
     Endpoint const& endpoint() const { return server_->endpoint(); }
 
 private:
     OpenStore(fs::path path, Rendezvous rendezvous, std::unique_ptr<FrameServer> server)
-        : path_(std::move(path)), meeting_(std::move(rendezvous)), server_(std::move(server)) {}
+        : path_(std::move(path)), rendezvous_(std::move(rendezvous)), server_(std::move(server)) {}
 
     fs::path path_;
-    Rendezvous meeting_;
+    Rendezvous rendezvous_;
     std::unique_ptr<FrameServer> server_;
 };
 
@@ -56,7 +202,8 @@ public:
         : Bootstrap(rank, size), store_(std::move(store)), client_(std::move(client)), options_(options) {}
 
 private:
-    Result<std::string> ask(std::string_view request, std::size_t reply_limit_bytes, std::string const& what);
+    Result<std::string> request_from_store(std::string_view request, std::size_t reply_limit_bytes,
+                                           std::string const& what);
     Status do_put(std::string const& key, std::string const& value) override;
     Result<std::string> do_get(Rank from, std::string const& key) override;
     Result<std::vector<std::string>> do_allgather(std::string const& value) override;
@@ -68,8 +215,8 @@ private:
 
 constexpr std::size_t text_limit_bytes = Bootstrap::value_limit_bytes + 64;
 
-Result<std::string> TcpBootstrap::ask(std::string_view request, std::size_t reply_limit_bytes,
-                                      std::string const& what) {
+Result<std::string> TcpBootstrap::request_from_store(std::string_view request, std::size_t reply_limit_bytes,
+                                                     std::string const& what) {
     auto const deadline = steady_clock::now() + options_.timeout;
     DET_TRY(client_.send(request, deadline));
     auto reply = client_.receive(reply_limit_bytes, deadline);
@@ -80,18 +227,26 @@ Result<std::string> TcpBootstrap::ask(std::string_view request, std::size_t repl
 }
 
 Status TcpBootstrap::do_put(std::string const& key, std::string const& value) {
-    DET_TRY(ask(render_put(key, value), text_limit_bytes, fmt::format("telling the chief '{}'", key)));
+    auto request = begin(StoreVerb::put);
+    append_text(request, key);
+    append_text(request, value);
+    DET_TRY(request_from_store(request, text_limit_bytes, fmt::format("telling the chief '{}'", key)));
     return Ok{};
 }
 
 Result<std::string> TcpBootstrap::do_get(Rank from, std::string const& key) {
-    return ask(render_get(from, key), text_limit_bytes,
-               fmt::format("asking the chief for '{}' of rank {}", key, from.value));
+    auto request = begin(StoreVerb::get);
+    append_value(request, std::int32_t{from.value});
+    append_text(request, key);
+    return request_from_store(request, text_limit_bytes,
+                              fmt::format("asking the chief for '{}' of rank {}", key, from.value));
 }
 
 Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& value) {
+    auto request = begin(StoreVerb::gather);
+    append_text(request, value);
     auto const limit = static_cast<std::size_t>(size()) * text_limit_bytes;
-    DET_TRY_ASSIGN(auto const text, ask(render_gather(value), limit, "waiting for all ranks to come"));
+    DET_TRY_ASSIGN(auto const text, request_from_store(request, limit, "waiting for all ranks to come"));
     auto values = parse_gathered(text, size());
     if (values) return *std::move(values);
     return Error{codes::transport, "the chief did not say what the ranks gave"};
@@ -101,19 +256,20 @@ Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& v
 /// chief.
 Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
     using namespace std::chrono_literals;
-    for (auto nap = 1ms;; nap = std::min(nap * 2, 50ms)) {
+    for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
         DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(path));
-        Error last{codes::timed_out,
-                   fmt::format("the chief has not said in '{}' where it listens", path.string())};
+        Error last_error{codes::timed_out,
+                         fmt::format("the chief has not said in '{}' where it listens", path.string())};
         if (rendezvous.chief) {
             auto client = FrameClient::join(*rendezvous.chief, key, rank, deadline);
             if (client || client.error().code == codes::permission) return client;
-            last = std::move(client).error();
+            last_error = std::move(client).error();
         }
         if (steady_clock::now() >= deadline) {
-            return std::move(last).while_doing(fmt::format("looking for the chief as rank {}", rank.value));
+            return std::move(last_error)
+                .while_doing(fmt::format("looking for the chief as rank {}", rank.value));
         }
-        std::this_thread::sleep_for(nap);
+        std::this_thread::sleep_for(pause);
     }
 }
 

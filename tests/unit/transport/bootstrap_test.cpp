@@ -24,7 +24,7 @@ namespace {
 using Open = std::function<Result<std::unique_ptr<Bootstrap>>(Rank)>;
 using Body = std::function<Status(Bootstrap&)>;
 
-/// `body` on each rank in a thread of its own. The chief's bootstrap goes last: the store is its.
+/// Runs `body` on each rank in a thread. The chief's bootstrap, which has the store, is destroyed last.
 std::vector<Status> run_ranks(int size, Open const& open, Body const& body) {
     std::vector<Status> results(static_cast<std::size_t>(size), Status(Ok{}));
     std::vector<std::unique_ptr<Bootstrap>> bootstraps(results.size());
@@ -76,7 +76,7 @@ UniqueFd call(Endpoint const& endpoint) {
     return must(connect_to(endpoint, std::chrono::steady_clock::now() + 5s));
 }
 
-/// Whether the other side hangs up on us within its limits.
+/// Whether the other side closes the connection within its time limit.
 bool is_hung_up(UniqueFd const& connection) {
     auto const until = std::chrono::steady_clock::now() + 15s;
     for (;;) {
@@ -89,24 +89,24 @@ bool is_hung_up(UniqueFd const& connection) {
 
 BOOST_FIXTURE_TEST_SUITE(bootstrap_test, Meet)
 
-BOOST_AUTO_TEST_CASE(files_are_a_bootstrap) {
+BOOST_AUTO_TEST_CASE(file_bootstrap_conforms_to_the_interface) {
     for (int const size : {1, 2, 4}) {
         Meet meet;
         run_suite(size, meet.files(size));
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_tcp_store_is_a_bootstrap) {
+BOOST_AUTO_TEST_CASE(tcp_bootstrap_conforms_to_the_interface) {
     for (int const size : {1, 2, 4, 16}) {
         Meet meet;
         run_suite(size, meet.tcp(size));
     }
 }
 
-BOOST_AUTO_TEST_CASE(files_and_the_store_wait_for_what_is_put_later) {
+BOOST_AUTO_TEST_CASE(get_waits_for_a_value_that_is_put_later) {
     for (auto const& open : {files(4), tcp(4)}) {
         check_ranks(run_ranks(4, open, [](Bootstrap& bootstrap) -> Status {
-            // From rank to rank: each puts its sum when it has that of the rank before.
+            // Each rank puts its sum when it has the sum of the rank before.
             int sum = bootstrap.rank().value;
             if (sum > 0) {
                 DET_TRY_ASSIGN(auto const before, bootstrap.get({sum - 1}, "sum"));
@@ -119,19 +119,19 @@ BOOST_AUTO_TEST_CASE(files_and_the_store_wait_for_what_is_put_later) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_chief_can_come_again_at_the_same_meeting) {
+BOOST_AUTO_TEST_CASE(a_chief_can_open_the_same_rendezvous_again) {
     for (int i = 0; i < 3; ++i) run_suite(2, tcp(2));
     BOOST_TEST(!must(parse_rendezvous(must(read_file(file)))).chief.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_else_can_read_the_meeting) {
+BOOST_AUTO_TEST_CASE(only_the_owner_can_read_the_rendezvous_file) {
     auto const store = must(tcp(1)(Rank{0}));
     struct stat info {};
     BOOST_REQUIRE(::stat(file.c_str(), &info) == 0);
     BOOST_TEST((info.st_mode & 077) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_for_what_never_comes_ends_at_its_limit) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_value_that_is_never_put_ends_at_its_time_limit) {
     for (auto const& open : {files(2, 100ms), tcp(2, 300ms)}) {
         auto const bootstrap = must(open(Rank{0}));
         auto const error = must_fail(bootstrap->get({1}, "never"));
@@ -139,15 +139,15 @@ BOOST_AUTO_TEST_CASE(a_wait_for_what_never_comes_ends_at_its_limit) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_chief_that_never_comes_is_an_error_at_the_limit) {
+BOOST_AUTO_TEST_CASE(a_missing_chief_is_an_error_at_the_time_limit) {
     auto const error = must_fail(tcp(2, 100ms)(Rank{1}));
     BOOST_TEST((error.code == codes::timed_out), error.message);
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_gone_hears_it_at_once) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_rank_that_has_left_fails_at_once) {
     auto const results = run_ranks(3, tcp(3), [](Bootstrap& bootstrap) -> Status {
         DET_TRY(bootstrap.fence());
-        if (bootstrap.rank().value == 2) return Ok{};  // and leaves
+        if (bootstrap.rank().value == 2) return Ok{};  // its bootstrap is destroyed
         DET_TRY(bootstrap.get({2}, "never"));
         return Ok{};
     });
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_gone_hears_it_at_once) {
     BOOST_TEST(results[2].has_value());
 }
 
-BOOST_AUTO_TEST_CASE(who_has_another_secret_is_turned_away) {
+BOOST_AUTO_TEST_CASE(a_rank_with_another_secret_is_rejected) {
     auto const store = must(tcp(2)(Rank{0}));
     auto const theirs = path() / "theirs";
     must(write_file(theirs, render_rendezvous({"another secret", chief()})));
@@ -166,19 +166,19 @@ BOOST_AUTO_TEST_CASE(who_has_another_secret_is_turned_away) {
     BOOST_TEST((error.code == codes::permission), error.message);
 }
 
-BOOST_AUTO_TEST_CASE(who_counts_other_ranks_or_has_a_number_that_is_taken_is_turned_away) {
+BOOST_AUTO_TEST_CASE(a_rank_with_another_size_or_a_connected_number_is_rejected) {
     auto const store = must(tcp(3)(Rank{0}));
     auto const first = must(tcp(3)(Rank{1}));
     BOOST_TEST((must_fail(tcp(4)(Rank{2})).code == codes::permission));
     BOOST_TEST(must_fail(tcp(3)(Rank{1})).message == "there is a rank 1 already");
 }
 
-BOOST_AUTO_TEST_CASE(a_port_scanner_and_worse_do_not_disturb_the_ranks) {
+BOOST_AUTO_TEST_CASE(invalid_connections_do_not_disturb_the_ranks) {
     auto const store = must(tcp(2)(Rank{0}));
     auto const soon = std::chrono::steady_clock::now() + 5s;
     std::vector<UniqueFd> silent;
-    for (int i = 0; i < 40; ++i) silent.push_back(call(chief()));  // and say nothing
-    for (int i = 0; i < 50; ++i) call(chief());                    // and hang up
+    for (int i = 0; i < 40; ++i) silent.push_back(call(chief()));  // these connections stay silent
+    for (int i = 0; i < 50; ++i) call(chief());                    // these are closed at once
     auto const web = call(chief());
     must(send_all(web, "GET / HTTP/1.1\r\nHost: here\r\n\r\n" + std::string(200, 'x'), soon));
     auto const flood = call(chief());
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_port_scanner_and_worse_do_not_disturb_the_ranks) {
     BOOST_TEST(must(store->get({1}, "key")) == "value");
 }
 
-BOOST_AUTO_TEST_CASE(more_strangers_than_there_is_room_for_only_make_the_ranks_wait) {
+BOOST_AUTO_TEST_CASE(too_many_unauthenticated_connections_only_delay_the_ranks) {
     auto const store = must(tcp(2)(Rank{0}));
     std::vector<UniqueFd> strangers;
     for (int i = 0; i < 100; ++i) strangers.push_back(call(chief()));

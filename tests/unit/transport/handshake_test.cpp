@@ -18,17 +18,17 @@ struct Conversation {
 
 BOOST_FIXTURE_TEST_SUITE(handshake_test, Conversation)
 
-BOOST_AUTO_TEST_CASE(both_sides_believe_each_other_where_both_know_the_secret) {
+BOOST_AUTO_TEST_CASE(both_sides_accept_each_other_if_both_know_the_secret) {
     BOOST_TEST((parse_greeting(render_greeting(server_nonce)) == server_nonce));
     BOOST_TEST((check_answer(key, server_nonce, answer) == Rank{2}));
     auto const verdict = render_verdict(key, Admission::accepted, server_nonce, answer);
     BOOST_TEST((check_verdict(key, server_nonce, answer, verdict) == Admission::accepted));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_can_be_said_again_or_elsewhere) {
+BOOST_AUTO_TEST_CASE(a_proof_is_not_valid_in_another_handshake) {
     BOOST_TEST(!check_answer(key, make_nonce(), answer).has_value());
-    for (auto const& other :
-         {SessionKey{"other", "store", 4}, SessionKey{"a secret", "monitor", 4}, SessionKey{"a secret", "store", 5}})
+    for (auto const& other : {SessionKey{"other", "store", 4}, SessionKey{"a secret", "monitor", 4},
+                              SessionKey{"a secret", "store", 5}})
         BOOST_TEST(!check_answer(other, server_nonce, answer).has_value());
     auto forged = answer;
     forged[0] = 3;  // another rank with the same proof
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(nothing_can_be_said_again_or_elsewhere) {
     BOOST_TEST(!check_answer(key, server_nonce, outside).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_does_not_know_the_secret_is_not_believed) {
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_know_the_secret_is_rejected) {
     SessionKey const impostor{"a guess", "store", 4};
     auto const verdict = render_verdict(impostor, Admission::accepted, server_nonce, answer);
     BOOST_TEST((check_verdict(key, server_nonce, answer, verdict) == Admission::wrong_proof));

@@ -22,19 +22,19 @@ void run_suite(int ranks, LocalOptions options) {
 
 BOOST_AUTO_TEST_SUITE(local_test)
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport_that_buffers_small_messages) {
+BOOST_AUTO_TEST_CASE(it_conforms_if_small_messages_are_buffered) {
     for (int const ranks : {1, 2, 4}) run_suite(ranks, {});
 }
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport_where_every_send_waits) {
+BOOST_AUTO_TEST_CASE(it_conforms_if_every_send_waits) {
     for (int const ranks : {1, 3}) run_suite(ranks, {.eager_limit_bytes = 0});
 }
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport_where_no_send_waits) {
+BOOST_AUTO_TEST_CASE(it_conforms_if_no_send_waits) {
     run_suite(2, {.eager_limit_bytes = std::numeric_limits<std::size_t>::max()});
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_left_gets_an_error_that_names_it) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_rank_that_left_is_an_error_that_names_it) {
     auto const results = run_ranks(3, [](auto transport) -> Status {
         if (transport->rank().value == 1) return Ok{};
         std::byte byte{};
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_a_rank_that_left_is_an_error_at_any_size) {
     BOOST_TEST(!group[0]->send({1}, Tag{1}, {}).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_a_rank_sent_before_it_left_is_still_received) {
+BOOST_AUTO_TEST_CASE(messages_of_a_rank_that_left_are_still_received) {
     auto group = make_local_group(2);
     std::byte sent{42}, received{};
     BOOST_TEST(group[1]->send({0}, Tag{1}, std::span(&sent, 1)).has_value());

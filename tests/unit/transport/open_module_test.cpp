@@ -1,10 +1,11 @@
+#include "open_module.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/shared_module.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
-#include "open_module.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -12,9 +13,9 @@ using namespace det::transport;
 
 BOOST_AUTO_TEST_SUITE(open_module_test)
 
-BOOST_AUTO_TEST_CASE(an_absent_module_is_an_error_with_the_places_that_were_searched_and_a_hint) {
-    auto const error =
-        must_fail(transport::open_module({"det_absent.so", "det_absent_module", "Absent", "libabsent", "install it"}));
+BOOST_AUTO_TEST_CASE(a_missing_module_is_an_error_with_the_searched_paths_and_a_hint) {
+    auto const error = must_fail(
+        transport::open_module({"det_absent.so", "det_absent_module", "Absent", "libabsent", "install it"}));
     BOOST_TEST((error.code == codes::not_supported));
     BOOST_TEST(error.message == "Absent cannot be used: det_absent.so does not open");
     BOOST_TEST(error.hint == "install it");
@@ -22,12 +23,14 @@ BOOST_AUTO_TEST_CASE(an_absent_module_is_an_error_with_the_places_that_were_sear
     BOOST_TEST(error.notes[0].find("det_absent.so: cannot open shared object file") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_library_that_is_no_module_is_refused) {
-    auto const error = must_fail(transport::open_module({"libc.so.6", "det_mpi_module", "MPI", "libmpi", "hint"}));
-    BOOST_TEST(error.notes[0] == "libc.so.6: not a module of this program, it has no function det_mpi_module");
+BOOST_AUTO_TEST_CASE(a_library_that_is_not_a_module_is_refused) {
+    auto const error =
+        must_fail(transport::open_module({"libc.so.6", "det_mpi_module", "MPI", "libmpi", "hint"}));
+    BOOST_TEST(error.notes[0] ==
+               "libc.so.6: not a module of this program, it has no function det_mpi_module");
 }
 
-BOOST_AUTO_TEST_CASE(the_folder_that_det_modules_names_comes_first_and_the_loader_last) {
+BOOST_AUTO_TEST_CASE(module_paths_begin_with_det_modules_and_end_with_the_search_path) {
     TemporaryDirectory const folder;
     must(write_file(folder.path() / "det_x.so", ""));
     auto const files = module_candidates(Environment({{"DET_MODULES", folder.path().string()}}), "det_x.so");
@@ -36,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_folder_that_det_modules_names_comes_first_and_the_loade
     BOOST_TEST(files.back() == "det_x.so");
 }
 
-BOOST_AUTO_TEST_CASE(libraries_of_this_process_are_found_by_name) {
+BOOST_AUTO_TEST_CASE(loaded_libraries_are_found_by_name) {
     auto const libraries = loaded_libraries("libc.so");
     BOOST_TEST(libraries.size() == 1u);
     BOOST_TEST(loaded_libraries("libabsent").empty());

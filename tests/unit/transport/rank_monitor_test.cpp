@@ -1,4 +1,4 @@
-// Who is lost, and who hears of it: ranks are processes, so that they can be killed and stopped.
+// Detection of lost ranks. The ranks are processes, so that they can be killed and stopped.
 #include <det/foundation/files.hpp>
 #include <det/transport/file_bootstrap.hpp>
 #include <det/transport/wait_policy.hpp>
@@ -32,7 +32,7 @@ struct Meet : TemporaryDirectory {
     }
 };
 
-/// The error, as soon as there is one.
+/// Waits for the monitor's error. Returns its message.
 Result<std::string> wait_for_loss(RankMonitor const& monitor, std::chrono::milliseconds limit) {
     auto const until = steady_clock::now() + limit;
     while (steady_clock::now() < until) {
@@ -56,15 +56,15 @@ void wait_for_files(std::filesystem::path const& directory, std::string_view pre
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(watch_test, Meet)
+BOOST_FIXTURE_TEST_SUITE(rank_monitor_test, Meet)
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_lost_on_all_others_at_once) {
+BOOST_AUTO_TEST_CASE(a_killed_rank_is_reported_lost_on_all_others_at_once) {
     for (int const victim : {0, 3}) {
         Meet const meet;
         auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
             DET_TRY_ASSIGN(auto const monitor, meet.open(rank));
             if (rank.value == victim) ::raise(SIGKILL);
-            DET_TRY_ASSIGN(auto const loss, wait_for_loss(*monitor, 8s));  // less than the limit of silence
+            DET_TRY_ASSIGN(auto const loss, wait_for_loss(*monitor, 8s));  // below the silence limit
             return expect(loss.starts_with(fmt::format("rank {} on n{} was lost", victim, victim / 2)), loss);
         });
         BOOST_TEST((outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL));
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_lost_on_all_others_at_once) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_stopped_is_lost_when_it_was_silent_for_too_long) {
+BOOST_AUTO_TEST_CASE(a_stopped_rank_is_lost_after_the_silence_limit) {
     for (int const victim : {0, 2}) {
         Meet const meet;
         auto const pid_file = meet.path() / "victim";
@@ -82,11 +82,11 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_stopped_is_lost_when_it_was_silent_for_too_l
             DET_TRY_ASSIGN(auto const monitor, meet.open(rank, hasty));
             if (rank.value == victim) ::raise(SIGSTOP);
             auto const loss = wait_for_loss(*monitor, 20s);
-            // Killed before the others have seen it silent, it would be lost to them for another reason.
+            // If the victim is killed before, ranks may report its broken connection in place of its silence.
             DET_TRY(write_file(meet.path() / fmt::format("seen-{}", rank.value), ""));
             wait_for_files(meet.path(), "seen-", ranks - 1, 20s);
             DET_TRY_ASSIGN(auto const pid, read_file(pid_file));
-            ::kill(std::stoi(pid), SIGKILL);  // the test is over for it
+            ::kill(std::stoi(pid), SIGKILL);  // ends the stopped process
             DET_TRY(loss);
             return expect(
                 *loss == fmt::format("rank {} on n{} was lost: it was silent for 1 s", victim, victim / 2),
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_run_is_lost_on_all_others) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_says_goodbye_is_not_lost_and_a_busy_one_neither) {
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_and_a_busy_rank_are_not_lost) {
     check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
         RankMonitorOptions const hasty{.silence_limit = 1s, .beat = 100ms};
         DET_TRY_ASSIGN(auto monitor, open(rank, hasty));
@@ -123,12 +123,12 @@ BOOST_AUTO_TEST_CASE(a_rank_that_says_goodbye_is_not_lost_and_a_busy_one_neither
         }
         if (monitor == nullptr) return Ok{};
         auto const status = monitor->check();
-        // The chief may be among the first to go.
+        // The chief may end first.
         return expect(status.has_value() || status.error().message.starts_with("rank 0"), "all live");
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_chief_that_stood_still_itself_blames_nobody) {
+BOOST_AUTO_TEST_CASE(a_chief_that_was_stopped_reports_no_rank_as_lost) {
     MonitorServer server(10s, 1s);
     std::vector<std::string> said;
     FrameHandler::Post const post = [&](Rank, std::string frame) { said.push_back(std::move(frame)); };
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_chief_that_stood_still_itself_blames_nobody) {
     for (auto const& frame : said) BOOST_TEST(!parse_lost(frame).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(who_is_silent_is_lost_after_the_limit_and_newcomers_hear_it_too) {
+BOOST_AUTO_TEST_CASE(a_silent_rank_is_reported_also_to_ranks_that_join_later) {
     MonitorServer server(10s, 1s);
     std::vector<std::pair<Rank, std::string>> said;
     FrameHandler::Post const post = [&](Rank to, std::string frame) {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(who_is_silent_is_lost_after_the_limit_and_newcomers_hear_it
     BOOST_TEST((told == std::vector<int>{2, 3}));
 }
 
-BOOST_AUTO_TEST_CASE(waiting_for_a_living_rank_is_told_once_and_an_error_only_where_that_is_asked_for) {
+BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_fails_only_with_a_timeout) {
     std::vector<std::string> warnings;
     WaitPolicy policy{.on_long_wait = [&](std::string const& warning) { warnings.push_back(warning); },
                       .long_wait = 0ms};

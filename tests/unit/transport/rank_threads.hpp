@@ -11,7 +11,7 @@ namespace det::transport {
 
 using RankBody = std::function<Status(std::unique_ptr<Transport> transport)>;
 
-/// `body` on each rank in a thread of its own; what each returned, in rank order.
+/// Runs `body` on each rank in a thread. Returns the results in rank order.
 inline std::vector<Status> run_ranks(int size, RankBody const& body, LocalOptions options = {}) {
     auto group = make_local_group(size, options);
     std::vector<Status> results(group.size(), Status(Ok{}));
@@ -23,7 +23,7 @@ inline std::vector<Status> run_ranks(int size, RankBody const& body, LocalOption
     return results;
 }
 
-/// Says which rank found what; to be called from the test's own thread.
+/// Reports the errors of ranks. Must be called from the thread of the test.
 inline void check_ranks(std::vector<Status> const& results) {
     for (std::size_t rank = 0; rank < results.size(); ++rank) {
         if (results[rank]) continue;

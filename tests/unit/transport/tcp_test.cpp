@@ -19,7 +19,7 @@ struct Meet : TestRendezvous {
 
 BOOST_AUTO_TEST_SUITE(tcp_test)
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport) {
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface) {
     for (int const size : {1, 2, 3, 4}) {
         BOOST_TEST_CONTEXT(size << " ranks") {
             Meet const meet;
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(it_is_a_transport) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_is_one_that_keeps_nothing_before_it_is_asked_for) {
+BOOST_AUTO_TEST_CASE(it_conforms_without_buffers_for_unexpected_messages) {
     for (std::size_t const limit : {0, 1000}) {
         Meet const meet;
         check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
@@ -41,9 +41,9 @@ BOOST_AUTO_TEST_CASE(it_is_one_that_keeps_nothing_before_it_is_asked_for) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps_no_more_than_its_limit) {
+BOOST_AUTO_TEST_CASE(a_sender_of_unexpected_messages_waits_at_the_limit_of_the_receiver) {
     constexpr std::size_t message_bytes = std::size_t{4} << 20;
-    constexpr int messages = 16;  // more than sockets take
+    constexpr int messages = 16;  // more than the buffers of sockets hold
     constexpr int turns = 300;    // enough to receive all of them meanwhile
     Meet const meet;
     check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
@@ -54,13 +54,13 @@ BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps
         auto const one = std::span(&word, 1);
         auto const into = std::span(&answer, 1);
         if (rank.value == 1) {
-            // One after the other: each is over only once it is on its way as a whole.
+            // Each send is complete only when all of its bytes are in the socket.
             for (int i = 0; i < messages; ++i) DET_TRY(transport->send({0}, Tag{1}, bytes));
             return transport->send({2}, Tag{2}, one);
         }
         if (rank.value == 2) {
             DET_TRY_ASSIGN(auto done, transport->start_receive({1}, Tag{2}, one));
-            // The first rank takes part in this, and in nothing of the second.
+            // Rank 0 takes part in this exchange, but receives no message of rank 1 yet.
             for (int i = 0; i < turns; ++i) DET_TRY(transport->exchange({{0}, one}, {{0}, into}, Tag{3}));
             DET_TRY_ASSIGN(bool const is_over, done.test());
             DET_TRY(expect(!is_over, "the second rank to be held up"));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(who_sends_what_nobody_asks_for_waits_and_the_receiver_keeps
     }));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_waited_for_is_found_behind_what_nobody_has_asked_for) {
+BOOST_AUTO_TEST_CASE(an_awaited_message_is_received_behind_unexpected_ones) {
     Meet const meet;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.unexpected_limit_bytes = 100}));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(small_and_large_messages_of_one_tag_keep_their_order) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
+BOOST_AUTO_TEST_CASE(a_cancelled_send_does_not_delay_later_messages) {
     Meet const meet;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.unexpected_limit_bytes = 100}));
@@ -141,17 +141,17 @@ BOOST_AUTO_TEST_CASE(what_was_taken_back_holds_nothing_up) {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) {
     Meet const meet;
-    check_that_abandon_is_no_orderly_departure([&](std::unique_ptr<RankMonitor> monitor) {
+    check_that_abandon_announces_no_departure([&](std::unique_ptr<RankMonitor> monitor) {
         return meet.open({0}, 1, {.monitor = std::move(monitor)});
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_killed_rank_is_an_error_that_names_it) {
     Meet const meet;
     check_that_a_killed_rank_is_an_error([&](Rank rank, int size) { return meet.open(rank, size); });
 }
 
-BOOST_AUTO_TEST_CASE(what_a_rank_sent_before_it_left_is_still_received) {
+BOOST_AUTO_TEST_CASE(messages_of_a_rank_that_left_are_still_received) {
     Meet const meet;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto transport, meet.open(rank, 2));

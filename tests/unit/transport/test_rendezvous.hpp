@@ -13,7 +13,7 @@
 #include "rank_processes.hpp"
 #include "temporary_directory.hpp"
 
-// What transports have in common whose ranks are processes that find each other by themselves.
+// Used by tests of transports whose ranks are processes that use a bootstrap.
 namespace det::transport {
 
 struct TestRendezvous : TemporaryDirectory {
@@ -39,7 +39,7 @@ private:
 
 /// Checks that a transport abandons its monitor when it is abandoned, and only then.
 /// \param open opens a transport of one rank with this monitor
-inline void check_that_abandon_is_no_orderly_departure(
+inline void check_that_abandon_announces_no_departure(
     std::function<Result<std::unique_ptr<Transport>>(std::unique_ptr<RankMonitor>)> const& open) {
     for (bool const is_wanted : {false, true}) {
         check_ranks(run_rank_processes(1, [&](Rank) -> Status {
@@ -62,13 +62,13 @@ inline Status run_suite(Transport& transport) {
     return Ok{};
 }
 
-/// Of three ranks the second is killed while the others wait for it.
+/// Kills the second of three ranks while the others wait for it. Checks their errors.
 inline void check_that_a_killed_rank_is_an_error(OpenTransport const& open) {
     auto const outcomes = run_rank_processes(3, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto const transport, open(rank, 3));
         std::byte byte{};
         if (rank.value == 1) {
-            // What it still has to send itself would be lost with it: so it only listens.
+            // It only receives, because data that it has not sent yet would be lost.
             for (int const other : {0, 2}) DET_TRY(transport->receive({other}, Tag{1}, std::span(&byte, 1)));
             ::raise(SIGKILL);
         }

@@ -21,7 +21,7 @@ struct Meet : TestRendezvous {
     }
 };
 
-/// What two processes tell each other beside the transport, which does not go on meanwhile.
+/// Notes between two processes by a socket pair, without progress of the transport.
 class NotesBetweenTwo {
 public:
     NotesBetweenTwo() { BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) == 0); }
@@ -51,7 +51,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(ucx_test)
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport) {
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface) {
     for (int const size : {1, 2, 3, 4}) {
         BOOST_TEST_CONTEXT(size << " ranks") {
             Meet const meet;
@@ -63,16 +63,16 @@ BOOST_AUTO_TEST_CASE(it_is_a_transport) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_is_a_transport_over_tcp_alone) {
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface_over_tcp_alone) {
     Meet const meet;
     check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
-        ::setenv("UCX_TLS", "tcp,self", 1);  // as between nodes: UCX's own variables hold
+        ::setenv("UCX_TLS", "tcp,self", 1);  // as between nodes; UCX reads its variables
         DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.interfaces = "lo"}));
         return run_suite(*transport);
     }));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_settled_arrives_though_its_sender_turns_to_something_else) {
+BOOST_AUTO_TEST_CASE(flushed_messages_arrive_while_their_sender_computes) {
     Meet const meet;
     NotesBetweenTwo const notes;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(what_is_settled_arrives_though_its_sender_turns_to_somethin
         if (rank == Rank{1}) {
             DET_TRY_ASSIGN(auto const count, notes.wait_for_peer(rank));
             for (int i = 0; i < count; ++i) DET_TRY(transport->receive(peer, Tag{1}, bytes));
-            DET_TRY(transport->flush());  // its peer is not in UCX now
+            DET_TRY(transport->flush());  // the peer is not in a call of UCX now
             return notes.tell_peer(rank, count);
         }
-        // More than sockets hold: UCX keeps the rest of a message that counts as sent.
+        // More than sockets hold: UCX buffers the rest of a message that it reports as sent.
         std::vector<Request> requests;
         for (bool is_sent = true; is_sent;) {
             DET_TRY(expect(requests.size() < 100'000, "a network that is full at last"));
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(what_is_settled_arrives_though_its_sender_turns_to_somethin
     }));
 }
 
-BOOST_AUTO_TEST_CASE(ranks_can_meet_by_files_and_open_one_again) {
+BOOST_AUTO_TEST_CASE(it_opens_twice_over_a_file_bootstrap) {
     for (int i = 0; i < 2; ++i) {
         TemporaryDirectory const directory;
         check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
@@ -117,12 +117,12 @@ BOOST_AUTO_TEST_CASE(ranks_can_meet_by_files_and_open_one_again) {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) {
     Meet const meet;
-    check_that_abandon_is_no_orderly_departure([&](std::unique_ptr<RankMonitor> monitor) {
+    check_that_abandon_announces_no_departure([&](std::unique_ptr<RankMonitor> monitor) {
         return meet.open({0}, 1, {.monitor = std::move(monitor)});
     });
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_names_it) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_killed_rank_is_an_error_that_names_it) {
     for (auto const* tls : {"tcp,self", "all"}) {
         BOOST_TEST_CONTEXT(tls) {
             Meet const meet;
@@ -134,18 +134,18 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_was_killed_gets_an_error_that_nam
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_interface_that_is_not_there_is_an_error_that_says_so) {
+BOOST_AUTO_TEST_CASE(a_missing_interface_is_an_error_with_a_hint) {
     Meet const meet;
     auto const outcomes = run_rank_processes(1, [&](Rank rank) -> Status {
         auto const transport = meet.open(rank, 1, {.interfaces = "none7"});
-        // Alone, UCX needs no network: it may start without.
+        // With a single rank UCX may start without a network.
         return expect(transport.has_value() || transport.error().hint.find("none7") != std::string::npos,
                       "a hint");
     });
     check_ranks(outcomes);
 }
 
-BOOST_AUTO_TEST_CASE(an_interface_of_an_rdma_adapter_stands_for_the_adapter) {
+BOOST_AUTO_TEST_CASE(an_interface_of_an_rdma_adapter_includes_the_adapter) {
     TemporaryDirectory const sys;
     auto const ib1 = sys / "class" / "net" / "ib1";
     std::filesystem::create_directories(ib1 / "device/infiniband/mlx5_3");

@@ -7,12 +7,12 @@
 namespace det::transport::mpi {
 namespace {
 
-struct LevelInMpi {
+struct MpiLevel {
     int value;
     std::string_view name;
 };
 
-constexpr LevelInMpi level_of(ThreadLevel threads) {
+constexpr MpiLevel level_of(ThreadLevel threads) {
     switch (threads) {
         case ThreadLevel::main_only:
             return {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"};
@@ -24,7 +24,7 @@ constexpr LevelInMpi level_of(ThreadLevel threads) {
     return {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"};
 }
 
-Status check_thread_level(LevelInMpi wanted) {
+Status check_thread_level(MpiLevel wanted) {
     int provided = MPI_THREAD_SINGLE;
     if (int const code = MPI_Query_thread(&provided); code != MPI_SUCCESS) {
         return mpi_error("ask MPI for its thread level", code);
@@ -69,8 +69,8 @@ Result<Communicator> Communicator::open(ThreadLevel threads, std::optional<int> 
     if (parent && is_initialised == 0)
         return Error{codes::misuse, "there is no communicator before MPI was initialised"};
     auto const level = level_of(threads);
-    Communicator session(is_initialised == 0);
-    if (session.was_initialised_here_) {
+    Communicator opened(is_initialised == 0);
+    if (opened.was_initialised_here_) {
         int provided = 0;
         if (int const code = MPI_Init_thread(nullptr, nullptr, level.value, &provided); code != MPI_SUCCESS) {
             return mpi_error("initialise MPI", code);
@@ -79,13 +79,13 @@ Result<Communicator> Communicator::open(ThreadLevel threads, std::optional<int> 
     DET_TRY(check_thread_level(level));
     auto const all = parent ? MPI_Comm_f2c(*parent) : MPI_COMM_WORLD;
     if (all == MPI_COMM_NULL) return Error{codes::misuse, "this rank is not in the MPI communicator"};
-    if (int const code = MPI_Comm_dup(all, &session.communicator_); code != MPI_SUCCESS) {
+    if (int const code = MPI_Comm_dup(all, &opened.communicator_); code != MPI_SUCCESS) {
         return mpi_error("make an MPI communicator", code);
     }
     // MPI's default error handler ends the program at the first error.
-    MPI_Comm_set_errhandler(session.communicator_, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(opened.communicator_, MPI_ERRORS_RETURN);
     DET_TRY(check_tags());
-    return session;
+    return opened;
 }
 
 Communicator::Communicator(Communicator&& other) noexcept

@@ -129,12 +129,12 @@ Result<bool> ReceiveMessage::find_piece() {
     if (is_there == 0) return false;
     MPI_Get_count(&status, MPI_BYTE, &count);
     piece_size_ = static_cast<std::size_t>(count);
-    auto place = size_ <= into_.size() ? into_.subspan(size_) : MutableBytes{};
-    if (place.size() < piece_size_) {
+    auto target = size_ <= into_.size() ? into_.subspan(size_) : MutableBytes{};
+    if (target.size() < piece_size_) {
         dropped_.resize(piece_size_);
-        place = dropped_;
+        target = dropped_;
     }
-    code = MPI_Imrecv(place.data(), count, MPI_BYTE, &message, &piece_);
+    code = MPI_Imrecv(target.data(), count, MPI_BYTE, &message, &piece_);
     if (code != MPI_SUCCESS) return cannot(code);
     return true;
 }

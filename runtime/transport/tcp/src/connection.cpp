@@ -39,10 +39,10 @@ Progress OutgoingConnection::write() {
     return state_ == State::open && unsent_.empty() ? writer_.advance(socket_) : Progress::nothing;
 }
 
-Progress OutgoingConnection::advance(MessageReader::Place const& place) {
+Progress OutgoingConnection::advance(MessageReader::Match const& match) {
     if (!unsent_.empty()) return write_from(socket_, unsent_);
     if (state_ != State::open) return read_reply();
-    return both(writer_.advance(socket_), reader_.advance(socket_, place));
+    return both(writer_.advance(socket_), reader_.advance(socket_, match));
 }
 
 Progress OutgoingConnection::read_reply() {
@@ -77,10 +77,10 @@ short IncomingConnection::events() const {
 }
 
 Progress IncomingConnection::advance(SessionKey const& key, std::function<bool(Rank)> const& may_join,
-                                     Place const& place) {
+                                     Match const& match) {
     if (!unsent_.empty()) return write_from(socket_, unsent_);
     if (!peer_) return read_answer(key, may_join);
-    auto const from_peer = [&](MessageHead const& head) { return place(*peer_, head); };
+    auto const from_peer = [&](MessageHead const& head) { return match(*peer_, head); };
     return both(writer_.advance(socket_), reader_.advance(socket_, from_peer));
 }
 

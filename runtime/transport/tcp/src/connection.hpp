@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "handshake.hpp"
-#include "message_stream.hpp"
+#include "messages.hpp"
 
 namespace det::transport::tcp {
 
@@ -24,7 +24,7 @@ public:
     /// Sends queued messages. Does nothing while the handshake is not complete.
     Progress write();
     /// Advances the handshake, or sends and receives messages. Does not block.
-    Progress advance(MessageReader::Place const& place);
+    Progress advance(MessageReader::Match const& match);
 
 private:
     enum class State { awaiting_greeting, awaiting_verdict, open };
@@ -49,7 +49,7 @@ private:
 /// A connection that this rank has accepted.
 class IncomingConnection {
 public:
-    using Place = std::function<std::shared_ptr<RecvRequest>(Rank from, MessageHead const& head)>;
+    using Match = std::function<std::shared_ptr<RecvRequest>(Rank from, MessageHead const& head)>;
 
     IncomingConnection(UniqueFd socket, TimePoint answer_until);
 
@@ -63,7 +63,7 @@ public:
     MessageWriter const& messages() const { return writer_; }
     Progress write() { return writer_.advance(socket_); }
     TimePoint answer_until() const { return answer_until_; }
-    Progress advance(SessionKey const& key, std::function<bool(Rank)> const& may_join, Place const& place);
+    Progress advance(SessionKey const& key, std::function<bool(Rank)> const& may_join, Match const& match);
 
 private:
     Progress read_answer(SessionKey const& key, std::function<bool(Rank)> const& may_join);

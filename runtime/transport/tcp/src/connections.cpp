@@ -130,9 +130,9 @@ Result<std::shared_ptr<SendRequest>> Connections::send(Rank to, Tag tag, Bytes b
 
 std::shared_ptr<RecvRequest> Connections::match_next(Rank from, MessageHead const& head) {
     if (head.number != at(from).begun) return nullptr;
-    auto place = head.tag == cancelled_tag ? std::make_shared<RecvRequest>() : mailbox_.match(from, head);
-    if (place != nullptr) ++at(from).begun;
-    return place;
+    auto request = head.tag == cancelled_tag ? std::make_shared<RecvRequest>() : mailbox_.match(from, head);
+    if (request != nullptr) ++at(from).begun;
+    return request;
 }
 
 void Connections::cancel(Rank to, SendRequest const& request) {
@@ -192,7 +192,7 @@ bool Connections::advance_incoming(Scope scope, Rank peer) {
     auto const may_join = [&](Rank rank) {
         return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
     };
-    auto const place = [this](Rank from, MessageHead const& head) {
+    auto const match = [this](Rank from, MessageHead const& head) {
         auto request = match_next(from, head);
         if (request != nullptr) at(from).uses_our_connection = false;
         return request;
@@ -203,7 +203,7 @@ bool Connections::advance_incoming(Scope scope, Rank peer) {
     };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
         if (!is_in_scope(connection)) return false;
-        auto const progress = connection.advance(key_, may_join, place);
+        auto const progress = connection.advance(key_, may_join, match);
         has_moved = has_moved || progress == Progress::something;
         bool const is_unauthenticated = !connection.peer();
         if (progress == Progress::broken && !is_unauthenticated) mark_lost(*connection.peer());

@@ -6,7 +6,6 @@
 #include <poll.h>
 
 #include "connection.hpp"
-#include "mailbox.hpp"
 
 namespace det::transport::tcp {
 

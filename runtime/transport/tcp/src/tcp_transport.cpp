@@ -82,18 +82,18 @@ public:
     Status check_ranks() const override { return connections_->check_ranks(); }
 
 private:
-    Status check_present() const {
+    Status check_not_abandoned() const {
         if (connections_->is_open()) return Ok{};
         return Error{codes::misuse, fmt::format("rank {} has left the others", rank().value)};
     }
     Result<std::unique_ptr<Operation>> begin_send(Rank to, Tag tag, Bytes bytes) override {
-        DET_TRY(check_present());
+        DET_TRY(check_not_abandoned());
         DET_TRY_ASSIGN(auto request, connections_->send(to, tag, bytes));
         return Result<std::unique_ptr<Operation>>(
             std::make_unique<SendOperation>(connections_, to, std::move(request)));
     }
     Result<std::unique_ptr<Operation>> begin_receive(Rank from, Tag tag, MutableBytes into) override {
-        DET_TRY(check_present());
+        DET_TRY(check_not_abandoned());
         return Result<std::unique_ptr<Operation>>(
             std::make_unique<ReceiveOperation>(connections_, from, tag, into));
     }

@@ -46,8 +46,8 @@ ucs_status_t advance(Worker& worker, ucs_status_ptr_t& request) {
 
 /// Returns whether the request is complete. If the peer is lost, that is the error, whatever status UCX
 /// reports for the request.
-template <class Cannot>
-Result<bool> move_on(Worker& worker, Rank peer, ucs_status_ptr_t& request, Cannot const& cannot) {
+template <class MakeError>
+Result<bool> is_complete(Worker& worker, Rank peer, ucs_status_ptr_t& request, MakeError const& cannot) {
     auto const status = advance(worker, request);
     if (status == UCS_OK) return true;
     DET_TRY(worker.check_alive(peer));
@@ -87,7 +87,7 @@ Status SendMessage::start() {
 }
 
 Result<bool> SendMessage::test() {
-    return move_on(*worker_, route_.peer, request_, [&](auto status) { return cannot(status); });
+    return is_complete(*worker_, route_.peer, request_, [&](auto status) { return cannot(status); });
 }
 
 Result<std::size_t> SendMessage::wait() {
@@ -130,13 +130,13 @@ Status ReceiveMessage::find() {
     if (message == nullptr) return Ok{};
     leave_queue();
     size_ = info.length;
-    auto place = into_;
+    auto target = into_;
     if (info.length > into_.size()) {
         dropped_.resize(info.length);
-        place = dropped_;
+        target = dropped_;
     }
     auto const params = no_params();
-    request_ = ucp_tag_msg_recv_nbx(worker_->handle(), place.data(), info.length, message, &params);
+    request_ = ucp_tag_msg_recv_nbx(worker_->handle(), target.data(), info.length, message, &params);
     if (UCS_PTR_IS_ERR(request_)) return cannot(UCS_PTR_STATUS(std::exchange(request_, nullptr)));
     return Ok{};
 }
@@ -154,7 +154,7 @@ Result<bool> ReceiveMessage::test() {
         DET_TRY(worker_->check_alive(route_.peer));
         return false;
     }
-    return move_on(*worker_, route_.peer, request_, [&](auto status) { return cannot(status); });
+    return is_complete(*worker_, route_.peer, request_, [&](auto status) { return cannot(status); });
 }
 
 Result<std::size_t> ReceiveMessage::wait() {

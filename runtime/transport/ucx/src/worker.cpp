@@ -18,6 +18,13 @@ constexpr char address_key[] = "ucx-address";
 constexpr std::chrono::seconds close_timeout{5};
 constexpr std::chrono::milliseconds flush_time{1};  // enough if the peer is in a call of UCX as well
 
+constexpr std::chrono::microseconds first_pause{50};
+constexpr std::chrono::microseconds longest_pause{5'000};
+
+bool are_over(std::vector<Flush> const& flushes) {
+    return std::ranges::none_of(flushes, [](auto const& flush) { return flush.status() == UCS_INPROGRESS; });
+}
+
 /// A UCX option that the transport sets. With peer error handling UCX leaves out shared memory unless
 /// MM_ERROR_HANDLING is set. By default UCX checks only every 20 s whether a peer process still exists.
 struct Setting {
@@ -59,6 +66,24 @@ Result<ucp_context_h> make_context(std::string const& interfaces) {
 
 Error ucx_error(std::string const& what, ucs_status_t status) {
     return Error{codes::transport, fmt::format("cannot {}: {}", what, ucs_status_string(status))};
+}
+
+FlushThread::FlushThread(ucp_worker_h worker, std::vector<Flush> flushes)
+    : worker_(worker),
+      flushes_(std::move(flushes)),
+      thread_(start_thread("det-ucx-flush", [this](auto const& stop) { run(stop); })) {}
+
+void FlushThread::run(std::stop_token const& stop) {
+    auto pause = first_pause;
+    while (!stop.stop_requested() && !are_over(flushes_)) {
+        if (ucp_worker_progress(worker_) != 0) {
+            pause = first_pause;
+            continue;
+        }
+        std::unique_lock lock(mutex_);
+        stopping_.wait_for(lock, stop, pause, [] { return false; });
+        pause = std::min(2 * pause, longest_pause);
+    }
 }
 
 Result<std::unique_ptr<Worker>> Worker::open(std::unique_ptr<Bootstrap> bootstrap, Options options) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "socket.hpp"
@@ -43,7 +45,7 @@ struct RecvRequest {
     bool is_over() const { return has_size && done == size; }
     /// Sets the size of the message, and allocates `own` if the message does not fit into `into`.
     void begin(std::uint64_t message_size);
-    std::byte* place() { return own.empty() ? into.data() : own.data(); }
+    std::byte* data() { return own.empty() ? into.data() : own.data(); }
 };
 
 enum class Progress { nothing, something, broken };
@@ -73,16 +75,16 @@ private:
 class MessageReader {
 public:
     /// Returns the receive for the next message. nullptr: there is none yet, and the reader asks again later.
-    using Place = std::function<std::shared_ptr<RecvRequest>(MessageHead const& head)>;
+    using Match = std::function<std::shared_ptr<RecvRequest>(MessageHead const& head)>;
 
     /// Whether the next message has arrived but has no receive yet.
     bool is_blocked() const { return request_ == nullptr && buffered() >= sizeof(MessageHead); }
     /// Processes all buffered data and the data of one more recv(2).
-    Progress advance(UniqueFd const& socket, Place const& place);
+    Progress advance(UniqueFd const& socket, Match const& match);
 
 private:
     std::size_t buffered() const { return end_ - begin_; }
-    bool begin_message(Place const& place);
+    bool begin_message(Match const& match);
     /// Takes the part of the message that was read together with its header.
     void take_buffered();
     ssize_t read(UniqueFd const& socket);
@@ -90,6 +92,44 @@ private:
     std::array<std::byte, 1024> buffer_{};  // for one recv(2) of a small message together with its head
     std::size_t begin_ = 0, end_ = 0;
     std::shared_ptr<RecvRequest> request_;
+};
+
+/// Matches arriving messages with posted receives, in order for each peer and tag.
+class Mailbox {
+public:
+    /// \param size the number of ranks.
+    /// \param unexpected_limit_bytes limit per peer for messages without a posted receive.
+    Mailbox(Rank own, std::size_t size, std::size_t unexpected_limit_bytes)
+        : own_(own), unexpected_limit_bytes_(unexpected_limit_bytes), peers_(size) {}
+
+    /// Returns the posted receive for an arriving message, or a new one that buffers it. Returns nullptr if
+    /// the buffered messages of the peer would exceed the limit.
+    std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
+    /// Posts a receive. Its message may have arrived already.
+    std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);
+    void send_to_self(Tag tag, Bytes bytes);
+    /// Cancels a receive. Data that still arrives for it is discarded, and the buffer is no longer used.
+    void cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request);
+
+private:
+    struct MatchQueue {
+        std::deque<std::shared_ptr<RecvRequest>> posted;
+        std::deque<std::shared_ptr<RecvRequest>> unexpected;
+    };
+    using MatchKey = std::pair<int, std::uint32_t>;  // peer and tag
+    struct Peer {
+        std::uint64_t unexpected_bytes = 0;  // of its messages without a posted receive
+        int posted = 0;                      // number of posted receives without a message
+    };
+
+    bool may_buffer(Rank from, std::uint64_t size_bytes) const;
+    Peer& at(Rank peer) { return peers_[static_cast<std::size_t>(peer.value)]; }
+    Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
+
+    Rank own_;
+    std::size_t unexpected_limit_bytes_;
+    std::vector<Peer> peers_;  // by rank
+    std::map<MatchKey, MatchQueue> queues_;
 };
 
 }  // namespace det::transport::tcp

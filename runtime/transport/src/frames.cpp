@@ -1,4 +1,4 @@
-#include "frame_server.hpp"
+#include "frames.hpp"
 
 #include <det/foundation/thread.hpp>
 
@@ -8,8 +8,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <vector>
-
-#include "frame.hpp"
 
 namespace det::transport {
 namespace {
@@ -21,7 +19,60 @@ constexpr std::chrono::seconds answer_timeout{3};
 constexpr std::size_t read_at_once_bytes = std::size_t{64} << 10;
 constexpr std::size_t drain_ms = 500;
 
+constexpr std::size_t frame_head_bytes = 4;
+
+std::string wrap_frame(std::string_view frame) {
+    std::string wrapped;
+    append_value(wrapped, static_cast<std::uint32_t>(frame.size()));
+    return wrapped += frame;
+}
+
+/// Reads the size of a frame from its first frame_head_bytes on the wire.
+std::size_t frame_size(std::string_view head) { return read_value<std::uint32_t>(head, 0); }
+
 }  // namespace
+
+Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& key, Rank rank,
+                                      TimePoint deadline) {
+    DET_TRY_ASSIGN(auto socket, connect_to(server, deadline));
+    DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, deadline));
+    auto const server_nonce = parse_greeting(greeting);
+    if (!server_nonce) {
+        return Error{codes::transport,
+                     fmt::format("who listens at {} port {} is no run of ours", server.address, server.port)};
+    }
+    auto const answer = render_answer(key, rank, *server_nonce, make_nonce());
+    DET_TRY(send_all(socket, answer, deadline));
+    DET_TRY_ASSIGN(auto const verdict, receive_exactly(socket, verdict_bytes, deadline));
+    switch (check_verdict(key, *server_nonce, answer, verdict)) {
+        case Admission::accepted:
+            return FrameClient(std::move(socket));
+        case Admission::taken:
+            return Error{codes::permission, fmt::format("there is a rank {} already", rank.value),
+                         "give each rank a number of its own (RANK)"};
+        case Admission::wrong_proof:
+            break;
+    }
+    return Error{
+        codes::permission,
+        fmt::format("rank {} of {} was turned away by the chief at {} port {}: the secret or the number "
+                    "of ranks is another there",
+                    rank.value, key.size, server.address, server.port)};
+}
+
+Status FrameClient::send(std::string_view frame, TimePoint deadline) {
+    return send_all(socket_, wrap_frame(frame), deadline);
+}
+
+Result<std::string> FrameClient::receive(std::size_t limit_bytes, TimePoint deadline) {
+    DET_TRY_ASSIGN(auto const head, receive_exactly(socket_, frame_head_bytes, deadline));
+    auto const size = frame_size(head);
+    if (size > limit_bytes) {
+        return Error{codes::transport,
+                     fmt::format("the chief announced {} bytes, more than {}", size, limit_bytes)};
+    }
+    return receive_exactly(socket_, size, deadline);
+}
 
 Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& address, SessionKey key,
                                                         std::size_t frame_limit_bytes,
@@ -150,9 +201,9 @@ void FrameServer::take_frames(Connection& connection) {
             break;
         }
         if (rest.size() < frame_head_bytes + size) break;
-        bool const is_sense =
+        bool const is_valid =
             handler_->on_frame(*connection.member, rest.substr(frame_head_bytes, size), post_);
-        connection.is_over = connection.is_over || !is_sense;
+        connection.is_over = connection.is_over || !is_valid;
         rest.remove_prefix(frame_head_bytes + size);
     }
     connection.incoming.erase(0, connection.incoming.size() - rest.size());

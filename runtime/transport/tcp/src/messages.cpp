@@ -1,4 +1,4 @@
-#include "message_stream.hpp"
+#include "messages.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,10 +57,10 @@ Progress MessageWriter::advance(UniqueFd const& socket) {
     return progress_of(sent);
 }
 
-Progress MessageReader::advance(UniqueFd const& socket, Place const& place) {
+Progress MessageReader::advance(UniqueFd const& socket, Match const& match) {
     bool has_moved = false;
     for (bool has_read = false;;) {
-        if (request_ == nullptr && begin_message(place)) has_moved = true;
+        if (request_ == nullptr && begin_message(match)) has_moved = true;
         if (is_blocked()) break;
         if (request_ != nullptr) {
             take_buffered();
@@ -77,11 +77,11 @@ Progress MessageReader::advance(UniqueFd const& socket, Place const& place) {
     return has_moved ? Progress::something : Progress::nothing;
 }
 
-bool MessageReader::begin_message(Place const& place) {
+bool MessageReader::begin_message(Match const& match) {
     if (buffered() < sizeof(MessageHead)) return false;
     MessageHead head;
     std::memcpy(&head, buffer_.data() + begin_, sizeof head);
-    request_ = place(head);
+    request_ = match(head);
     if (request_ == nullptr) return false;
     begin_ += sizeof head;
     request_->begin(head.size);
@@ -91,7 +91,7 @@ bool MessageReader::begin_message(Place const& place) {
 void MessageReader::take_buffered() {
     auto const size = std::min<std::uint64_t>(buffered(), request_->size - request_->done);
     if (size == 0) return;
-    std::memcpy(request_->place() + request_->done, buffer_.data() + begin_, size);
+    std::memcpy(request_->data() + request_->done, buffer_.data() + begin_, size);
     request_->done += size;
     begin_ += size;
 }
@@ -99,7 +99,7 @@ void MessageReader::take_buffered() {
 ssize_t MessageReader::read(UniqueFd const& socket) {
     if (request_ != nullptr) {
         auto const received =
-            ::recv(socket.get(), request_->place() + request_->done, request_->size - request_->done, 0);
+            ::recv(socket.get(), request_->data() + request_->done, request_->size - request_->done, 0);
         if (received > 0) request_->done += static_cast<std::uint64_t>(received);
         return received;
     }
@@ -109,6 +109,62 @@ ssize_t MessageReader::read(UniqueFd const& socket) {
     auto const received = ::recv(socket.get(), buffer_.data() + end_, buffer_.size() - end_, 0);
     if (received > 0) end_ += static_cast<std::size_t>(received);
     return received;
+}
+
+bool Mailbox::may_buffer(Rank from, std::uint64_t size_bytes) const {
+    auto const& peer = at(from);
+    // A message that matches a posted receive may arrive behind this one. A message of this rank to itself
+    // has no other place where it could wait.
+    return peer.posted > 0 || from == own_ || peer.unexpected_bytes + size_bytes <= unexpected_limit_bytes_;
+}
+
+std::shared_ptr<RecvRequest> Mailbox::match(Rank from, MessageHead const& head) {
+    MatchKey const key{from.value, head.tag};
+    auto& peer = at(from);
+    auto const queue = queues_.find(key);
+    if (queue == queues_.end() || queue->second.posted.empty()) {
+        if (!may_buffer(from, head.size)) return nullptr;
+        peer.unexpected_bytes += head.size;
+        return queues_[key].unexpected.emplace_back(std::make_shared<RecvRequest>());
+    }
+    auto request = std::move(queue->second.posted.front());
+    queue->second.posted.pop_front();
+    --peer.posted;
+    if (queue->second.posted.empty()) queues_.erase(queue);
+    return request;
+}
+
+std::shared_ptr<RecvRequest> Mailbox::post_receive(Rank from, Tag tag, MutableBytes into) {
+    auto& queue = queues_[{from.value, tag.value}];
+    if (queue.unexpected.empty()) {
+        ++at(from).posted;
+        return queue.posted.emplace_back(std::make_shared<RecvRequest>(RecvRequest{into}));
+    }
+    auto request = std::move(queue.unexpected.front());
+    queue.unexpected.pop_front();
+    at(from).unexpected_bytes -= request->size;
+    if (queue.unexpected.empty()) queues_.erase({from.value, tag.value});
+    return request;
+}
+
+void Mailbox::send_to_self(Tag tag, Bytes bytes) {
+    auto const request = match(own_, {tag.value, 0, bytes.size()});
+    request->begin(bytes.size());
+    if (!bytes.empty()) std::memcpy(request->data(), bytes.data(), bytes.size());
+    request->done = bytes.size();
+}
+
+void Mailbox::cancel(Rank from, Tag tag, std::shared_ptr<RecvRequest> const& request) {
+    if (request->is_over()) return;
+    if (request->has_size) {
+        request->own.resize(request->size);
+        request->into = {};
+        return;
+    }
+    auto const queue = queues_.find({from.value, tag.value});
+    if (queue == queues_.end()) return;
+    at(from).posted -= static_cast<int>(std::erase(queue->second.posted, request));
+    if (queue->second.posted.empty()) queues_.erase(queue);
 }
 
 }  // namespace det::transport::tcp

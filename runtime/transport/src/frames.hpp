@@ -1,14 +1,70 @@
 #pragma once
+#include <det/foundation/bytes.hpp>
+
 #include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "handshake.hpp"
 #include "socket.hpp"
 
 namespace det::transport {
+
+// Frames are messages of a client and a server that have authenticated each other by the handshake. On the
+// wire the size of a frame precedes it, in 4 bytes.
+
+/// Reads values from the front of a frame. value() and text() return nullopt if the frame is too short.
+class FrameReader {
+public:
+    explicit FrameReader(std::string_view frame) : rest_(frame) {}
+
+    template <std::integral T>
+    std::optional<T> value() {
+        if (rest_.size() < sizeof(T)) return std::nullopt;
+        auto const read = read_value<T>(rest_, 0);
+        rest_.remove_prefix(sizeof(T));
+        return read;
+    }
+    std::optional<std::string_view> text() {
+        auto const size = value<std::uint32_t>();
+        if (!size || rest_.size() < *size) return std::nullopt;
+        auto const read = rest_.substr(0, *size);
+        rest_.remove_prefix(*size);
+        return read;
+    }
+    std::string_view rest() const { return rest_; }
+
+private:
+    std::string_view rest_;
+};
+
+inline void append_text(std::string& out, std::string_view text) {
+    append_value(out, static_cast<std::uint32_t>(text.size()));
+    out += text;
+}
+
+/// The connection of a rank to a FrameServer. All calls block, at most until the deadline. After an error the
+/// client must not be used again.
+class FrameClient {
+public:
+    /// Connects and authenticates.
+    /// \return codes::permission if the server rejected this rank; another code if the handshake failed
+    ///     before.
+    static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
+                                    TimePoint deadline);
+
+    Status send(std::string_view frame, TimePoint deadline);
+    Result<std::string> receive(std::size_t limit_bytes, TimePoint deadline);
+    int fd() const { return socket_.get(); }
+
+private:
+    explicit FrameClient(UniqueFd socket) : socket_(std::move(socket)) {}
+
+    UniqueFd socket_;
+};
 
 /// Handles the frames of authenticated ranks. The server's thread calls all functions. Post queues a frame
 /// and does not block; frames for a rank that is not connected are dropped.
