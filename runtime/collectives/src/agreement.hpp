@@ -1,11 +1,56 @@
 #pragma once
-#include <functional>
+#include <det/collectives/call.hpp>
 
-#include "channel.hpp"
-#include "message.hpp"
-#include "schedule.hpp"
+#include <functional>
+#include <vector>
+
+#include "run_schedule.hpp"
 
 namespace det::collectives {
+
+/// The first bytes of each message of an agreement.
+struct Head {
+    std::uint32_t magic = magic_value;
+    Refusal refusal = Refusal::none;  // why the ranks whose messages are merged into this one do not agree
+    Call call;
+    std::int32_t rank = 0;           // the lowest of the ranks whose messages are merged into this one
+    std::uint32_t reserved[3] = {};  // aligns the payload
+
+    static constexpr std::uint32_t magic_value = 0x31544544;  // "DET1"
+};
+static_assert(sizeof(Head) % 16 == 0 && std::has_unique_object_representations_v<Head>);
+
+/// A Head and a payload: data, or the reason of a failure. Allocates its memory once.
+class Message {
+public:
+    explicit Message(std::size_t payload_limit_bytes) : storage_(sizeof(Head) + payload_limit_bytes) {}
+
+    Head head() const;
+    void set_head(Head const& head);
+    bool is_agreed() const { return head().refusal == Refusal::none; }
+    /// Replaces the payload by a reason, which is cut to the available space.
+    void fail(std::string_view reason, Refusal refusal);
+    std::string reason() const;
+    /// The Error of a failure, the same on all ranks.
+    Error error() const { return error_of(head().refusal, reason()); }
+
+    std::span<std::byte> payload() { return memory().subspan(sizeof(Head), size_ - sizeof(Head)); }
+    std::span<std::byte const> payload() const {
+        return std::span(storage_).subspan(sizeof(Head), size_ - sizeof(Head));
+    }
+    void clear_payload() { size_ = sizeof(Head); }
+    void append(std::span<std::byte const> bytes);
+    void prepend(std::span<std::byte const> bytes);
+
+    transport::Bytes bytes() const { return std::span(storage_).first(size_); }
+    /// The memory to receive a message into; call set_size() afterwards.
+    transport::MutableBytes memory() { return storage_; }
+    Status set_size(std::size_t size, Rank from);
+
+private:
+    std::vector<std::byte> storage_;
+    std::size_t size_ = sizeof(Head);
+};
 
 /// Merges another message into `mine`. Both ranks merge the same two messages, so the result must depend only
 /// on which one comes from the lower ranks.
@@ -15,10 +60,9 @@ using Merge = std::function<void(Message& mine, Message const& theirs, Side thei
 Schedule agreement_schedule(Rank rank, int ranks);
 
 /// Runs the schedule of an agreement. Afterwards `mine` holds the payloads of all ranks, merged in the same
-/// order on every rank, or the reason of a failure: two ranks differ in the call, or a rank has refused it.
-/// The verdict and the reason are the same on every rank. `theirs` is scratch memory. The function returns an
-/// Error if the transport fails (a rank is lost, for example).
-Result<Verdict> agree(Channel channel, Schedule const& schedule, Message& mine, Message& theirs,
-                      Merge const& merge);
+/// order on every rank, or the reason of a failure, which is the same on every rank: two ranks differ in the
+/// call, or a rank has refused it. `theirs` is scratch memory. The function returns an Error if the transport
+/// fails (a rank is lost, for example).
+Status agree(Channel channel, Schedule const& schedule, Message& mine, Message& theirs, Merge const& merge);
 
 }  // namespace det::collectives

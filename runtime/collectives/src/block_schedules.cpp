@@ -9,22 +9,14 @@ namespace {
 
 bool is_power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
-Schedule ring_reduce_scatter(int rank, int ranks) {
+/// Each rank sends block after block to the right, beginning with block `first`, and receives or combines the
+/// blocks before those from the left.
+Schedule ring(int rank, int ranks, int first, Action action) {
     Rank const left{wrap(rank - 1, ranks)}, right{wrap(rank + 1, ranks)};
     Schedule schedule{ranks};
-    for (int step = 1; step < ranks; ++step) {
-        add(schedule, Action::send, right, one(wrap(rank - step, ranks)));
-        add(schedule, Action::combine_below, left, one(wrap(rank - step - 1, ranks)));
-    }
-    return schedule;
-}
-
-Schedule ring_allgather(int rank, int ranks) {
-    Rank const left{wrap(rank - 1, ranks)}, right{wrap(rank + 1, ranks)};
-    Schedule schedule{ranks};
-    for (int step = 0; step < ranks - 1; ++step) {
-        add(schedule, Action::send, right, one(wrap(rank - step, ranks)));
-        add(schedule, Action::receive, left, one(wrap(rank - step - 1, ranks)));
+    for (int block = first; block > first - (ranks - 1); --block) {
+        add(schedule, Action::send, right, one(wrap(block, ranks)));
+        add(schedule, action, left, one(wrap(block - 1, ranks)));
     }
     return schedule;
 }
@@ -86,16 +78,17 @@ Schedule halving_round(int rank, int ranks) {
 
 Schedule reduce_scatter_schedule(SchedulePlan const& plan) {
     int const rank = plan.rank.value;
-    auto schedule = plan.algorithm == Algorithm::ring ? ring_reduce_scatter(rank, plan.ranks)
-                    : is_power_of_two(plan.ranks)     ? halving(rank, plan.ranks)
-                                                      : halving_round(rank, plan.ranks);
+    auto schedule = plan.algorithm == Algorithm::ring
+                        ? ring(rank, plan.ranks, rank - 1, Action::combine_below)
+                    : is_power_of_two(plan.ranks) ? halving(rank, plan.ranks)
+                                                  : halving_round(rank, plan.ranks);
     add(schedule, Action::finish, plan.rank, one(rank));
     return schedule;
 }
 
 Schedule allgather_schedule(SchedulePlan const& plan) {
     int const rank = plan.rank.value;
-    if (plan.algorithm == Algorithm::ring) return ring_allgather(rank, plan.ranks);
+    if (plan.algorithm == Algorithm::ring) return ring(rank, plan.ranks, rank, Action::receive);
     return is_power_of_two(plan.ranks) ? doubling(rank, plan.ranks) : doubling_round(rank, plan.ranks);
 }
 

@@ -6,55 +6,22 @@
 namespace det::collectives {
 namespace {
 
-std::string describe_barrier(Call const&) { return "barrier()"; }
-std::string describe_gather(Call const&) { return "gather()"; }
-std::string describe_allgather(Call const&) { return "allgather()"; }
-std::string describe_broadcast_object(Call const& call) {
-    return fmt::format("broadcast(an object from rank {})", call.root);
-}
-std::string describe_broadcast(Call const& call) {
-    return fmt::format("broadcast({} {} from rank {})", call.count, name_of(call.type), call.root);
-}
-std::string describe_allreduce(Call const& call) {
-    return fmt::format("allreduce({} of {} {})", name_of(call.op), call.count, name_of(call.type));
-}
-std::string describe_reduce(Call const& call) {
-    return fmt::format("reduce({} of {} {} to rank {})", name_of(call.op), call.count, name_of(call.type),
-                       call.root);
-}
-std::string describe_reduce_scatter(Call const& call) {
-    return fmt::format("reduce_scatter({} of {} {})", name_of(call.op), call.count, name_of(call.type));
-}
-std::string describe_allgather_elements(Call const& call) {
-    return fmt::format("allgather({} {})", call.count, name_of(call.type));
-}
-std::string describe_all_to_all(Call const& call) {
-    return fmt::format("all_to_all({} {})", call.count, name_of(call.type));
-}
-
-template <std::string (*describe_in_memory)(Call const&)>
-std::string on_devices(Call const& call) {
-    return describe_in_memory(call) + " on devices";
-}
-
-constexpr std::string (*describe_by_kind[])(Call const&) = {
-    describe_barrier,
-    describe_gather,
-    describe_allgather,
-    describe_broadcast_object,
-    describe_broadcast,
-    describe_allreduce,
-    describe_reduce,
-    describe_reduce_scatter,
-    describe_allgather_elements,
-    describe_all_to_all,
-    on_devices<describe_broadcast>,
-    on_devices<describe_allreduce>,
-    on_devices<describe_reduce>,
-    on_devices<describe_reduce_scatter>,
-    on_devices<describe_allgather_elements>,
-    on_devices<describe_all_to_all>,
+/// By Kind, as far as device_broadcast.
+constexpr std::string_view formats[] = {
+    "barrier()",
+    "gather()",
+    "allgather()",
+    "broadcast(an object from rank {root})",
+    "broadcast({count} {type} from rank {root})",
+    "allreduce({op} of {count} {type})",
+    "reduce({op} of {count} {type} to rank {root})",
+    "reduce_scatter({op} of {count} {type})",
+    "allgather({count} {type})",
+    "all_to_all({count} {type})",
 };
+constexpr auto last_kind = static_cast<std::size_t>(Kind::device_all_to_all);
+constexpr auto last_host_kind = static_cast<std::size_t>(Kind::all_to_all);
+static_assert(std::size(formats) == last_host_kind + 1);
 
 bool are_tuned_alike(Call const& a, Call const& b) {
     return a.small_limit_bytes == b.small_limit_bytes && a.segment_bytes == b.segment_bytes &&
@@ -73,8 +40,17 @@ std::string describe_tuning(Call const& call) {
 
 std::string describe(Call const& call) {
     auto const kind = static_cast<std::size_t>(call.kind);
-    if (kind >= std::size(describe_by_kind)) return fmt::format("an unknown operation ({})", kind);
-    return describe_by_kind[kind](call);
+    if (kind > last_kind) return fmt::format("an unknown operation ({})", kind);
+    bool const is_on_devices = kind > last_host_kind;
+    auto const format = formats[is_on_devices ? kind - (last_kind - last_host_kind) : kind];
+    auto const text =
+        fmt::format(fmt::runtime(format), fmt::arg("root", call.root), fmt::arg("op", name_of(call.op)),
+                    fmt::arg("count", call.count), fmt::arg("type", name_of(call.type)));
+    return is_on_devices ? text + " on devices" : text;
+}
+
+std::string describe_operation(Call const& call) {
+    return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
 }
 
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above) {
@@ -84,6 +60,18 @@ std::string describe_difference(Call const& below_call, Rank below, Call const& 
     }
     return fmt::format("rank {} called {} and rank {} called {}, each as its operation {}", below.value,
                        describe(below_call), above.value, describe(above_call), below_call.sequence + 1);
+}
+
+Refusal refusal_of(Error const& error) {
+    if (error.code == codes::transport) return Refusal::lost_rank;
+    return error.code == codes::timed_out ? Refusal::timeout : Refusal::misuse;
+}
+
+Error error_of(Refusal refusal, std::string message) {
+    if (refusal == Refusal::misuse)
+        return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
+    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message),
+            "end this rank, or make a new context of the ranks that are left"};
 }
 
 }  // namespace det::collectives

@@ -1,4 +1,4 @@
-#include "checks.hpp"
+#include <det/collectives/rank_group.hpp>
 
 #include <fmt/format.h>
 #include <limits>
@@ -19,16 +19,16 @@ std::string names(Enumerators const& enumerators) {
 
 Status check_type(DataType type) {
     if (is_reducible(type)) return Ok{};
-    return Error{codes::misuse, "the elements are of a type that collectives don't know",
-                 "they know " + names(reducible_types)};
+    return Error{codes::misuse, "collectives do not accept elements of this type",
+                 "they accept " + names(reducible_types)};
 }
 
 Status check_memory(ConstTensor tensor) {
     DET_TRY(check_type(tensor.type));
     constexpr std::size_t memory_limit_bytes = std::numeric_limits<std::ptrdiff_t>::max();
     if (tensor.count > memory_limit_bytes / size_of(tensor.type)) {
-        return Error{codes::misuse,
-                     fmt::format("{} elements of {} fit no memory", tensor.count, name_of(tensor.type))};
+        return Error{codes::misuse, fmt::format("{} elements of {} do not fit into memory", tensor.count,
+                                                name_of(tensor.type))};
     }
     if (tensor.data == nullptr && tensor.count != 0) {
         return Error{codes::misuse, fmt::format("{} elements at a null pointer", tensor.count)};
@@ -38,7 +38,7 @@ Status check_memory(ConstTensor tensor) {
 
 Status check_op(DataType type, ReduceOp op) {
     if (!is_known(op)) {
-        return Error{codes::misuse, "there is no such way to reduce", "there are " + names(all_ops)};
+        return Error{codes::misuse, "there is no such reduction", "the reductions are " + names(all_ops)};
     }
     if (op != ReduceOp::mean || is_floating(type)) return Ok{};
     return Error{codes::misuse, fmt::format("there is no mean of {}", name_of(type)),
@@ -82,7 +82,7 @@ Status check_out(TensorCall const& call, Shape const& shape, int ranks) {
     DET_TRY(check_memory(call.out));
     auto const expected = shape.expected_out(call.in.count, static_cast<std::size_t>(ranks));
     if (call.out.type == call.in.type && call.out.count == expected) return Ok{};
-    return Error{codes::misuse, fmt::format("the result is {} {}, and there is room for {} {}", expected,
+    return Error{codes::misuse, fmt::format("the result is {} {}, and the output has {} {}", expected,
                                             name_of(call.in.type), call.out.count, name_of(call.out.type))};
 }
 

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "objects.hpp"
-#include "reduce.hpp"
 #include "selection.hpp"
 
 namespace det::collectives {
@@ -35,7 +33,7 @@ void merge_nothing(Message&, Message const&, Side) {}
 
 Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
                                               Tuning const& tuning) {
-    if (tuning.segment_bytes == 0) return Error{codes::misuse, "segments of 0 bytes"};
+    if (tuning.segment_bytes == 0) return Error{codes::misuse, "Tuning::segment_bytes is 0"};
     return Result<std::unique_ptr<RankGroup>>(std::make_unique<Communicator>(std::move(transport), tuning));
 }
 
@@ -60,8 +58,8 @@ Channel Communicator::begin(Call call, Status const& refused) {
     mine_.clear_payload();
     mine_.set_head(Head{.call = call, .rank = error_scope().global_rank(rank()).value});
     if (!refused) {
-        auto const who = error_scope().is_outermost() ? "rank " + std::to_string(rank().value) + ": " : "";
-        mine_.fail(who + refused.error().message, cause_of(refused.error()));
+        auto const error = error_scope().with_rank(refused.error(), rank());
+        mine_.fail(error.message, refusal_of(error));
     }
     // This group uses the lower half of the tags; groups of a subset of its ranks use the upper half. No
     // operation uses the last tag of each half, which is for control channels.
@@ -70,10 +68,9 @@ Channel Communicator::begin(Call call, Status const& refused) {
 }
 
 Status Communicator::agree(Channel channel, Merge const& merge) {
-    DET_TRY_ASSIGN(auto const verdict, collectives::agree(channel, agreement_, mine_, theirs_, merge));
-    if (verdict == Verdict::agreed) return Ok{};
-    has_mismatch_ = true;
-    return mine_.error();
+    DET_TRY(collectives::agree(channel, agreement_, mine_, theirs_, merge));
+    has_mismatch_ = !mine_.is_agreed();
+    return has_mismatch_ ? Status(mine_.error()) : Ok{};
 }
 
 Status Communicator::agree_before_schedule(Channel channel) {
@@ -81,9 +78,8 @@ Status Communicator::agree_before_schedule(Channel channel) {
 }
 
 Error Communicator::with_context(Error error) const {
-    error.message +=
-        fmt::format("; rank {} was in {}, its operation {}", error_scope().global_rank(rank()).value,
-                    describe(call_), call_.sequence + 1);
+    error.message += fmt::format("; rank {} was in {}", error_scope().global_rank(rank()).value,
+                                 describe_operation(call_));
     return error;
 }
 
@@ -115,19 +111,20 @@ Status Communicator::run_agreed(TensorCall const& call) {
     return finish_operation(run_begun(channel, call));
 }
 
-Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
-    auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
+Result<std::vector<Entry>> Communicator::agree_on_entries(Channel channel, std::string const& value) {
+    auto const limit = whole_limit(tuning_.small_limit_bytes, size());
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
-    DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
+    return read_entries(mine_, limit, size());
+}
+
+Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
+    DET_TRY_ASSIGN(auto const entries, agree_on_entries(channel, value));
     return collect_values(channel, entries, std::move(value), chief, tuning_.segment_bytes);
 }
 
 Result<std::vector<std::string>> Communicator::allgather_begun(Channel channel, std::string const& value) {
-    auto const limit = whole_limit(tuning_.small_limit_bytes, transport_->size());
-    append_entry(mine_, value, limit);
-    DET_TRY(agree(channel, merge_entries));
-    DET_TRY_ASSIGN(auto const entries, read_entries(mine_, limit, transport_->size()));
+    DET_TRY_ASSIGN(auto const entries, agree_on_entries(channel, value));
     return spread_values(channel, entries, value, tuning_.segment_bytes);
 }
 

@@ -4,8 +4,7 @@
 
 #include <set>
 
-#include "agreement.hpp"
-#include "run_schedule.hpp"
+#include "objects.hpp"
 
 namespace det::collectives {
 
@@ -42,6 +41,8 @@ private:
         return with_context(result ? flushed.error() : std::move(result).error());
     }
     Error with_context(Error error) const;
+    /// Agrees with all ranks, and returns the values of all that the agreement carried.
+    Result<std::vector<Entry>> agree_on_entries(Channel channel, std::string const& value);
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
     Result<std::vector<std::string>> allgather_begun(Channel channel, std::string const& value);
     Result<std::string> broadcast_begun(Channel channel, std::string value, Rank from);

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "communicator.hpp"
-#include "objects.hpp"
-#include "reduce.hpp"
 #include "selection.hpp"
 
 namespace det::collectives {
@@ -79,7 +77,8 @@ Algorithm Communicator::algorithm_for(Kind kind, std::size_t size_bytes) const {
 
 void Communicator::explain(Kind kind, std::size_t size_bytes, Algorithm algorithm) {
     if (tuning_.explain == nullptr || !explained_.emplace(kind, size_bytes).second) return;
-    auto const why = is_forced(kind) ? "as told" : describe(choose(kind, size(), size_bytes));
+    auto const why =
+        is_forced(kind) ? "set by Tuning::algorithm" : describe(choose(kind, size(), size_bytes));
     auto const described = describe(Call{.kind = kind});
     auto const name = described.substr(0, described.find('('));
     tuning_.explain(fmt::format("{} of {} over {} ranks: {} ({})", name, format_size(size_bytes), size(),
@@ -102,7 +101,6 @@ Status Communicator::move_by(Schedule const& schedule, Channel channel, Blocks c
 }
 
 Status Communicator::combine_by(SchedulePlan const& plan, Channel channel, Tensor tensor, ReduceOp op) {
-    if (size() == 1) return Ok{};
     auto const bytes = bytes_of(tensor);
     auto const element = size_of(tensor.type);
     auto const longest = std::max(tuning_.segment_bytes / element, std::size_t{1}) * element;
@@ -128,6 +126,10 @@ std::string Communicator::algorithm_name(TensorCall const& call) const {
 }
 
 Status Communicator::run_begun(Channel channel, TensorCall const& call) {
+    if (size() == 1) {
+        if (call.kind != Kind::broadcast) move_bytes(bytes_of(call.out), bytes_of(call.in));
+        return Ok{};
+    }
     switch (call.kind) {
         case Kind::broadcast:
             return broadcast(channel, call.out, call.root);
@@ -170,7 +172,6 @@ Status Communicator::allgather_parts(Channel channel, TensorCall const& call) {
     }
     DET_TRY(agree_before_schedule(channel));
     move_bytes(part_of_all(out, rank(), size()), bytes_of(call.in));
-    if (size() == 1) return Ok{};
     return move_by(schedule_of(plan_for(call.kind, out.size())), channel,
                    equal_blocks(out, size_of(call.out.type), size()));
 }
@@ -191,7 +192,6 @@ Status Communicator::exchange_parts(Channel channel, TensorCall const& call) {
     DET_TRY(agree_before_schedule(channel));
     std::vector<std::byte> outgoing(in.begin(), in.end());  // a copy, because the call may be in place
     move_bytes(part_of_all(out, rank(), size()), part_of_all(std::span(outgoing), rank(), size()));
-    if (size() == 1) return Ok{};
     auto blocks = equal_blocks(outgoing, size_of(call.in.type), size());
     auto const incoming = equal_blocks(out, size_of(call.out.type), size());
     blocks.insert(blocks.end(), incoming.begin(), incoming.end());

@@ -1,10 +1,6 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/rank_group.hpp>
 
-#include "checks.hpp"
-#include "communicator.hpp"
-#include "single_rank.hpp"
-
 namespace det::collectives {
 namespace {
 
@@ -34,19 +30,11 @@ DistributedContext::DistributedContext(DistributedContext&&) noexcept = default;
 DistributedContext& DistributedContext::operator=(DistributedContext&&) noexcept = default;
 DistributedContext::~DistributedContext() = default;
 
-DistributedContext DistributedContext::single() { return {nullptr, {}, nullptr}; }
+DistributedContext DistributedContext::single() { return {make_single_rank(), {}, nullptr}; }
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::Transport> transport,
                                                     Topology topology, Tuning tuning) {
     DET_TRY_ASSIGN(auto ranks, make_ranks(std::move(transport), tuning));
-    return make(std::move(ranks), topology);
-}
-
-Result<DistributedContext> DistributedContext::make_by_nodes(std::unique_ptr<transport::Transport> transport,
-                                                             std::string node_name, Tuning tuning) {
-    DET_TRY_ASSIGN(auto ranks, make_ranks(std::move(transport), tuning));
-    DET_TRY_ASSIGN(auto const node_names, ranks->allgather(std::move(node_name)));
-    auto const topology = topology_of(node_names, ranks->rank());
     return make(std::move(ranks), topology);
 }
 
@@ -56,27 +44,22 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> r
     return DistributedContext(std::move(ranks), topology, std::move(local));
 }
 
-Rank DistributedContext::rank() const { return ranks_ ? ranks_->rank() : chief; }
-int DistributedContext::size() const { return ranks_ ? ranks_->size() : 1; }
+Rank DistributedContext::rank() const { return ranks_->rank(); }
+int DistributedContext::size() const { return ranks_->size(); }
 
 Result<std::vector<std::string>> DistributedContext::gather(std::string value) {
-    if (size() < 2) return std::vector<std::string>{std::move(value)};
     return ranks_->gather(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::allgather(std::string value) {
-    if (size() < 2) return std::vector<std::string>{std::move(value)};
     return ranks_->allgather(std::move(value));
 }
 
 Result<std::string> DistributedContext::broadcast(std::string value, Rank from) {
-    auto const refused = check_root(from, "broadcast", size());
-    if (size() >= 2) return ranks_->broadcast(std::move(value), from, refused);
-    DET_TRY(refused);
-    return value;
+    return ranks_->broadcast(std::move(value), from, check_root(from, "broadcast", size()));
 }
 
-Status DistributedContext::barrier() { return size() < 2 ? Status(Ok{}) : ranks_->barrier(); }
+Status DistributedContext::barrier() { return ranks_->barrier(); }
 
 Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::string value) {
     std::uint32_t const node = static_cast<std::uint32_t>(topology_.cross_rank);
@@ -117,27 +100,19 @@ Result<std::string> DistributedContext::broadcast_local(std::string value) {
     return std::move(values.front());
 }
 
-bool DistributedContext::is_single_rank() const { return size() < 2 && !(ranks_ && ranks_->has_devices()); }
-
-Status DistributedContext::use_stream(void* stream) {
-    if (ranks_) return ranks_->use_stream(stream);
-    return Error{codes::misuse, "a single rank has no devices, and so no streams"};
-}
+Status DistributedContext::use_stream(void* stream) { return ranks_->use_stream(stream); }
 
 Status DistributedContext::run(TensorCall const& call) {
-    if (size() >= 2 && is_plainly_right(call)) return ranks_->run(call, no_refusal);
+    if (is_plainly_right(call)) return ranks_->run(call, no_refusal);
     return run_checked(call);
 }
 
 Status DistributedContext::run_checked(TensorCall const& call) {
     auto const checked = check(call, size());
-    if (!is_single_rank()) return ranks_->run(checked ? call : only_kind_of(call), checked);
-    DET_TRY(checked);
-    return run_single_rank(call);
+    return ranks_->run(checked ? call : only_kind_of(call), checked);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
-    if (is_single_rank()) return Handle(run(call));
     auto const checked = check(call, size());
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
@@ -152,11 +127,11 @@ Status DistributedContext::allreduce(ConstTensor in, Tensor out, ReduceOp op) {
 Status DistributedContext::reduce(ConstTensor in, Tensor out, ReduceOp op, Rank to) {
     return run({.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
 }
-Status DistributedContext::reduce_scatter(ConstTensor all, Tensor plan, ReduceOp op) {
-    return run({.kind = Kind::reduce_scatter, .in = all, .out = plan, .op = op});
+Status DistributedContext::reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
+    return run({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
 }
-Status DistributedContext::allgather(ConstTensor plan, Tensor all) {
-    return run({.kind = Kind::allgather_elements, .in = plan, .out = all});
+Status DistributedContext::allgather(ConstTensor part, Tensor all) {
+    return run({.kind = Kind::allgather_elements, .in = part, .out = all});
 }
 Status DistributedContext::all_to_all(ConstTensor in, Tensor out) {
     return run({.kind = Kind::all_to_all, .in = in, .out = out});
@@ -178,11 +153,11 @@ Handle DistributedContext::start_reduce(ConstTensor in, Tensor out, ReduceOp op,
     return start(
         {.kind = Kind::reduce, .in = in, .out = rank() == to ? out : Tensor{}, .op = op, .root = to});
 }
-Handle DistributedContext::start_reduce_scatter(ConstTensor all, Tensor plan, ReduceOp op) {
-    return start({.kind = Kind::reduce_scatter, .in = all, .out = plan, .op = op});
+Handle DistributedContext::start_reduce_scatter(ConstTensor all, Tensor part, ReduceOp op) {
+    return start({.kind = Kind::reduce_scatter, .in = all, .out = part, .op = op});
 }
-Handle DistributedContext::start_allgather(ConstTensor plan, Tensor all) {
-    return start({.kind = Kind::allgather_elements, .in = plan, .out = all});
+Handle DistributedContext::start_allgather(ConstTensor part, Tensor all) {
+    return start({.kind = Kind::allgather_elements, .in = part, .out = all});
 }
 Handle DistributedContext::start_all_to_all(ConstTensor in, Tensor out) {
     return start({.kind = Kind::all_to_all, .in = in, .out = out});
@@ -192,25 +167,21 @@ Handle DistributedContext::start_broadcast(Tensor tensor, Rank from) {
 }
 
 std::string DistributedContext::algorithm_name(TensorCall const& call) const {
-    return ranks_ ? ranks_->algorithm_name(call) : "single rank";
+    return ranks_->algorithm_name(call);
 }
 
-Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) {
-    return ranks_ ? ranks_->allocate(size_bytes) : allocate_private(size_bytes);
-}
+Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) { return ranks_->allocate(size_bytes); }
 
 ControlChannel DistributedContext::control_channel() {
-    auto channel = ranks_ ? ranks_->control_channel() : ControlChannel{};
+    auto channel = ranks_->control_channel();
     if (!is_on_one_node()) channel.flags = local_ ? local_->control_channel().flags : nullptr;
     return channel;
 }
 
-tensor::DeviceCopies* DistributedContext::device_copies() {
-    return ranks_ ? ranks_->device_copies() : nullptr;
-}
+tensor::DeviceCopies* DistributedContext::device_copies() { return ranks_->device_copies(); }
 
 void DistributedContext::abandon() noexcept {
-    if (ranks_) ranks_->abandon();
+    ranks_->abandon();
     if (local_) local_->abandon();
 }
 

@@ -9,19 +9,19 @@ namespace det::collectives {
 Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
     std::string own(sizeof topology, '\0');
     std::memcpy(own.data(), &topology, sizeof topology);
-    DET_TRY_ASSIGN(auto const said, ranks.allgather(std::move(own)));
+    DET_TRY_ASSIGN(auto const topologies, ranks.allgather(std::move(own)));
     Nodes nodes;
     nodes.ranks_.resize(static_cast<std::size_t>(topology.cross_size));
-    nodes.locations_.resize(said.size());
-    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+    nodes.locations_.resize(topologies.size());
+    for (std::size_t rank = 0; rank < topologies.size(); ++rank) {
         Topology theirs;
-        if (said[rank].size() != sizeof theirs)
-            return Error{codes::misuse, fmt::format("rank {} does not say where it sits", rank)};
-        std::memcpy(&theirs, said[rank].data(), sizeof theirs);
+        if (topologies[rank].size() != sizeof theirs)
+            return Error{codes::misuse, fmt::format("rank {} has sent no valid topology", rank)};
+        std::memcpy(&theirs, topologies[rank].data(), sizeof theirs);
         if (theirs.cross_size != topology.cross_size || theirs.cross_rank < 0 ||
             theirs.cross_rank >= theirs.cross_size) {
             return Error{codes::misuse,
-                         fmt::format("rank {} sits on node {} of {}, others know of {} nodes", rank,
+                         fmt::format("rank {} is on node {} of {}, and other ranks have {} nodes", rank,
                                      theirs.cross_rank, theirs.cross_size, topology.cross_size)};
         }
         nodes.locations_[rank] = {theirs.cross_rank, theirs.local_rank};

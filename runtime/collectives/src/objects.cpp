@@ -1,7 +1,5 @@
 #include "objects.hpp"
 
-#include <det/foundation/bytes.hpp>
-
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +26,8 @@ std::vector<std::string> begin_values(std::vector<Entry> const& entries) {
 /// Sends the values that the agreement did not carry. In the schedule each value is a block.
 Status send_rest(Channel channel, SchedulePlan plan, std::vector<Entry> const& entries,
                  std::vector<std::string>& values, std::size_t piece_bytes) {
-    if (std::ranges::all_of(entries, &Entry::is_whole)) return Ok{};
+    bool const is_single = channel.peers.size() == 1;
+    if (is_single || std::ranges::all_of(entries, &Entry::is_whole)) return Ok{};
     plan.rank = channel.peers.rank();
     plan.ranks = channel.peers.size();
     Blocks blocks(values.size());
@@ -49,7 +48,7 @@ std::size_t entries_limit(std::size_t small_limit_bytes, int ranks) {
 }
 
 void append_entry(Message& message, std::string const& value, std::size_t whole_limit_bytes) {
-    if (message.head().verdict != Verdict::agreed) return;
+    if (!message.is_agreed()) return;
     auto const size = std::uint64_t{value.size()};
     message.append(std::as_bytes(std::span(&size, 1)));
     if (value.size() <= whole_limit_bytes) message.append(std::as_bytes(std::span(value)));

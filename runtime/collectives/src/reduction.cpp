@@ -10,7 +10,6 @@
 #endif
 
 #include "kernels/kernels.hpp"
-#include "reduce.hpp"
 
 namespace det::collectives {
 namespace {

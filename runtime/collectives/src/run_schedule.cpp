@@ -30,9 +30,10 @@ MutableBytes memory_of(Blocks const& blocks, BlockRange range) {
 /// The number of leading steps that can be done piece by piece: each piece is received, finished and
 /// forwarded before the next one.
 std::size_t steps_together(std::span<Step const> steps) {
-    if (!takes(steps.front().action)) return 1;
+    if (!receives(steps.front().action)) return 1;
     std::size_t count = 1;
-    while (count < steps.size() && !takes(steps[count].action) && steps[count].blocks == steps.front().blocks)
+    while (count < steps.size() && !receives(steps[count].action) &&
+           steps[count].blocks == steps.front().blocks)
         ++count;
     return count;
 }
@@ -61,8 +62,8 @@ public:
 
     Status run() {
         for (at_ = 0; at_ < moves_.size(); ++at_) {
-            DET_TRY(ask_ahead());
-            DET_TRY(make(moves_[at_]));
+            DET_TRY(post_ahead());
+            DET_TRY(execute(moves_[at_]));
         }
         for (; !sends_.empty(); sends_.pop_front()) DET_TRY(sends_.front().request.finish());
         return Ok{};
@@ -73,18 +74,18 @@ private:
         MutableBytes bytes;
         Request request;
     };
-    struct Coming {
+    struct Receiving {
         MutableBytes into;
         Request request;
     };
-    static constexpr std::size_t rooms = 2;
-    static constexpr std::size_t asked_max = 4;
+    static constexpr std::size_t combines_ahead = 2;
+    static constexpr std::size_t posted_max = 4;
     static constexpr std::size_t look_ahead_moves = 16;
     static constexpr std::size_t sends_untested_max = 16;
 
-    static bool combines(Move const& move) { return takes(move.action) && move.action != Action::receive; }
+    static bool combines(Move const& move) { return receives(move.action) && move.action != Action::receive; }
 
-    Status make(Move const& move) {
+    Status execute(Move const& move) {
         switch (move.action) {
             case Action::send:
                 return send(move);
@@ -103,57 +104,57 @@ private:
 
     /// Posts the receives of the next moves, as far as their memory is free, so that peers do not wait for
     /// this rank.
-    Status ask_ahead() {
-        asked_to_ = std::max(asked_to_, at_);
+    Status post_ahead() {
+        posted_to_ = std::max(posted_to_, at_);
         auto const end = std::min(moves_.size(), at_ + look_ahead_moves);
-        for (; asked_to_ < end && asked_.size() < asked_max; ++asked_to_) {
-            auto const& move = moves_[asked_to_];
-            if (!takes(move.action)) continue;
+        for (; posted_to_ < end && posted_.size() < posted_max; ++posted_to_) {
+            auto const& move = moves_[posted_to_];
+            if (!receives(move.action)) continue;
             if (!is_free_for(move)) return Ok{};
-            DET_TRY(ask(move));
+            DET_TRY(post(move));
         }
         return Ok{};
     }
 
     bool is_free_for(Move const& move) const {
-        if (combines(move)) return combines_asked_ - combines_made_ < rooms;
-        auto const meets = [&](auto const& other) { return overlap(other.bytes, move.bytes); };
-        auto const between = std::span(moves_).subspan(at_, asked_to_ - at_);
-        return std::ranges::none_of(between, meets) && std::ranges::none_of(sends_, meets);
+        if (combines(move)) return combines_posted_ - combined_ < combines_ahead;
+        auto const overlaps = [&](auto const& other) { return overlap(other.bytes, move.bytes); };
+        auto const between = std::span(moves_).subspan(at_, posted_to_ - at_);
+        return std::ranges::none_of(between, overlaps) && std::ranges::none_of(sends_, overlaps);
     }
 
-    Status ask(Move const& move) {
-        auto const into = combines(move) ? room_for(move) : move.bytes;
+    Status post(Move const& move) {
+        auto const into = combines(move) ? scratch_for(move) : move.bytes;
         DET_TRY_ASSIGN(auto request, channel_.peers.start_receive(move.peer, channel_.tag, into));
-        asked_.push_back({into, std::move(request)});
+        posted_.push_back({into, std::move(request)});
         return Ok{};
     }
 
-    MutableBytes room_for(Move const& move) {
-        auto const index = combines_asked_++ % rooms;
-        return MutableBytes(pieces_.room).subspan(index * pieces_.size_bytes, move.bytes.size());
+    MutableBytes scratch_for(Move const& move) {
+        auto const index = combines_posted_++ % combines_ahead;
+        return MutableBytes(pieces_.scratch).subspan(index * pieces_.size_bytes, move.bytes.size());
     }
 
-    Result<MutableBytes> take(Move const& move) {
-        if (asked_to_ == at_) {  // not posted ahead, because a send was still reading its memory
+    Result<MutableBytes> finish_receive(Move const& move) {
+        if (posted_to_ == at_) {  // not posted ahead, because a send was still reading its memory
             DET_TRY(finish_sends_of(move.bytes));
-            DET_TRY(ask(move));
-            ++asked_to_;
+            DET_TRY(post(move));
+            ++posted_to_;
         }
-        auto coming = std::move(asked_.front());
-        asked_.pop_front();
-        DET_TRY(coming.request.finish());
-        return coming.into;
+        auto receiving = std::move(posted_.front());
+        posted_.pop_front();
+        DET_TRY(receiving.request.finish());
+        return receiving.into;
     }
 
     Status receive(Move const& move) {
-        DET_TRY(take(move));
+        DET_TRY(finish_receive(move));
         return Ok{};
     }
 
     Status combine(Move const& move) {
-        DET_TRY_ASSIGN(auto const received, take(move));
-        ++combines_made_;
+        DET_TRY_ASSIGN(auto const received, finish_receive(move));
+        ++combined_;
         DET_TRY(finish_sends_of(move.bytes));
         reduction_.combine(move.bytes, received,
                            move.action == Action::combine_below ? Side::below : Side::above);
@@ -161,14 +162,14 @@ private:
     }
 
     Status send(Move const& move) {
-        DET_TRY(forget_sends_that_are_over());
+        DET_TRY(release_finished_sends());
         DET_TRY_ASSIGN(auto request, channel_.peers.start_send(move.peer, channel_.tag, move.bytes));
         sends_.push_back({move.bytes, std::move(request)});
         return Ok{};
     }
 
     /// Does not block, because the receiver may wait for a later step of this rank.
-    Status forget_sends_that_are_over() {
+    Status release_finished_sends() {
         while (sends_.size() > sends_untested_max) {
             DET_TRY_ASSIGN(auto const is_over, sends_.front().request.test());
             if (!is_over) break;
@@ -196,9 +197,9 @@ private:
     Pieces pieces_;
     Reduction const& reduction_;
     std::size_t at_ = 0;
-    std::size_t asked_to_ = 0;  // the receives of moves before this one are posted
-    std::size_t combines_asked_ = 0, combines_made_ = 0;
-    std::deque<Coming> asked_;
+    std::size_t posted_to_ = 0;  // the receives of moves before this one are posted
+    std::size_t combines_posted_ = 0, combined_ = 0;
+    std::deque<Receiving> posted_;
     std::deque<Sending> sends_;
 };
 

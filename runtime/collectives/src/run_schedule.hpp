@@ -1,10 +1,18 @@
 #pragma once
+#include <det/collectives/reduction.hpp>
+#include <det/transport/transport.hpp>
+
 #include <functional>
 
-#include "channel.hpp"
 #include "schedule.hpp"
 
 namespace det::collectives {
+
+/// The transport and the tag by which an operation communicates. No concurrent operation uses the same tag.
+struct Channel {
+    transport::Transport& peers;
+    transport::Tag tag;
+};
 
 /// The memory of each block. The blocks of one step must be adjacent in memory.
 using Blocks = std::vector<transport::MutableBytes>;
@@ -22,10 +30,10 @@ struct Reduction {
 };
 
 /// Blocks are sent and received in pieces of `size_bytes`, a multiple of the element size. If the schedule
-/// combines, `room` is scratch memory for two pieces.
+/// combines, `scratch` is memory for two pieces.
 struct Pieces {
     std::size_t size_bytes = 0;
-    std::span<std::byte> room;
+    std::span<std::byte> scratch;
 };
 
 /// Executes this rank's schedule. Sends do not block, and receives are posted ahead, so that messages arrive

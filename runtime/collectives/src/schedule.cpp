@@ -51,6 +51,23 @@ Schedule recursive_doubling(Rank rank, int ranks) {
     return schedule;
 }
 
+void append(Schedule& schedule, Schedule const& rest) {
+    schedule.steps.insert(schedule.steps.end(), rest.steps.begin(), rest.steps.end());
+}
+
+/// The same plan with ranks renumbered so that the root is rank 0.
+SchedulePlan from_root(SchedulePlan plan) {
+    plan.rank = {wrap(plan.rank.value - plan.root.value, plan.ranks)};
+    plan.root = {0};
+    return plan;
+}
+
+/// Translates a schedule with the root at rank 0 back to the real rank numbers.
+Schedule by_own_numbers(Schedule schedule, SchedulePlan const& plan) {
+    for (auto& step : schedule.steps) step.peer = {wrap(step.peer.value + plan.root.value, plan.ranks)};
+    return schedule;
+}
+
 SchedulePlan with(SchedulePlan plan, Algorithm algorithm) {
     plan.algorithm = algorithm;
     return plan;

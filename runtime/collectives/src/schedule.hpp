@@ -27,7 +27,7 @@ enum class Action : std::uint8_t {
 };
 
 /// Whether the action receives a message.
-inline bool takes(Action action) { return action != Action::send && action != Action::finish; }
+inline bool receives(Action action) { return action != Action::send && action != Action::finish; }
 
 struct Step {
     Action action = Action::send;

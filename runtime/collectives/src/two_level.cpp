@@ -3,15 +3,14 @@
 // all ranks get it.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
+#include <det/foundation/bytes.hpp>
 #include <det/transport/subgroup.hpp>
 
-#include <cstring>
 #include <fmt/format.h>
 #include <optional>
 
 #include "communicator.hpp"
 #include "nodes.hpp"
-#include "reduce.hpp"
 
 namespace det::collectives {
 namespace {
@@ -22,13 +21,9 @@ constexpr Rank leader{0};  // the local rank of a node's leader
 
 /// Packs byte strings into one: for each string its size (8 bytes), then its bytes.
 std::string pack(std::vector<std::string> const& values) {
-    std::size_t total = 0;
-    for (auto const& value : values) total += sizeof(std::uint64_t) + value.size();
     std::string packed;
-    packed.reserve(total);
     for (auto const& value : values) {
-        std::uint64_t const size = value.size();
-        packed.append(reinterpret_cast<char const*>(&size), sizeof size);
+        append_value(packed, std::uint64_t{value.size()});
         packed += value;
     }
     return packed;
@@ -37,11 +32,10 @@ std::string pack(std::vector<std::string> const& values) {
 Result<std::vector<std::string>> unpack(std::string_view packed) {
     std::vector<std::string> values;
     while (!packed.empty()) {
-        std::uint64_t size = 0;
-        if (packed.size() < sizeof size) return Error{codes::transport, "packed values are cut"};
-        std::memcpy(&size, packed.data(), sizeof size);
-        packed.remove_prefix(sizeof size);
-        if (packed.size() < size) return Error{codes::transport, "packed values are cut"};
+        bool const has_size = packed.size() >= sizeof(std::uint64_t);
+        auto const size = has_size ? read_value<std::uint64_t>(packed, 0) : 0;
+        packed.remove_prefix(has_size ? sizeof size : 0);
+        if (!has_size || packed.size() < size) return Error{codes::transport, "packed values are cut"};
         values.emplace_back(packed.substr(0, size));
         packed.remove_prefix(size);
     }
@@ -114,8 +108,8 @@ public:
             across = up ? cross_->broadcast(*std::move(up), {nodes_.node_of(from)}, Ok{})
                         : relay_error<std::string>(up.error());
         }
-        auto const told = status_of(across);
-        return local_->broadcast(across ? *std::move(across) : "", leader, told);
+        auto const status = status_of(across);
+        return local_->broadcast(across ? *std::move(across) : "", leader, status);
     }
 
     Status run(TensorCall const& call, Status const& refused) override {
@@ -173,17 +167,14 @@ private:
         if (cross_) cross_->set_scope(call);
     }
     Status with_own_rank(Status const& refused) const {
-        if (refused || !error_scope().is_outermost()) return refused;
-        auto error = refused.error();
-        error.message = fmt::format("rank {}: {}", rank().value, error.message);
-        return error;
+        return refused ? refused : Status(error_scope().with_rank(refused.error(), rank()));
     }
     /// Sends the Error of this node to the leaders of the other nodes. Returns the Error on which the leaders
     /// agree.
     template <class T>
     Result<T> relay_error(Error const& why) {
-        auto const told = cross_->run({}, why);
-        return told ? why : told.error();
+        auto const relayed = cross_->run({}, why);
+        return relayed ? why : relayed.error();
     }
     /// The leader sends the status of the step between nodes to the other ranks of its node.
     Status share_with_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }

@@ -28,18 +28,17 @@ void write_line(std::string const& line) {
 }
 
 /// Reads DET_COLLECTIVE_TIMEOUT_S. Fails with codes::misuse if it is not a positive number of seconds.
-Result<Timeouts> find_timeouts(ContextOptions const& options) {
-    Timeouts timeouts;
-    timeouts.warn = warning_handler(options);
+Result<liveness::WaitPolicy> find_wait_policy(ContextOptions const& options) {
+    liveness::WaitPolicy waits{.on_long_wait = warning_handler(options)};
     auto const text = options.environment.find_non_empty("DET_COLLECTIVE_TIMEOUT_S");
-    if (!text) return timeouts;
+    if (!text) return waits;
     auto const seconds = parse_integer<int>(*text);
     if (!seconds || *seconds <= 0) {
         return Error{codes::misuse,
                      fmt::format("DET_COLLECTIVE_TIMEOUT_S='{}' is no number of seconds", *text)};
     }
-    timeouts.timeout = std::chrono::seconds(*seconds);
-    return timeouts;
+    waits.timeout = std::chrono::seconds(*seconds);
+    return waits;
 }
 
 /// With DET_DEBUG=collectives the chief prints the algorithm of each operation.
@@ -76,14 +75,12 @@ std::optional<NodeRendezvous> find_node_rendezvous(RankNumbers const& numbers,
 }
 
 /// Connects the ranks of a node through shared memory.
-Ranks connect_node(Topology const& topology, NodeRendezvous const& place, Timeouts const& timeouts) {
+Ranks connect_node(Topology const& topology, NodeRendezvous const& place, liveness::WaitPolicy const& waits) {
     if (topology.local_size == 1) return collectives::make_single_rank();
     if (place.is_temporary) DET_TRY(make_private_directory(place.directory));
-    collectives::node::Options node{.node_name = place.node_name, .on_warning = timeouts.warn};
-    node.collective_timeout = timeouts.timeout;
     DET_TRY_ASSIGN(auto ranks, collectives::node::join_at({place.directory, place.name,
                                                            Rank{topology.local_rank}, topology.local_size},
-                                                          std::move(node)));
+                                                          {.node_name = place.node_name, .waits = waits}));
     // All ranks have joined. rmdir fails, as intended, if the directory contains other files.
     if (place.is_temporary && topology.local_rank == 0) ::rmdir(place.directory.c_str());
     return ranks;
@@ -96,23 +93,23 @@ struct Connected {
 };
 
 Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> const& info,
-                               ContextOptions const& options, Timeouts const& timeouts) {
+                               ContextOptions const& options, liveness::WaitPolicy const& waits) {
     auto const& identity = numbers.identity;
     auto const& topology = identity.topology;
     if (identity.size == 1) return Connected{collectives::make_single_rank()};
     auto const place = find_node_rendezvous(numbers, info, options.environment);
     if (place && topology.local_size == identity.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(topology, *place, timeouts));
+        DET_TRY_ASSIGN(auto ranks, connect_node(topology, *place, waits));
         return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(identity, options.environment);
-    DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, timeouts));
+    DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, waits));
     // A launcher's job name outside of a run need not be the same on all nodes.
     if (!place || (!info && numbers.group.empty())) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
-    DET_TRY_ASSIGN(auto node, connect_node(topology, *place, timeouts));
+    DET_TRY_ASSIGN(auto node, connect_node(topology, *place, waits));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return Connected{std::move(ranks), local};
@@ -129,15 +126,12 @@ Result<Backend> open_devices() {
 }
 #endif
 
-Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend, Timeouts const& timeouts) {
+Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
+                  liveness::WaitPolicy const& waits) {
     if (backend == nullptr) {
         DET_TRY_ASSIGN(backend, open_devices());
     }
-    collectives::device::DeviceOptions device_options;
-    device_options.waits.on_long_wait = timeouts.warn;
-    if (timeouts.timeout) device_options.waits.timeout = *timeouts.timeout;
-    return collectives::device::make_device_group(std::move(host), std::move(backend),
-                                                  std::move(device_options));
+    return collectives::device::make_device_group(std::move(host), std::move(backend), waits);
 }
 
 }  // namespace
@@ -152,11 +146,11 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     auto const& identity = numbers.identity;
     DET_TRY(collectives::check(identity.topology, Rank{identity.rank}, identity.size));
     if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
-    DET_TRY_ASSIGN(auto const timeouts, find_timeouts(options));
-    DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, timeouts));
+    DET_TRY_ASSIGN(auto const waits, find_wait_policy(options));
+    DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,
-                       add_devices(std::move(connected.ranks), options.device_backend, timeouts));
+                       add_devices(std::move(connected.ranks), options.device_backend, waits));
     }
     return DistributedContext::make(std::move(connected.ranks), identity.topology,
                                     std::move(connected.local));

@@ -1,17 +1,10 @@
 #pragma once
 #include <det/core/context.hpp>
 #include <det/core/rank_identity.hpp>
+#include <det/liveness/wait_policy.hpp>
 #include <det/transport/transport.hpp>
 
-#include <chrono>
-
 namespace det::core {
-
-/// How long a rank waits for other ranks: DET_COLLECTIVE_TIMEOUT_S seconds, or as long as they live.
-struct Timeouts {
-    std::optional<std::chrono::seconds> timeout = {};      // nullopt: as long as they live
-    std::function<void(std::string const& warning)> warn;  // called when a wait is long
-};
 
 /// Returns the handler of the options, or a handler that writes to stderr if the options have none.
 std::function<void(std::string const& warning)> warning_handler(ContextOptions const& options);
@@ -23,7 +16,7 @@ std::function<void(std::string const& warning)> warning_handler(ContextOptions c
 Result<std::unique_ptr<transport::Transport>> open_transport(RankIdentity const& identity,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,
-                                                             Timeouts const& timeouts);
+                                                             liveness::WaitPolicy const& waits);
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.

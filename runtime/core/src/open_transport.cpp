@@ -44,7 +44,8 @@ struct RunConnections {
     transport::WaitPolicy waits;
 };
 
-Result<RunConnections> connect_run(RankIdentity const& identity, Info const& info, Timeouts const& timeouts) {
+Result<RunConnections> connect_run(RankIdentity const& identity, Info const& info,
+                                   liveness::WaitPolicy const& waits) {
     auto const chief = chief_address(identity, info);
     RunConnections ranks;
     DET_TRY_ASSIGN(ranks.bootstrap, transport::open_tcp_bootstrap({identity.rank}, identity.size,
@@ -53,8 +54,7 @@ Result<RunConnections> connect_run(RankIdentity const& identity, Info const& inf
     DET_TRY_ASSIGN(ranks.monitor,
                    transport::open_rank_monitor(*ranks.bootstrap,
                                                 {.chief_address = chief, .node = info.cluster.agent_id}));
-    ranks.waits.on_long_wait = timeouts.warn;
-    if (timeouts.timeout) ranks.waits.timeout = *timeouts.timeout;
+    ranks.waits = waits;
     return ranks;
 }
 
@@ -135,7 +135,7 @@ Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std:
 }  // namespace
 
 Opened open_transport(RankIdentity const& identity, std::optional<Info> const& info,
-                      Environment const& environment, Timeouts const& timeouts) {
+                      Environment const& environment, liveness::WaitPolicy const& waits) {
     auto const wanted = environment.find_non_empty("DET_TRANSPORT").value_or(std::string(no_preference));
     bool const needs_run =
         std::ranges::find(transport_options, wanted, &TransportOption::name) != std::end(transport_options);
@@ -147,7 +147,7 @@ Opened open_transport(RankIdentity const& identity, std::optional<Info> const& i
                      "unset DET_TRANSPORT, and start the ranks by mpirun or 'srun --mpi=pmix'"};
     }
     if (wanted == "mpi" || !has_rendezvous(identity, info)) return open_mpi(identity);
-    DET_TRY_ASSIGN(auto ranks, connect_run(identity, *info, timeouts));
+    DET_TRY_ASSIGN(auto ranks, connect_run(identity, *info, waits));
     DET_TRY_ASSIGN(auto const chosen, agree_on_transport(*ranks.bootstrap, wanted));
     return chosen.open(identity, *info, std::move(ranks));
 }

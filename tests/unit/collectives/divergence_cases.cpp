@@ -115,7 +115,7 @@ Status what_one_rank_cannot_do_is_an_error_on_all(DistributedContext& context, s
         {{nullptr, 4, DataType::int32}, ReduceOp::sum, "null pointer"},
         {{values.data(), std::numeric_limits<std::size_t>::max() / 2, DataType::float64},
          ReduceOp::sum,
-         "fit no memory"},
+         "do not fit into memory"},
     };
     for (auto const& [tensor, op, word] : refusals) {
         auto const result = is_last ? context.allreduce(tensor, op) : context.allreduce(good, ReduceOp::sum);

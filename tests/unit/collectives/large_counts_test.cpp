@@ -1,4 +1,5 @@
 // More elements than 32 bits count, in little memory: the same pages again and again, and others at the end.
+#include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
 #include <det/foundation/files.hpp>
 
@@ -9,7 +10,6 @@
 
 #include "../../conformance/expectation.hpp"
 #include "../transport/rank_threads.hpp"
-#include "checks.hpp"
 #include "communicator.hpp"
 #include "selection.hpp"
 

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_fails_only_with_a_timeout) {
     PeerWait endless(policy, nullptr, {1}, {0});
     for (int i = 0; i < 10'000; ++i) BOOST_TEST(endless.check().has_value());
     BOOST_REQUIRE(warnings.size() == 1u);
-    BOOST_TEST(warnings[0] == "rank 1 has waited for rank 0 for 0 s, which is alive");
+    BOOST_TEST(warnings[0] == "rank 1 has waited for rank 0 for 0 ms, which is alive");
 
     policy.timeout = 1ms;
     PeerWait limited(policy, nullptr, {1}, {0});

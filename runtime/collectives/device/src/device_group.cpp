@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "device_steps.hpp"
-#include "device_wait.hpp"
 #include "host_copies.hpp"
 
 namespace det::collectives::device {
@@ -20,11 +19,11 @@ Status const no_refusal = Ok{};
 class DeviceGroup final : public RankGroup {
 public:
     DeviceGroup(std::unique_ptr<RankGroup> host, std::shared_ptr<DeviceBackend> devices,
-                DeviceOptions options)
+                liveness::WaitPolicy waits)
         : RankGroup(host->rank(), host->size()),
           host_(std::move(host)),
           devices_(std::move(devices)),
-          options_(std::move(options)) {}
+          waits_(std::move(waits)) {}
     ~DeviceGroup() override { finish(); }
 
     Status barrier() override {
@@ -60,7 +59,6 @@ public:
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override {
         return host_->allocate(size_bytes);
     }
-    bool has_devices() const override { return true; }
     Status use_stream(void* stream) override {
         stream_ = stream;
         copies_.use_stream(stream);
@@ -118,21 +116,13 @@ private:
                      "pass both from the same side"};
     }
 
-    std::string describe_operation(Call const& call) const {
-        return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
-    }
-
-    /// Returns when all ranks have entered the same call; at once with Order::trusted.
+    /// Returns when all ranks have entered the same call.
     Status agree(Call const& call, Status const& refused) {
-        if (options_.order == Order::trusted) return refused;
         host_->set_scope(call);
-        auto const agreed = refused ? host_->barrier() : host_->run({}, in_my_name(refused.error()));
+        auto const agreed =
+            refused ? host_->barrier() : host_->run({}, error_scope().with_rank(refused.error(), rank()));
         host_->set_scope(std::nullopt);
         return agreed;
-    }
-    Error in_my_name(Error error) const {
-        error.message = fmt::format("rank {}: {}", rank().value, error.message);
-        return error;
     }
 
     Handle begin(TensorCall const& call, Location location, Status const& refused);
@@ -164,7 +154,7 @@ private:
         auto const id =
             rank() == collectives::chief ? devices_->make_id() : Result<std::string>(std::string());
         ++sequence_;
-        auto const refused = id ? no_refusal : Status(in_my_name(id.error()));
+        auto const refused = id ? no_refusal : Status(id.error());
         DET_TRY_ASSIGN(auto const common, host_->broadcast(id ? *id : "", collectives::chief, refused));
         auto begun = devices_->begin_connect(common, rank(), size());
         if (!begun) return fail(std::move(begun).error(), call);
@@ -177,10 +167,9 @@ private:
     }
 
     Status wait(Call const& call, std::function<Result<bool>()> const& is_over) {
-        DeviceWait waiting(
-            options_.waits, *host_,
+        auto result = wait_until(
+            is_over, waits_, host_.get(),
             fmt::format("rank {} has waited for devices in {}", rank().value, describe_operation(call)));
-        auto result = waiting.until(is_over);
         if (!result) return fail(std::move(result).error(), call);
         return Ok{};
     }
@@ -202,19 +191,19 @@ private:
 
     void finish() {
         if (!communicator_) return;
-        auto const rules = transport::WaitPolicy{.timeout = std::chrono::seconds(5)};
-        DeviceWait waiting(rules, *host_, "the devices' communicator was not closed");
-        bool const is_finished =
-            communicator_->begin_finish() && waiting.until([this] { return communicator_->is_ready(); });
+        auto const is_ready = [this] { return communicator_->is_ready(); };
+        bool const is_finished = communicator_->begin_finish() &&
+                                 wait_until(is_ready, {.timeout = std::chrono::seconds(5)}, host_.get(),
+                                            "the devices' communicator was not closed");
         if (!is_finished) communicator_->abort();
     }
 
     std::unique_ptr<RankGroup> host_;
     std::shared_ptr<DeviceBackend> devices_;
-    DeviceOptions options_;
+    liveness::WaitPolicy waits_;
     std::unique_ptr<DeviceCommunicator> communicator_;  // null: not connected yet, or failed
     std::optional<Error> failure_;
-    HostCopies copies_{*host_, devices_, options_.waits};
+    HostCopies copies_{*host_, devices_, waits_};
     Stream stream_ = nullptr;
     std::uint64_t sequence_ = 0;  // number of operations, counted like those of `host_`
 };
@@ -249,8 +238,9 @@ Handle DeviceGroup::begin(TensorCall const& call, Location location, Status cons
 }  // namespace
 
 std::unique_ptr<RankGroup> make_device_group(std::unique_ptr<RankGroup> host,
-                                             std::shared_ptr<DeviceBackend> devices, DeviceOptions options) {
-    return std::make_unique<DeviceGroup>(std::move(host), std::move(devices), std::move(options));
+                                             std::shared_ptr<DeviceBackend> devices,
+                                             liveness::WaitPolicy waits) {
+    return std::make_unique<DeviceGroup>(std::move(host), std::move(devices), std::move(waits));
 }
 
 }  // namespace det::collectives::device

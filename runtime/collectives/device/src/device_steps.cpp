@@ -76,9 +76,9 @@ std::vector<DeviceStep> device_steps_of(TensorCall const& call, Rank self, int r
 }
 
 collectives::Call device_call_of(TensorCall const& call) {
-    auto told = call_of(call);
-    told.kind = find(call.kind).on_devices;
-    return told;
+    auto on_devices = call_of(call);
+    on_devices.kind = find(call.kind).on_devices;
+    return on_devices;
 }
 
 }  // namespace det::collectives::device

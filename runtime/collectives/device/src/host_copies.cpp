@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "device_wait.hpp"
-
 namespace det::collectives::device {
 namespace {
 
@@ -25,33 +23,42 @@ public:
 
     Status wait() override {
         auto const event = std::exchange(event_, nullptr);
-        liveness::Backoff backoff(liveness::Cores::own);
-        auto const end = std::chrono::steady_clock::now() + limit;
-        for (;;) {
-            DET_TRY_ASSIGN(bool const is_over, event->has_passed());
-            if (is_over) return Ok{};
-            if (std::chrono::steady_clock::now() > end) {
-                return Error{codes::timed_out,
-                             fmt::format("the device has not copied its memory for {} s", limit.count())};
-            }
-            backoff.pause();
-        }
+        constexpr std::chrono::minutes limit(10);  // a terabyte at 2 GB/s
+        return wait_until([&] { return event->has_passed(); }, {.timeout = limit}, nullptr,
+                          "the device has not copied its memory");
     }
 
 private:
-    static constexpr std::chrono::seconds limit = std::chrono::minutes(10);  // a terabyte at 2 GB/s
-
     std::unique_ptr<DeviceEvent> event_;  // null: wait() was called
 };
 
 }  // namespace
 
+Status wait_until(std::function<Result<bool>()> const& is_over, liveness::WaitPolicy const& policy,
+                  collectives::RankGroup* ranks, std::string const& what) {
+    liveness::WaitTimer timer(policy);
+    liveness::Backoff backoff(liveness::Cores::own);
+    auto const check = [&]() -> Status {
+        if (ranks != nullptr) DET_TRY(ranks->check_ranks());
+        return timer.check(
+            liveness::WaitTimer::Clock::now(), [&] { return what; }, "; all ranks are alive");
+    };
+    constexpr int polls_per_check = 64;
+    for (int polls = 0;; ++polls) {
+        // is_over() is called after the check, because a rank may end after it has done its part.
+        auto const checked = (polls + 1) % polls_per_check == 0 ? check() : Ok{};
+        DET_TRY_ASSIGN(bool const is_done, is_over());
+        if (is_done) return Ok{};
+        DET_TRY(checked);
+        backoff.pause();
+    }
+}
+
 Status HostCopies::wait_for_stream() {
     DET_TRY_ASSIGN(auto const event, devices_->record(stream_));
-    DeviceWait waiting(
-        waits_, host_,
+    return wait_until(
+        [&] { return event->has_passed(); }, waits_, &host_,
         fmt::format("rank {} has waited for its stream, to copy memory of its device", host_.rank().value));
-    return waiting.until([&] { return event->has_passed(); });
 }
 
 Result<std::unique_ptr<PendingCopies>> HostCopies::start(tensor::CopyDirection direction,

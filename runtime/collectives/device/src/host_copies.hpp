@@ -1,16 +1,26 @@
 #pragma once
 #include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/transport/wait_policy.hpp>
+#include <det/liveness/wait_policy.hpp>
+
+#include <functional>
 
 namespace det::collectives::device {
+
+/// Waits for devices: blocks until `is_over` returns true. Fails if `is_over` fails, a rank is lost or the
+/// time limit has passed.
+///
+/// \param ranks nullptr: the wait does not depend on other ranks
+/// \param what for messages, for example "rank 0 has waited for devices in barrier(), its operation 3"
+Status wait_until(std::function<Result<bool>()> const& is_over, liveness::WaitPolicy const& policy,
+                  collectives::RankGroup* ranks, std::string const& what);
 
 /// Copies between the memory of this rank's device and host memory. `host` and `waits` are those of the
 /// device group, and must outlive this object.
 class HostCopies final : public tensor::DeviceCopies {
 public:
     HostCopies(collectives::RankGroup& host, std::shared_ptr<DeviceBackend> devices,
-               transport::WaitPolicy const& waits)
+               liveness::WaitPolicy const& waits)
         : host_(host), devices_(std::move(devices)), waits_(waits) {}
 
     void use_stream(Stream stream) { stream_ = stream; }
@@ -25,7 +35,7 @@ private:
 
     collectives::RankGroup& host_;
     std::shared_ptr<DeviceBackend> devices_;
-    transport::WaitPolicy const& waits_;
+    liveness::WaitPolicy const& waits_;
     Stream stream_ = nullptr;
 };
 

@@ -3,31 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "watch.hpp"
-
 namespace det::collectives::node {
-namespace {
 
 using collectives::Call;
-
-Refusal refusal_by(ErrorCode const& code) {
-    return code == codes::transport   ? Refusal::lost_rank
-           : code == codes::timed_out ? Refusal::timeout
-                                      : Refusal::misuse;
-}
-
-Error error_of(Refusal refusal, std::string message) {
-    if (refusal == Refusal::misuse)
-        return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
-    return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message), loss_hint};
-}
-
-std::string describe_refusal(RankSlot const& slot, Error const& refusal) {
-    if (!slot.error_scope->is_outermost()) return refusal.message;
-    return fmt::format("rank {}: {}", slot.error_scope->global_rank({slot.rank}).value, refusal.message);
-}
-
-}  // namespace
 
 void CollectiveEntry::begin(Call const& call, Error const* refusal) {
     call_ = &call;
@@ -76,10 +54,9 @@ std::vector<int> CollectiveEntry::awaited(RankSlot const& slot) const {
 void CollectiveEntry::write_record(RankSlot& slot) {
     auto& call_record = slot.segment.call_record(slot.rank);
     call_record.call = *call_;
-    call_record.refusal = refusal_ != nullptr ? refusal_by(refusal_->code) : Refusal::none;
-    auto const reason = refusal_ != nullptr ? describe_refusal(slot, *refusal_) : std::string();
-    call_record.reason_size = static_cast<std::uint32_t>(std::min(reason.size(), text_limit_bytes));
-    std::copy_n(reason.data(), call_record.reason_size, call_record.reason);
+    call_record.refusal = refusal_ != nullptr ? refusal_of(*refusal_) : Refusal::none;
+    copy_text(refusal_ != nullptr ? slot.error_scope->with_rank(*refusal_, {slot.rank}).message : "",
+              call_record.reason);
     call_record.sequence.store(call_->sequence + 1, std::memory_order_release);
     slot.wake();
 }
@@ -89,7 +66,7 @@ Error CollectiveEntry::find_mismatch(RankSlot const& slot) const {
     for (int rank = 0; rank < slot.ranks; ++rank) {
         auto const& call_record = slot.segment.call_record(rank);
         if (call_record.refusal == Refusal::none) continue;
-        return error_of(call_record.refusal, {call_record.reason, call_record.reason_size});
+        return error_of(call_record.refusal, call_record.reason);
     }
     auto const& first = slot.segment.call_record(0).call;
     for (int rank = 1; rank < slot.ranks; ++rank) {

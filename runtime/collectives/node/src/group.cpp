@@ -4,9 +4,6 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "object_operation.hpp"
-#include "tensor_operation.hpp"
-
 namespace det::collectives::node {
 namespace {
 
@@ -41,7 +38,7 @@ NodeGroup::NodeGroup(RankSlot slot, Options options)
     : RankGroup({slot.rank}, slot.ranks),
       options_(std::move(options)),
       slot_(std::move(slot)),
-      watch_(slot_.segment, slot_.rank, error_scope(), options_),
+      losses_(slot_.segment, slot_.rank, error_scope(), options_),
       cores_(cores_of(slot_.segment)),
       small_below_bytes_(small_below_bytes(slot_.segment)) {
     slot_.plan = &plan_;
@@ -63,13 +60,13 @@ void NodeGroup::abandon() noexcept {
 
 Status NodeGroup::check_usable() const {
     if (has_left_) return Error{codes::misuse, fmt::format("rank {} has left the others", slot_.rank)};
-    return watch_.state();
+    return losses_.state();
 }
 
 Status NodeGroup::wait_for_all(collectives::Call const& reported_call) {
     CollectiveEntry entry;
     entry.begin(reported_call, nullptr);
-    Wait wait(slot_, watch_, cores_);
+    Wait wait(slot_, losses_, cores_);
     while (!entry.advance(slot_)) DET_TRY(wait.pause([&] { return entry.awaited(slot_); }, reported_call));
     if (entry.mismatch() != nullptr) return *entry.mismatch();
     return Ok{};
@@ -86,7 +83,7 @@ bool NodeGroup::is_small_allreduce(collectives::TensorCall const& call) const {
 }
 
 Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
-    if (has_left_ || watch_.is_over()) return check_usable();
+    if (has_left_ || losses_.is_over()) return check_usable();
     constexpr BufferLocation copied{.in = BufferLocation::in_small_buffer, .out = BufferLocation::somewhere};
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
@@ -116,9 +113,9 @@ Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
 }
 
 Status NodeGroup::complete(Operation& operation) {
-    if (has_left_ || watch_.is_over()) return check_usable();
+    if (has_left_ || losses_.is_over()) return check_usable();
     if (!operation.has_begun()) operation.begin(slot_);
-    Wait wait(slot_, watch_, cores_);
+    Wait wait(slot_, losses_, cores_);
     for (auto moves = operation.moves(); !operation.advance(slot_);) {
         if (operation.moves() != moves) wait.begin_again();
         moves = operation.moves();
@@ -129,7 +126,7 @@ Status NodeGroup::complete(Operation& operation) {
 
 Status NodeGroup::barrier() {
     finish_started();
-    if (has_left_ || watch_.is_over()) return check_usable();
+    if (has_left_ || losses_.is_over()) return check_usable();
     ++slot_.sequence;
     auto const reported_call = reported_now({.kind = Kind::barrier});
     auto const signature = signature_of(reported_call, false);
@@ -189,15 +186,15 @@ void NodeGroup::complete_first(Status result) {
 }
 
 Status NodeGroup::progress() {
-    DET_TRY(watch_.state());
+    DET_TRY(losses_.state());
     while (!started_.empty()) {
         auto& operation = *started_.front()->operation;
         if (!operation.has_begun()) {
             operation.begin(slot_);
-            watch_.begin();
+            losses_.begin();
         }
         if (!operation.advance(slot_))
-            return watch_.look(operation.awaited(slot_), operation.reported_call());
+            return losses_.check(operation.awaited(slot_), operation.reported_call());
         complete_first(operation.result());
     }
     return Ok{};
@@ -237,6 +234,24 @@ Result<collectives::Buffer> NodeGroup::allocate(std::size_t size_bytes) {
         finish_users_of(bytes);
         slot_.arena->release(bytes);
     });
+}
+
+Result<std::uint64_t> NodeFlags::wait(int local_rank, IsEnough is_enough,
+                                      collectives::NamedCall const& call) {
+    // If ranks call at the same time, they see each other's flags after one transfer of a cache line.
+    constexpr int polls_max = 300;
+    for (int polls = 0; polls < polls_max && cores_ == Cores::own; ++polls) {
+        if (auto const value = read(local_rank); is_enough(value, call.number)) return value;
+    }
+    DET_TRY(group_.check_usable());
+    Wait wait(slot_, losses_, cores_);
+    for (;;) {
+        auto const value = read(local_rank);
+        if (is_enough(value, call.number)) return value;
+        // The awaited rank may wait for this rank's part of a started operation.
+        DET_TRY(group_.progress());
+        DET_TRY(wait.pause([&] { return std::vector<int>{local_rank}; }, call));
+    }
 }
 
 }  // namespace det::collectives::node

@@ -1,13 +1,36 @@
 #pragma once
-#include <det/liveness/heartbeat.hpp>
-
 #include <deque>
+#include <memory>
 
-#include "node_flags.hpp"
 #include "operation.hpp"
 #include "wait.hpp"
 
 namespace det::collectives::node {
+
+class NodeGroup;
+
+/// The flags of the ranks of this node, on cache lines that operations do not use.
+class NodeFlags final : public collectives::SharedFlags {
+public:
+    NodeFlags(NodeGroup& group, RankSlot const& slot, LossDetector& losses, Cores const& cores)
+        : group_(group), slot_(slot), losses_(losses), cores_(cores) {}
+
+    void write(std::uint64_t value) override {
+        slot_.segment.flag(slot_.rank).value.store(value, std::memory_order_release);
+        slot_.wake();
+    }
+    std::uint64_t read(int local_rank) const override {
+        return slot_.segment.flag(local_rank).value.load(std::memory_order_acquire);
+    }
+    Result<std::uint64_t> wait(int local_rank, IsEnough is_enough,
+                               collectives::NamedCall const& call) override;
+
+private:
+    NodeGroup& group_;
+    RankSlot const& slot_;
+    LossDetector& losses_;
+    Cores const& cores_;
+};
 
 class NodeGroup final : public collectives::RankGroup {
 public:
@@ -23,7 +46,7 @@ public:
     std::string algorithm_name(collectives::TensorCall const& call) const override;
     Result<collectives::Buffer> allocate(std::size_t size_bytes) override;
     void abandon() noexcept override;
-    Status check_ranks() override { return watch_.check(); }
+    Status check_ranks() override { return losses_.check_all(); }
     collectives::ControlChannel control_channel() override { return {.flags = &flags_}; }
 
     /// A started operation, shared by its handle and the group.
@@ -62,10 +85,10 @@ private:
     Options options_;
     ExchangePlan plan_;
     RankSlot slot_;
-    Watch watch_;
+    LossDetector losses_;
     Cores cores_;
     std::size_t small_below_bytes_;
-    NodeFlags flags_{*this, slot_, watch_, cores_};
+    NodeFlags flags_{*this, slot_, losses_, cores_};
     std::optional<liveness::Heartbeat> heartbeat_;
     std::deque<std::shared_ptr<Started>> started_;
     bool has_left_ = false;

@@ -1,19 +1,9 @@
 #include "rank_slot.hpp"
 
 #include <algorithm>
-#include <climits>
-#include <ctime>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace det::collectives::node {
 namespace {
-
-long futex(std::atomic<std::uint32_t>& flag, int operation, std::uint32_t value, timespec const* timeout) {
-    static_assert(sizeof flag == sizeof(std::uint32_t));
-    return ::syscall(SYS_futex, &flag, operation, value, timeout, nullptr, 0);
-}
 
 #ifdef __x86_64__
 __attribute__((target("prfchw")))
@@ -48,21 +38,6 @@ void RankSlot::reduce_small_buffers(collectives::TensorCall const& call,
         std::byte const* const blocks[] = {sources[0] + begin, sources[1] + begin};
         collectives::reduce(call.in.type, call.op, blocks, out + begin, length / size_of(call.in.type));
     }
-}
-
-void RankSlot::wake_waiters() const {
-    auto& wake_ups = segment.futex_waiters().wake_ups;
-    wake_ups.fetch_add(1, std::memory_order_release);
-    futex(wake_ups, FUTEX_WAKE, INT_MAX, nullptr);
-}
-
-void RankSlot::sleep(std::chrono::microseconds at_most) const {
-    auto& [waiters, wake_ups] = segment.futex_waiters();
-    auto const seen = wake_ups.load(std::memory_order_acquire);
-    waiters.fetch_add(1, std::memory_order_seq_cst);
-    timespec const timeout{0, static_cast<long>(at_most.count() * 1000)};
-    futex(wake_ups, FUTEX_WAIT, seen, &timeout);
-    waiters.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace det::collectives::node

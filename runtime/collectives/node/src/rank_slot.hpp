@@ -1,7 +1,7 @@
 #pragma once
 #include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
-#include <det/liveness/cpu_relax.hpp>
+#include <det/liveness/backoff.hpp>
 
 #include <cstring>
 
@@ -53,15 +53,8 @@ struct RankSlot {
     void reduce_small_buffers(collectives::TensorCall const& call,
                               std::span<std::byte const* const> sources) const;
 
-    /// Wakes ranks that sleep. Called after a write for which other ranks may wait. It uses no fence, so it
-    /// can miss a rank that is just going to sleep. That rank wakes up by itself within 1 ms, the
-    /// longest sleep of a Backoff.
-    void wake() const {
-        if (segment.futex_waiters().waiters.load(std::memory_order_relaxed) != 0) wake_waiters();
-    }
-    void wake_waiters() const;
-    /// Sleeps until another rank writes, or until the time has passed.
-    void sleep(std::chrono::microseconds at_most) const;
+    /// Wakes ranks that sleep. Called after a write for which other ranks may wait.
+    void wake() const { segment.futex_waiters().wake(); }
 };
 
 inline bool RankSlot::poll_all(std::uint64_t signature, bool has_two_lines) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/collectives/call.hpp>
 #include <det/collectives/node/node_group.hpp>
+#include <det/liveness/futex.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,15 +47,11 @@ struct Rounds {
     Counter published, reduced, collected;
 };
 
-/// Why a rank refuses an operation: its own arguments are wrong, or an earlier step failed on other ranks.
-enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
-
 /// A rank's call in full, written if ranks differ.
 struct alignas(apart_bytes) CallRecord {
     std::atomic<std::uint64_t> sequence;  // number of the operation, plus 1
     collectives::Call call;
     Refusal refusal;
-    std::uint32_t reason_size;
     char reason[text_limit_bytes];
 };
 
@@ -77,11 +74,12 @@ struct alignas(apart_bytes) Failure {
     char text[text_limit_bytes];
 };
 
-/// The futex on which a rank sleeps during a long wait.
-struct alignas(apart_bytes) FutexWaiters {
-    std::atomic<std::uint32_t> waiters;
-    std::atomic<std::uint32_t> wake_ups;
-};
+using liveness::FutexWaiters;
+
+/// Copies the text, or as much as there is space for, and ends it with a zero byte.
+inline void copy_text(std::string_view text, std::span<char> into) {
+    into[text.copy(into.data(), into.size() - 1)] = '\0';
+}
 
 /// The mapped control memory of the group.
 class Segment {

@@ -1,9 +1,9 @@
-#include "tensor_operation.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
+
+#include "operation.hpp"
 
 namespace det::collectives::node {
 namespace {
@@ -77,9 +77,9 @@ std::size_t TensorOperation::location(RankSlot& slot, Payload& payload) {
     if (auto const shared = locate_shared(slot, bytes)) return shared->write(payload);
     bool const is_small = fits_small_buffer(slot);
     if (is_small) collectives::copy(slot.segment.small(slot.sequence, slot.rank), bytes.data(), bytes.size());
-    BufferLocation const ours{.in = is_small ? BufferLocation::in_small_buffer : BufferLocation::nowhere,
-                              .out = slot.arena ? BufferLocation::somewhere : BufferLocation::nowhere};
-    return ours.write(payload);
+    BufferLocation const own{.in = is_small ? BufferLocation::in_small_buffer : BufferLocation::nowhere,
+                             .out = slot.arena ? BufferLocation::somewhere : BufferLocation::nowhere};
+    return own.write(payload);
 }
 
 bool TensorOperation::fits_small_buffer(RankSlot const& slot) const {
@@ -249,8 +249,8 @@ void TensorOperation::make_plan(RankSlot const& slot, ExchangePlan& plan) const 
                 }
             }
             if (is_gather) plan.sends[own] = in;
-            auto const ours = is_gather ? in : part_of(in, slot.rank, slot.ranks);
-            collectives::copy(part_of(out, slot.rank, slot.ranks).data(), ours.data(), ours.size(),
+            auto const own_part = is_gather ? in : part_of(in, slot.rank, slot.ranks);
+            collectives::copy(part_of(out, slot.rank, slot.ranks).data(), own_part.data(), own_part.size(),
                               plan.store);
             return;
         }

@@ -147,19 +147,6 @@ BOOST_AUTO_TEST_CASE(host_and_device_memory_do_not_mix) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(trusted_calls_are_not_compared) {
-    FakeDevices devices(2);
-    check_ranks(run_devices(2, devices,
-                            [](DistributedContext& context) -> Status {
-                                DeviceMemory memory;
-                                std::ranges::fill(memory.values, 1.0F);
-                                for (int i = 0; i < 3; ++i)
-                                    DET_TRY(context.allreduce(memory.tensor(), ReduceOp::sum));
-                                return expect(memory.values[0] == 8.0F, "three sums");
-                            },
-                            {.order = Order::trusted}));
-}
-
 BOOST_AUTO_TEST_CASE(a_lost_rank_ends_operations_in_progress_and_all_that_follow) {
     FakeDevices devices(3);
     devices.hold();
@@ -204,10 +191,10 @@ BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_is_an_error_only_on_request) {
     FakeDevices devices(2);
     std::mutex mutex;
     std::vector<std::string> warnings;
-    DeviceOptions options;
-    options.waits.long_wait = std::chrono::milliseconds(0);
-    options.waits.timeout = std::chrono::milliseconds(200);
-    options.waits.on_long_wait = [&](std::string const& warning) {
+    liveness::WaitPolicy waits;
+    waits.long_wait = std::chrono::milliseconds(0);
+    waits.timeout = std::chrono::milliseconds(200);
+    waits.on_long_wait = [&](std::string const& warning) {
         std::lock_guard const lock(mutex);
         warnings.push_back(warning);
     };
@@ -222,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_is_an_error_only_on_request) {
             DET_TRY(context.barrier());
             return expect_words(result, {"has waited for devices in allreduce(sum of 8 float32) on devices"});
         },
-        options);
+        waits);
     check_ranks(results);
     bool const is_told = std::ranges::any_of(warnings, [](std::string const& warning) {
         return warning.starts_with(

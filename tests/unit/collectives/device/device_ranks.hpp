@@ -30,15 +30,15 @@ inline Result<std::unique_ptr<RankGroup>> by_two_levels(std::unique_ptr<Transpor
 }
 
 inline std::vector<Status> run_devices(int ranks, FakeDevices& devices, ContextBody const& body,
-                                       DeviceOptions const& options = {},
+                                       liveness::WaitPolicy const& waits = {},
                                        MakeHost const& make_host = by_messages) {
     return run_ranks(ranks, [&](auto transport) -> Status {
         auto const topology = on_one_node(*transport);
         auto backend = std::make_shared<FakeBackend>(devices, transport->rank().value);
         DET_TRY_ASSIGN(auto host, make_host(std::move(transport)));
         DET_TRY_ASSIGN(auto context,
-                       DistributedContext::make(
-                           make_device_group(std::move(host), std::move(backend), options), topology));
+                       DistributedContext::make(make_device_group(std::move(host), std::move(backend), waits),
+                                                topology));
         return body(context);
     });
 }

@@ -50,8 +50,8 @@ BOOST_AUTO_TEST_CASE(a_copy_follows_the_operations_before_it) {
 
 BOOST_AUTO_TEST_CASE(no_copy_starts_behind_a_stream_that_does_not_end) {
     FakeDevices devices(2);
-    DeviceOptions options;
-    options.waits.timeout = std::chrono::milliseconds(200);
+    liveness::WaitPolicy waits;
+    waits.timeout = std::chrono::milliseconds(200);
     check_ranks(run_devices(
         2, devices,
         [&](DistributedContext& context) -> Status {
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(no_copy_starts_behind_a_stream_that_does_not_end) {
             DET_TRY(expect(result.error().code == codes::timed_out, "a timeout"));
             return context.barrier();
         },
-        options));
+        waits));
     BOOST_TEST(devices.copies_done == 0);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/collectives/tensor.hpp>
+#include <det/foundation/result.hpp>
 #include <det/protocol/ids.hpp>
 
 #include <string>
@@ -43,7 +44,16 @@ struct Call {
 
 /// Formats the call for messages, for example "allreduce(sum of 1000 float64)".
 std::string describe(Call const& call);
+/// The same with the number of the operation: "allreduce(sum of 1000 float64), its operation 3".
+std::string describe_operation(Call const& call);
 /// Describes the two different calls of the ranks `below` and `above`.
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);
+
+/// Why a rank refuses an operation, as ranks send it to each other: its own arguments are wrong, or an
+/// earlier step failed on other ranks.
+enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
+Refusal refusal_of(Error const& error);
+/// The Error that all ranks return for a refusal.
+Error error_of(Refusal refusal, std::string message);
 
 }  // namespace det::collectives

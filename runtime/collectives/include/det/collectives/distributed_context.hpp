@@ -37,9 +37,6 @@ public:
     /// A context that sends all data by messages. Collective.
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
-    /// The same for an unknown topology: ranks with the same node name are on the same node. Collective.
-    static Result<DistributedContext> make_by_nodes(std::unique_ptr<transport::Transport> transport,
-                                                    std::string node_name, Tuning tuning = {});
     /// A context on existing groups.
     ///
     /// \param ranks all ranks.
@@ -153,8 +150,6 @@ private:
     /// Takes its arguments in registers: passing them as structures in memory costs a tenth of a tiny
     /// operation.
     Status allreduce_in_place(void* data, std::size_t count, DataType type, ReduceOp op);
-    /// Whether this is the only rank and it has no devices.
-    bool is_single_rank() const;
     Status run(TensorCall const& call);
     [[gnu::noinline]] Status run_checked(TensorCall const& call);  // not inlined into the fast path
     Handle start(TensorCall const& call);
@@ -165,7 +160,7 @@ private:
     /// The values of this node's ranks, gathered through all ranks.
     Result<std::vector<std::string>> allgather_on_node(std::string value);
 
-    std::unique_ptr<RankGroup> ranks_;  // null: a single rank
+    std::unique_ptr<RankGroup> ranks_;
     Topology topology_;
     std::shared_ptr<RankGroup> local_;  // null: one node, or local operations use all ranks
 };

@@ -35,6 +35,10 @@ inline Call call_of(TensorCall const& call) {
             .op = reduces ? call.op : ReduceOp::sum};
 }
 
+/// Checks the arguments of a call as far as a rank can without communication. Fails with codes::misuse.
+Status check(TensorCall const& call, int ranks);
+Status check_root(Rank root, std::string_view action, int ranks);
+
 /// The rank numbers and the call that a group uses to compare calls and in messages. If the group's
 /// operations are steps of an operation of a larger group, both are those of the larger group.
 struct ErrorScope {
@@ -45,8 +49,9 @@ struct ErrorScope {
         return global_ranks.empty() ? rank : global_ranks[static_cast<std::size_t>(rank.value)];
     }
     Call reported_call(Call const& call) const { return enclosing_call.value_or(call); }
-    /// Whether the group reports its own calls.
-    bool is_outermost() const { return !enclosing_call; }
+    /// Adds to an Error for which `rank` refuses an operation that it is from this rank. If the operation is
+    /// a step of a larger one, the larger group has added it.
+    Error with_rank(Error error, Rank rank) const;
 };
 
 /// A connected group of ranks, which DistributedContext uses. The ranks communicate by messages, by shared
@@ -86,8 +91,6 @@ public:
     /// Fails if a lost rank has been detected already. Does not communicate.
     virtual Status check_ranks() { return Ok{}; }
 
-    /// Whether operations accept device memory.
-    virtual bool has_devices() const { return false; }
     /// Sets the stream for all later operations on device memory.
     virtual Status use_stream(void* stream);
     /// nullptr if the group has no devices.

@@ -28,6 +28,16 @@ Reducer reducer_of(DataType type, ReduceOp op);
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 
+/// Whether data comes from lower or from higher ranks.
+enum class Side { below, above };
+/// Combines `values` with `others` into `values`. The left operand is the one from the lower ranks: the order
+/// matters for NaN and -0. A mean is combined as a sum, and finish_mean() divides it. `values` and `others`
+/// do not overlap.
+void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
+             Side others_are);
+/// Divides sums by the number of ranks. Floating point only.
+void finish_mean(DataType type, std::span<std::byte> values, int ranks);
+
 void copy(std::byte* to, std::byte const* from, std::size_t size_bytes, Store store = Store::cached);
 void finish_streaming();
 

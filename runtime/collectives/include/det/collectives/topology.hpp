@@ -1,9 +1,5 @@
 #pragma once
-#include <det/protocol/task_identity.hpp>
 #include <det/transport/transport.hpp>
-
-#include <string>
-#include <vector>
 
 namespace det::collectives {
 
@@ -19,15 +15,6 @@ struct Topology {
 
 /// The topology in which all ranks of the transport are on one node.
 Topology on_one_node(transport::Transport const& transport);
-
-/// The topology by node names. Nodes are numbered in the order of their first ranks.
-/// \param node_names the name of each rank's node, in rank order.
-Topology topology_of(std::vector<std::string> const& node_names, Rank rank);
-
-/// The topology of a Slurm task. Fails if the transport's rank or number of ranks differs from the task's.
-/// This happens if MPI runs without the process manager that it needs: each task is then the only rank of its
-/// MPI.
-Result<Topology> topology_of(TaskIdentity const& task, transport::Transport const& transport);
 
 /// Fails if the numbers contradict each other or the rank.
 Status check(Topology const& topology, Rank rank, int ranks);

@@ -1,8 +1,18 @@
 #pragma once
 #include <chrono>
 #include <optional>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 namespace det::liveness {
+
+/// One step of a spin loop. On x86 the core pauses for some tens of nanoseconds; elsewhere it does nothing.
+inline void cpu_relax() {
+#ifdef __SSE2__
+    _mm_pause();
+#endif
+}
 
 /// Whether every rank of the node has a core of its own.
 enum class Cores { own, shared };

@@ -1,10 +1,13 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace det::liveness {
 
@@ -27,6 +30,26 @@ private:
     std::condition_variable ending_;
     bool is_ending_ = false;
     std::jthread thread_;
+};
+
+/// Another process's Heartbeat, as this process observes it.
+class HeartbeatObserver {
+public:
+    using Duration = std::chrono::steady_clock::duration;
+
+    /// \param count the present value of the other process's counter
+    /// \param elapsed time since the previous observation
+    /// \return how long the counter has not changed. If this process itself was stopped, the time between two
+    ///   observations says nothing about others, so each of them adds 100 ms at most.
+    Duration observe(std::uint64_t count, Duration elapsed) {
+        constexpr Duration awake_limit = std::chrono::milliseconds(100);
+        bool const has_changed = std::exchange(count_, count) != count;
+        return silence_ = has_changed ? Duration() : silence_ + std::min(elapsed, awake_limit);
+    }
+
+private:
+    std::optional<std::uint64_t> count_;
+    Duration silence_{};
 };
 
 }  // namespace det::liveness

@@ -1,20 +1,10 @@
 #pragma once
+#include <det/liveness/wait_policy.hpp>
 #include <det/transport/rank_monitor.hpp>
-
-#include <functional>
-#include <optional>
 
 namespace det::transport {
 
-/// Limits how long a rank waits for another rank. By default a wait has no time limit and ends only when a
-/// rank is lost, because a chief may validate for minutes.
-struct WaitPolicy {
-    /// Called once per wait after `long_wait`. May be empty.
-    std::function<void(std::string const& warning)> on_long_wait = {};
-    std::chrono::milliseconds long_wait = std::chrono::seconds(60);
-    /// A longer wait fails with codes::timed_out. nullopt: no limit.
-    std::optional<std::chrono::milliseconds> timeout = {};
-};
+using liveness::WaitPolicy;
 
 /// One wait for a peer under a WaitPolicy. The waiting rank calls check() after each unsuccessful poll;
 /// check() reads the clock only in every 64th call.
@@ -27,7 +17,7 @@ public:
     Status check();
 
 private:
-    std::string describe(std::chrono::seconds waited) const;
+    std::string describe() const;
 
     static constexpr int checks_per_look = 64;
 
@@ -36,8 +26,7 @@ private:
     Rank self_;
     Rank peer_;
     int checks_ = 0;
-    std::optional<std::chrono::steady_clock::time_point> begin_;
-    bool has_warned_ = false;
+    std::optional<liveness::WaitTimer> timer_;
 };
 
 }  // namespace det::transport

@@ -1,28 +1,19 @@
 #pragma once
 #include <det/collectives/device/device_backend.hpp>
 #include <det/collectives/rank_group.hpp>
-#include <det/transport/wait_policy.hpp>
+#include <det/liveness/wait_policy.hpp>
 
 namespace det::collectives::device {
-
-/// Whether ranks compare their calls before they enqueue work on the devices, as they do for host memory.
-/// Each trusted call saves a round of messages, but calls that differ hang or give wrong data.
-enum class Order { checked, trusted };
-
-struct DeviceOptions {
-    Order order = Order::checked;
-    /// The time limit and the warning for waits on devices. Without a time limit, a rank waits until the work
-    /// is done or a rank is lost.
-    transport::WaitPolicy waits = {};
-};
 
 /// Makes a group whose buffers may be in device memory. Calls on device memory go to the device library, on
 /// the stream that use_stream() set last; all other calls go to `host`. start() returns when its work is on
 /// the stream, and the Handle is complete when the event after the work has passed. The devices are connected
 /// at the first call that needs them. After a failure (a lost rank, a device, a timeout) the device
 /// communicator is aborted, and every later call on device memory returns the same Error. Not collective.
+/// \param waits limits waits for devices. Without a time limit, a rank waits until the work is done or a rank
+///     is lost.
 std::unique_ptr<collectives::RankGroup> make_device_group(std::unique_ptr<collectives::RankGroup> host,
                                                           std::shared_ptr<DeviceBackend> devices,
-                                                          DeviceOptions options = {});
+                                                          liveness::WaitPolicy waits = {});
 
 }  // namespace det::collectives::device

@@ -1,11 +1,9 @@
 #pragma once
 #include <det/collectives/rank_group.hpp>
 #include <det/foundation/files.hpp>
+#include <det/liveness/wait_policy.hpp>
 
-#include <chrono>
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 
 namespace det::collectives::node {
@@ -33,11 +31,8 @@ struct Options {
     std::string node_name = {};  // for messages; empty: the host name
     /// A process without a heartbeat for this long counts as lost (it is stopped or gets no CPU time).
     std::chrono::milliseconds silence_limit = std::chrono::seconds(10);
-    /// After waiting this long, a rank calls on_warning once per operation with the ranks for which it waits.
-    std::chrono::milliseconds warn_after = std::chrono::seconds(60);
-    std::function<void(std::string const& warning)> on_warning = {};
-    /// After waiting this long, the operation fails and the group is unusable. nullopt: no limit.
-    std::optional<std::chrono::milliseconds> collective_timeout = {};
+    /// Limits the wait of each operation. After a timeout the group is unusable.
+    liveness::WaitPolicy waits = {};
     /// Time limit for all ranks to join.
     std::chrono::milliseconds join_timeout = std::chrono::seconds(120);
 };

@@ -1,0 +1,42 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+namespace det::liveness {
+
+/// Limits how long a rank waits for other ranks or for its device. By default a wait has no time limit and
+/// ends only when a rank is lost, because a chief may validate for minutes.
+struct WaitPolicy {
+    /// Called once per wait after `long_wait`. May be empty.
+    std::function<void(std::string const& warning)> on_long_wait = {};
+    std::chrono::milliseconds long_wait = std::chrono::seconds(60);
+    /// A longer wait fails with codes::timed_out. nullopt: no limit.
+    std::optional<std::chrono::milliseconds> timeout = {};
+};
+
+/// The time of one wait under a WaitPolicy. Not thread-safe.
+class WaitTimer {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// \param policy must outlive this object
+    explicit WaitTimer(WaitPolicy const& policy, Clock::time_point begin = Clock::now())
+        : policy_(&policy), begin_(begin) {}
+
+    /// Warns if the wait is long, once. To be called from time to time.
+    /// \param describe returns who waits for what, for example "rank 0 has waited for rank 1"
+    /// \param reassurance the end of the warning, for example ", which is alive"
+    /// \return codes::timed_out if the time limit has passed
+    Status check(Clock::time_point now, std::function<std::string()> const& describe,
+                 std::string_view reassurance = {});
+
+private:
+    WaitPolicy const* policy_;
+    Clock::time_point begin_;
+    bool has_warned_ = false;
+};
+
+}  // namespace det::liveness
