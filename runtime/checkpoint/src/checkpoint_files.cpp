@@ -121,7 +121,7 @@ Status check_metadata(Json const& metadata) {
 Error clean_up_after(Error error, Store& store, std::string const& uuid) {
     auto const removed = store.remove(uuid);
     return removed ? error
-                   : std::move(error).noting("its remains could not be removed: " + removed.error().message);
+                   : std::move(error).noting("its files could not be removed: " + removed.error().message);
 }
 
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,

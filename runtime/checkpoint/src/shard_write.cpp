@@ -146,7 +146,7 @@ void ShardWrite::end() {
     output_.reset();
     {
         std::lock_guard const lock(mutex_);
-        if (failed_ && !error_) error_ = Error{codes::interrupted, "the checkpoint was given up"};
+        if (failed_ && !error_) error_ = Error{codes::interrupted, "the checkpoint was abandoned"};
         is_done_ = true;
     }
     changed_.notify_all();

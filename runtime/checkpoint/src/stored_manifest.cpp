@@ -18,7 +18,7 @@ bool stays_inside(std::string const& relative) {
 
 Status check_uuid(std::string const& uuid) {
     if (is_uuid(uuid)) return Ok{};
-    return Error{codes::no_such_checkpoint, fmt::format("'{}' is no checkpoint's UUID", uuid)};
+    return Error{codes::no_such_checkpoint, fmt::format("'{}' is not the UUID of a checkpoint", uuid)};
 }
 
 Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text) {

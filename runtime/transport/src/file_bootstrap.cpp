@@ -32,8 +32,8 @@ private:
 Status FileBootstrap::do_put(std::string const& key, std::string const& value) {
     DET_TRY_ASSIGN(bool const is_new, write_new_file(path_of(rank(), key), value));
     if (is_new) return Ok{};
-    return Error{codes::misuse, fmt::format("'{}' holds what rank {} put in another run", directory_.string(),
-                                            rank().value)};
+    return Error{codes::misuse, fmt::format("'{}' has a value that rank {} put in another run",
+                                            directory_.string(), rank().value)};
 }
 
 Result<std::string> FileBootstrap::do_get(Rank from, std::string const& key) {
@@ -44,7 +44,7 @@ Result<std::string> FileBootstrap::do_get(Rank from, std::string const& key) {
         if (value || value.error().code != codes::no_such_file) return value;
         if (steady_clock::now() >= deadline) {
             return Error{codes::timed_out,
-                         fmt::format("rank {} has not said '{}' in '{}' within {} ms", from.value, key,
+                         fmt::format("rank {} has not put '{}' into '{}' within {} ms", from.value, key,
                                      directory_.string(), options_.timeout.count())};
         }
         std::this_thread::sleep_for(pause);

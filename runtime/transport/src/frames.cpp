@@ -1,5 +1,6 @@
 #include "frames.hpp"
 
+#include <det/foundation/polling.hpp>
 #include <det/foundation/thread.hpp>
 
 #include <cerrno>
@@ -38,8 +39,8 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& 
     DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, deadline));
     auto const server_nonce = parse_greeting(greeting);
     if (!server_nonce) {
-        return Error{codes::transport,
-                     fmt::format("who listens at {} port {} is no run of ours", server.address, server.port)};
+        return Error{codes::transport, fmt::format("the server at {} port {} does not belong to a run",
+                                                   server.address, server.port)};
     }
     auto const answer = render_answer(key, rank, *server_nonce, make_nonce());
     DET_TRY(send_all(socket, answer, deadline));
@@ -55,8 +56,8 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& 
     }
     return Error{
         codes::permission,
-        fmt::format("rank {} of {} was turned away by the chief at {} port {}: the secret or the number "
-                    "of ranks is another there",
+        fmt::format("rank {} of {} was rejected by the chief at {} port {}: the secret or the number "
+                    "of ranks differs there",
                     rank.value, key.size, server.address, server.port)};
 }
 
@@ -134,7 +135,7 @@ void FrameServer::poll_once(TimePoint until) {
         entries.push_back(
             {fd, static_cast<short>(connection.outgoing.empty() ? POLLIN : POLLIN | POLLOUT), 0});
     }
-    if (::poll(entries.data(), entries.size(), remaining_ms(until)) <= 0) return;
+    if (::poll(entries.data(), entries.size(), poll_timeout_ms(until, steady_clock::now())) <= 0) return;
     for (std::size_t i = 2; i < entries.size(); ++i) {
         auto& connection = connections_.at(entries[i].fd);
         if ((entries[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(connection);

@@ -1,3 +1,4 @@
+#include <det/foundation/polling.hpp>
 #include <det/foundation/thread.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/transport/rank_monitor.hpp>
@@ -72,7 +73,7 @@ private:
                     return report_chief_lost("its connection broke");
             }
             pollfd entries[] = {{client_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-            if (::poll(entries, 2, remaining_ms(next_beat)) > 0 && entries[0].revents != 0) {
+            if (::poll(entries, 2, poll_timeout_ms(next_beat, now)) > 0 && entries[0].revents != 0) {
                 if (!take_frame()) return;
                 heard = steady_clock::now();
             }
@@ -157,7 +158,8 @@ Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, Ran
     DET_TRY_ASSIGN(auto nodes, bootstrap.allgather(options.node));
     DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(endpoint_texts.front()));
     key.secret = rendezvous.secret;
-    if (!rendezvous.chief) return Error{codes::transport, "the chief has not said where its monitor listens"};
+    if (!rendezvous.chief)
+        return Error{codes::transport, "the chief has published no address of its monitor"};
     DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, bootstrap.rank(),
                                                   steady_clock::now() + options.silence_limit));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -1,6 +1,7 @@
 #include "socket.hpp"
 
-#include <algorithm>
+#include <det/foundation/polling.hpp>
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -55,7 +56,7 @@ Error closed_by_peer() { return Error{codes::transport, "the other side has clos
 Status wait_for(UniqueFd const& socket, short events, TimePoint deadline) {
     for (;;) {
         pollfd entry{socket.get(), events, 0};
-        int const ready = ::poll(&entry, 1, remaining_ms(deadline));
+        int const ready = ::poll(&entry, 1, poll_timeout_ms(deadline, std::chrono::steady_clock::now()));
         if (ready > 0) return Ok{};
         if (ready == 0) return Error{codes::timed_out, "the other side did not answer in time"};
         if (errno != EINTR) return os_error("wait for a socket", errno);
@@ -63,12 +64,6 @@ Status wait_for(UniqueFd const& socket, short events, TimePoint deadline) {
 }
 
 }  // namespace
-
-int remaining_ms(TimePoint deadline) {
-    auto const left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
-}
 
 Result<UniqueFd> listen_at(std::string const& address) {
     DET_TRY_ASSIGN(auto const where, socket_address(address, 0));

@@ -8,9 +8,6 @@ namespace det::transport {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// The time until the deadline as a timeout for poll(2), in milliseconds: never negative, rounded up.
-int remaining_ms(TimePoint deadline);
-
 /// Opens a non-blocking socket that listens at this address, at a port that the system chooses.
 Result<UniqueFd> listen_at(std::string const& address);
 Result<std::uint16_t> port_of(UniqueFd const& socket);

@@ -222,15 +222,15 @@ Result<std::string> TcpBootstrap::request_from_store(std::string_view request, s
     auto reply = client_.receive(reply_limit_bytes, deadline);
     if (!reply) return std::move(reply).error().while_doing(what);
     if (!reply->empty() && reply->front() == static_cast<char>(StoreReply::done)) return reply->substr(1);
-    return Error{codes::transport, reply->empty() ? "the chief said nothing" : reply->substr(1)}.while_doing(
-        what);
+    return Error{codes::transport, reply->empty() ? "the chief sent an empty reply" : reply->substr(1)}
+        .while_doing(what);
 }
 
 Status TcpBootstrap::do_put(std::string const& key, std::string const& value) {
     auto request = begin(StoreVerb::put);
     append_text(request, key);
     append_text(request, value);
-    DET_TRY(request_from_store(request, text_limit_bytes, fmt::format("telling the chief '{}'", key)));
+    DET_TRY(request_from_store(request, text_limit_bytes, fmt::format("sending '{}' to the chief", key)));
     return Ok{};
 }
 
@@ -239,17 +239,17 @@ Result<std::string> TcpBootstrap::do_get(Rank from, std::string const& key) {
     append_value(request, std::int32_t{from.value});
     append_text(request, key);
     return request_from_store(request, text_limit_bytes,
-                              fmt::format("asking the chief for '{}' of rank {}", key, from.value));
+                              fmt::format("requesting '{}' of rank {} from the chief", key, from.value));
 }
 
 Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& value) {
     auto request = begin(StoreVerb::gather);
     append_text(request, value);
     auto const limit = static_cast<std::size_t>(size()) * text_limit_bytes;
-    DET_TRY_ASSIGN(auto const text, request_from_store(request, limit, "waiting for all ranks to come"));
+    DET_TRY_ASSIGN(auto const text, request_from_store(request, limit, "waiting for all ranks"));
     auto values = parse_gathered(text, size());
     if (values) return *std::move(values);
-    return Error{codes::transport, "the chief did not say what the ranks gave"};
+    return Error{codes::transport, "the reply of the chief lacks values of ranks"};
 }
 
 /// Retries until the chief can be reached: the file may have no address yet, or the address of an earlier
@@ -259,7 +259,7 @@ Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank
     for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
         DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(path));
         Error last_error{codes::timed_out,
-                         fmt::format("the chief has not said in '{}' where it listens", path.string())};
+                         fmt::format("the chief has published no address in '{}'", path.string())};
         if (rendezvous.chief) {
             auto client = FrameClient::join(*rendezvous.chief, key, rank, deadline);
             if (client || client.error().code == codes::permission) return client;

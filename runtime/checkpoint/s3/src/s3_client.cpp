@@ -49,7 +49,7 @@ std::string host_of(std::string_view url) {
 
 Error refused(std::string const& method, std::string const& key, HttpResponse const& response) {
     return {response.status == not_found ? codes::no_such_file : codes::transport,
-            fmt::format("S3 says {} to {} of '{}': {} {}", response.status, method, key,
+            fmt::format("S3 answers {} to {} of '{}': {} {}", response.status, method, key,
                         text_of(response.body, "Code"), text_of(response.body, "Message"))};
 }
 
@@ -157,7 +157,7 @@ Result<std::string> S3Client::put_parts(std::string const& key, std::string cons
                              .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}},
                              .body = part}));
         auto const tag = answer.headers.find("etag");
-        if (tag == answer.headers.end()) return Error{codes::transport, "S3 gave a part no ETag"};
+        if (tag == answer.headers.end()) return Error{codes::transport, "S3 returned no ETag for a part"};
         list += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number, tag->second);
         bytes.remove_prefix(part.size());
     }
@@ -167,7 +167,7 @@ Result<std::string> S3Client::put_parts(std::string const& key, std::string cons
 Status S3Client::put_in_parts(std::string const& key, std::string_view bytes) const {
     DET_TRY_ASSIGN(auto const started, send({.method = "POST", .key = key, .query = {{"uploads", ""}}}));
     auto const upload = text_of(started.body, "UploadId");
-    if (upload.empty()) return Error{codes::transport, "S3 gave an upload no id"};
+    if (upload.empty()) return Error{codes::transport, "S3 returned no ID for an upload"};
     auto const completed = [&]() -> Status {
         DET_TRY_ASSIGN(auto const parts, put_parts(key, upload, bytes));
         DET_TRY_ASSIGN(auto const end,

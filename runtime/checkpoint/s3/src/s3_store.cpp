@@ -102,7 +102,7 @@ public:
             if (got) continue;
             if (got.error().code != codes::no_such_file) return got.error();
             return Error{codes::checkpoint_damaged,
-                         fmt::format("checkpoint {} has lost '{}'", manifest.uuid, file.path)};
+                         fmt::format("file '{}' of checkpoint {} is missing", file.path, manifest.uuid)};
         }
         return directory;
     }

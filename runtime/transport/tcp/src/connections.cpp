@@ -30,7 +30,7 @@ Result<SharedEndpoints> exchange_endpoints(Bootstrap& bootstrap, Endpoint const&
     SharedEndpoints shared;
     for (auto const& text : texts) {
         DET_TRY_ASSIGN(auto const theirs, parse_rendezvous(text));
-        if (!theirs.chief) return Error{codes::transport, "a rank has not said where it listens"};
+        if (!theirs.chief) return Error{codes::transport, "a rank has published no address"};
         if (shared.endpoints.empty()) shared.secret = theirs.secret;
         shared.endpoints.push_back(*theirs.chief);
     }

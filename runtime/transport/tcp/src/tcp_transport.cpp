@@ -6,6 +6,16 @@
 namespace det::transport::tcp {
 namespace {
 
+/// Returns whether the request is complete. Advances the connections first if it is not.
+template <class Request>
+Result<bool> test_request(Connections& connections, Rank peer, Request const& request) {
+    if (request.is_over()) return true;
+    connections.progress();
+    if (request.is_over()) return true;
+    DET_TRY(connections.check_alive(peer));
+    return false;
+}
+
 class SendOperation final : public Operation {
 public:
     SendOperation(std::shared_ptr<Connections> connections, Rank to, std::shared_ptr<SendRequest> request)
@@ -42,26 +52,14 @@ private:
     std::shared_ptr<RecvRequest> request_;
 };
 
-Result<bool> SendOperation::test() {
-    if (request_->is_over()) return true;
-    connections_->progress();
-    if (request_->is_over()) return true;
-    DET_TRY(connections_->check_alive(to_));
-    return false;
-}
+Result<bool> SendOperation::test() { return test_request(*connections_, to_, *request_); }
 
 Result<std::size_t> SendOperation::wait() {
     DET_TRY(connections_->wait(to_, [this] { return request_->is_over(); }));
     return request_->bytes.size();
 }
 
-Result<bool> ReceiveOperation::test() {
-    if (request_->is_over()) return true;
-    connections_->progress();
-    if (request_->is_over()) return true;
-    DET_TRY(connections_->check_alive(from_));
-    return false;
-}
+Result<bool> ReceiveOperation::test() { return test_request(*connections_, from_, *request_); }
 
 Result<std::size_t> ReceiveOperation::wait() {
     DET_TRY(connections_->wait(from_, [this] { return request_->is_over(); }));
