@@ -53,6 +53,21 @@ class OffCluster(Case):
             """
         )
 
+    def test_what_was_restored_can_be_uploaded_again(self):
+        self.run_ranks(
+            """
+            with det.core.init() as context:
+                with context.checkpoint.store_path({"steps_completed": 3}) as (path, storage_id):
+                    (path / "weights").write_text("1 2 3")
+                for shard in (False, True):
+                    with context.checkpoint.restore_path(storage_id) as path:
+                        storage_id = context.checkpoint.upload(path, {"steps_completed": 4}, shard=shard)
+                    with context.checkpoint.restore_path(storage_id) as path:
+                        assert (path / "weights").read_text() == "1 2 3"
+                    assert context.checkpoint.get_metadata(storage_id) == {"steps_completed": 4}
+            """
+        )
+
     def test_a_block_that_fails_leaves_no_checkpoint(self):
         self.run_ranks(
             """

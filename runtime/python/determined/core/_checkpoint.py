@@ -62,6 +62,8 @@ class CheckpointContext:
         """
         if ckpt_dir is None and selector is not None:
             raise RuntimeError("upload() got a selector without a ckpt_dir")
+        if ckpt_dir is not None and _has_manifest(os.fspath(ckpt_dir)):
+            selector = _all_but_manifest(selector)
         if not shard:
             self._require_chief("upload")
             if ckpt_dir is None:
@@ -253,6 +255,20 @@ def _fetch(call: Callable[[], Any]) -> Any:
         from determined import errors
 
         raise errors.CheckpointNotFound(str(problem)) from None
+
+
+def _has_manifest(directory: str) -> bool:
+    """Whether the directory is, or was copied from, that of a checkpoint."""
+    try:
+        with open(os.path.join(directory, "manifest"), "rb") as file:
+            return file.read(64).replace(b" ", b"").replace(b"\n", b"").startswith(b'{"det":"manifest/')
+    except OSError:
+        return False
+
+
+def _all_but_manifest(selector: Optional[Selector]) -> Selector:
+    """A checkpoint gets a manifest of its own."""
+    return lambda path: path != "manifest" and (selector is None or selector(path))
 
 
 def _copy_tree(source: str, target: str, selector: Optional[Selector]) -> None:
