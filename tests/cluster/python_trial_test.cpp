@@ -1,0 +1,86 @@
+// Trials that use the Core API in Python, on a real Slurm.
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "check_result.hpp"
+#include "loopback_cluster.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int steps = 60;
+
+/// A cluster with the experiment counter.yaml on two nodes with two slots each.
+struct Site : LoopbackCluster {
+    Site() {
+        fs::copy_file(det::test::source_path("tests/python/counter.py"), home() / "counter.py");
+        fs::permissions(home() / "counter.py", fs::perms(0644));
+        shell("mkdir code && cp counter.py code");  // a directory of researcher
+        must(write_file(home() / "counter.yaml",
+                        fmt::format("name: counter\n"
+                                    "entrypoint: python3 counter.py launcher\n"
+                                    "hyperparameters: {{increment_by: 2, fails_on_rank: -1}}\n"
+                                    "searcher: {{name: single, metric: x, max_length: {}}}\n"
+                                    "resources: {{slots_per_trial: 4}}\n"
+                                    "slurm: {{slots_per_node: 2}}\n"
+                                    "max_restarts: 0\n",
+                                    steps),
+                        0644));
+    }
+    nlohmann::json ask(std::string const& command) const {
+        return nlohmann::json::parse(shell("det-submit " + command + " --json"));
+    }
+    int create(std::string const& more = "") const {
+        return ask("experiment create counter.yaml code " + more)["id"].get<int>();
+    }
+    std::string state(int experiment) const {
+        return ask(fmt::format("experiment describe {}", experiment)).at("state");
+    }
+    void wait_for_state(int experiment, std::string const& wanted) const {
+        wait_until([&] { return state(experiment) == wanted; }, 120s,
+                   fmt::format("experiment {} is {}", experiment, wanted));
+    }
+    std::string logs(int experiment) const {
+        return shell(fmt::format("det-submit trial logs {}", experiment));
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(python_trial, Site)
+
+BOOST_AUTO_TEST_CASE(a_core_api_trial_is_paused_resumed_and_completes) {
+    auto const id = create();
+    wait_until([&] { return !ask(fmt::format("trial metrics {}", id)).empty(); }, 60s, "it trains");
+    shell(fmt::format("det-submit experiment pause {}", id));
+    wait_for_state(id, "PAUSED");
+    BOOST_REQUIRE(ask(fmt::format("experiment list-checkpoints {}", id)).size() == 1u);
+    shell(fmt::format("det-submit experiment activate {}", id));
+    wait_for_state(id, "COMPLETED");
+    BOOST_TEST(logs(id).find("continuing at step") != std::string::npos, logs(id));
+    auto const validations = ask(fmt::format("trial metrics {} --group validation", id));
+    BOOST_REQUIRE(validations.size() == 1u);
+    BOOST_TEST(validations[0].at("metrics").at("x").get<int>() == 2 * 4 * steps);
+    auto const trained = ask(fmt::format("trial metrics {} --group training", id));
+    BOOST_TEST(trained.size() == static_cast<std::size_t>(steps));
+}
+
+BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
+    auto const id = create(
+        "--config hyperparameters.fails_on_rank=2 --config 'entrypoint=det-launch python3 counter.py "
+        "launched'");
+    wait_for_state(id, "ERROR");
+    auto const described = shell(fmt::format("det-submit trial describe {}.0", id));
+    BOOST_TEST(described.find("rank 2 on n1 failed first") != std::string::npos, described);
+    BOOST_TEST(described.find("ValueError: the hyperparameters say so") != std::string::npos, described);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
