@@ -1,7 +1,16 @@
 """Determined's Python API for experiments of det-submit."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from determined._backend import _DistributedBackend as _DistributedBackend
+from determined._import import import_from_path
 from determined._info import ClusterInfo, RendezvousInfo, ResourcesInfo, TrialInfo, get_cluster_info
+from determined._refused import refuse
 from determined._version import __version__
+
+if TYPE_CHECKING:
+    from determined import core, errors, util
 
 LOG_FORMAT = "%(levelname)s: [%(process)s] %(name)s: %(message)s"
 
@@ -16,7 +25,20 @@ class InvalidHP(Exception):
         self.msg = msg
 
 
-from determined import core, errors  # noqa: E402
+_REFUSED = {
+    "ExperimentConfig": "get_cluster_info().trial._config is the configuration as a dict",
+    "LegacyTrial": "trial classes are not supported yet; use determined.core in a training script",
+    "Trial": "trial classes are not supported yet; use determined.core in a training script",
+    "TrialContext": "trial classes are not supported yet; use determined.core in a training script",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports core, errors and util at their first use, so that `import determined` is fast."""
+    if name in ("core", "errors", "util"):
+        return importlib.import_module(f"determined.{name}")
+    return refuse("determined", _REFUSED.get(name, ""), list(_REFUSED))(name)
+
 
 __all__ = [
     "ClusterInfo",
@@ -29,4 +51,6 @@ __all__ = [
     "core",
     "errors",
     "get_cluster_info",
+    "import_from_path",
+    "util",
 ]

@@ -1,0 +1,19 @@
+"""python3 -m determined.launch.deepspeed: ranks by DeepSpeed."""
+
+import sys
+from typing import List, NoReturn, Optional
+
+from determined.launch._programs import launch
+
+USAGE = """usage: python3 -m determined.launch.deepspeed [[DEEPSPEED_OPTION...] --] (--trial MODULE:CLASS | SCRIPT...)
+
+Starts a rank of SCRIPT per slot by deepspeed. `det-launch deepspeed --help` says more."""
+
+
+def main(arguments: Optional[List[str]] = None) -> NoReturn:
+    """Becomes det-launch deepspeed."""
+    launch("deepspeed", sys.argv[1:] if arguments is None else arguments, USAGE)
+
+
+if __name__ == "__main__":
+    main()

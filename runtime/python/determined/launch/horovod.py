@@ -1,0 +1,42 @@
+"""python3 -m determined.launch.horovod: ranks by horovodrun."""
+
+import os
+import sys
+from typing import List, NoReturn, Optional
+
+import determined
+from determined.launch._programs import launch
+
+USAGE = """usage: python3 -m determined.launch.horovod [[HOROVODRUN_OPTION...] --] (--trial MODULE:CLASS | SCRIPT...)
+
+Starts a rank of SCRIPT per slot by horovodrun. `det-launch horovod --help` says more."""
+
+
+def _has_one_slot() -> bool:
+    info = determined.get_cluster_info()
+    return info is None or (len(info.container_addrs) == 1 and len(info.slot_ids) <= 1)
+
+
+def _run_alone(command: List[str]) -> NoReturn:
+    """Becomes the script itself."""
+    sys.stdout.flush()
+    try:
+        os.execvp(command[0], command)
+    except OSError as problem:
+        print(f"{command[0]} can't be run: {problem.strerror}", file=sys.stderr)
+        sys.exit(127)
+
+
+def main(arguments: Optional[List[str]] = None) -> NoReturn:
+    """Becomes det-launch horovod; with --autohorovod and one slot, the script itself."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["--autohorovod"]:
+        del words[0]
+        command = words[words.index("--") + 1 :] if "--" in words else words
+        if command and not command[0].startswith("-") and _has_one_slot():
+            _run_alone(command)
+    launch("horovod", words, USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""python3 -m determined.launch.torch_distributed: ranks by PyTorch."""
+
+import sys
+from typing import List, NoReturn, Optional
+
+from determined.launch._programs import launch
+
+USAGE = """usage: python3 -m determined.launch.torch_distributed [[TORCHRUN_OPTION...] --] (--trial M:C | SCRIPT...)
+
+Starts a rank of SCRIPT per slot by torch.distributed.run. `det-launch torch_distributed --help` says more."""
+
+
+def main(arguments: Optional[List[str]] = None) -> NoReturn:
+    """Becomes det-launch torch_distributed."""
+    launch("torch_distributed", sys.argv[1:] if arguments is None else arguments, USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What `determined` exports beside the Core API: exceptions, helpers, and names that are refused."""
+
+import importlib
+import os
+import subprocess
+import sys
+import unittest
+
+import determined as det
+from determined import errors, util
+from support import Case, environment_of
+
+
+class Names(Case):
+    def test_refused_experiments_are_not_caught_by_except_exception(self):
+        self.assertFalse(issubclass(errors.InvalidExperimentException, Exception))
+        problem = errors.InvalidConfigurationException({"a": 1}, "a is not 2")
+        self.assertIsInstance(problem, errors.InvalidExperimentException)
+        self.assertEqual(problem.config, {"a": 1})
+
+    def test_names_that_are_missing_say_what_to_use(self):
+        for module, name in (
+            ("determined.keras", "TFKerasTrial"),
+            ("determined.keras.callbacks", "EarlyStopping"),
+            ("determined.estimator", "EstimatorTrial"),
+            ("determined.searcher", "LocalSearchRunner"),
+            ("determined.pytorch", "PyTorchTrial"),
+            ("determined.pytorch.lightning", "LightningAdapter"),
+            ("determined", "LegacyTrial"),
+        ):
+            with self.assertRaisesRegex(ImportError, f"det-submit has no {module}.{name}: "):
+                getattr(importlib.import_module(module), name)
+        with self.assertRaises(AttributeError):
+            det.nothing_of_this_name
+
+    def test_maps_are_merged_deeply(self):
+        base = {"a": {"b": 1, "c": 2}, "d": 3}
+        self.assertEqual(util.merge_dicts(base, {"a": {"c": 4}, "d": {}}), {"a": {"b": 1, "c": 4}, "d": {}})
+        self.assertEqual(base, {"a": {"b": 1, "c": 2}, "d": 3})
+
+    def test_a_parameter_is_found_by_name_and_position(self):
+        self.assertTrue(util.has_param(lambda a, b: a, "b"))
+        self.assertTrue(util.has_param(lambda a, b: a, "b", 1))
+        self.assertFalse(util.has_param(lambda a, b: a, "b", 0))
+
+    def test_the_launcher_tells_which_library_connects_the_ranks(self):
+        backend = det._DistributedBackend()
+        os.environ["USE_HOROVOD"] = "1"
+        self.addCleanup(os.environ.pop, "USE_HOROVOD")
+        self.assertTrue(backend.use_horovod())
+        self.assertFalse(backend.use_torch())
+
+    def test_horovod_is_imported_at_its_first_use(self):
+        from determined.horovod import hvd
+
+        hvd.require_horovod_type("torch", "the first")
+        with self.assertRaisesRegex(ValueError, "the second needs horovod.tensorflow.*the first"):
+            hvd.require_horovod_type("tensorflow", "the second")
+
+    def test_modules_of_a_path_hide_those_of_the_working_directory(self):
+        for folder in ("here", "there"):
+            os.mkdir(f"{self.directory}/{folder}")
+            with open(f"{self.directory}/{folder}/model_def.py", "w", encoding="utf-8") as file:
+                file.write(f"name = '{folder}'\n")
+        program = """
+import determined as det, model_def, os, sys
+sys.dont_write_bytecode = False
+with det.import_from_path("../there"):
+    import model_def as other
+print(model_def.name, other.name, sys.modules["model_def"].name, sorted(os.listdir("../there")))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=f"{self.directory}/here",
+            env=environment_of(**self.variables),
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        self.assertEqual(done.stdout, "here there here ['model_def.py']\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
