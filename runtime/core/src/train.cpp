@@ -93,11 +93,9 @@ Status Train::report_progress(double progress) {
 
 Status Train::report_early_exit(EarlyExit reason) {
     DET_TRY(require_chief(session_, "report_early_exit"));
-    if (has_exited_early_ || !session_.journal) return Ok{};
-    DET_TRY(session_.journal->append(EarlyExitReported{
-        session_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))}));
-    has_exited_early_ = true;
-    return Ok{};
+    if (!session_.journal || has_exited_early_.exchange(true)) return Ok{};
+    return session_.journal->append(EarlyExitReported{
+        session_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))});
 }
 
 Status Train::set_status(std::string status) {

@@ -63,6 +63,7 @@ Status JournalWriter::append(EncodedRecord const& encoded, Durability durability
                                  encoded.payload.size(), payload_limit_bytes)};
     }
     auto const frame = render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
+    std::scoped_lock const lock(*mutex_);
     if (auto const written = write_all(file_.get(), frame, path_.string()); !written) {
         // An incomplete frame in the middle would hide all later records.
         if (::ftruncate(file_.get(), size_bytes_) != 0) file_.reset();

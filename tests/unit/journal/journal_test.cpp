@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <sys/resource.h>
+#include <thread>
 
 #include "check_result.hpp"
 #include "golden.hpp"
@@ -50,6 +51,25 @@ BOOST_AUTO_TEST_CASE(the_format_on_disk_is_stable) {
     check_golden(
         "formats/journal.hex",
         to_hex(render_header() + render_frame(static_cast<std::uint16_t>(record.type), record.payload)));
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_may_append) {
+    constexpr int threads = 4;
+    constexpr int records = 100;
+    TemporaryDirectory directory;
+    {
+        auto writer = must(JournalWriter::create(directory / "journal"));
+        std::vector<std::jthread> running;
+        for (int thread = 0; thread < threads; ++thread) {
+            running.emplace_back([&] {
+                for (int step = 1; step <= records; ++step) (void)writer.append(metric(step));
+            });
+        }
+        running.clear();
+    }
+    auto const contents = must(load_journal(directory / "journal"));
+    BOOST_TEST(contents.records.size() == static_cast<std::size_t>(threads * records));
+    BOOST_TEST((contents.tail == FrameState::end));
 }
 
 BOOST_AUTO_TEST_CASE(a_closed_journal_is_continued_after_its_last_complete_record) {

@@ -23,7 +23,8 @@
  * call does not keep its arguments after it returns, unless its comment says so.
  *
  * Thread safety. One thread at a time may use a context and the objects made from it, in the same order on
- * all ranks. Different contexts are independent.
+ * all ranks. Different contexts are independent. The calls of det_train_* may be made by any thread at any
+ * time between the opening and the closing of the context.
  *
  * Collective calls are made by all ranks, in the same order. If ranks differ in the call or its arguments,
  * each rank gets the same error, which names two ranks that differ; the next call can succeed.

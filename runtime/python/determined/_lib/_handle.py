@@ -81,7 +81,7 @@ class Draft:
 class Handle:
     """det_context: the ranks, and after join_run() the run.
 
-    One thread at a time may use it. A handle that is not closed disconnects when the process ends.
+    One thread at a time may use it; reports may come from any thread. A handle that is not closed disconnects when the process ends.
     """
 
     def __init__(self, ranks: Ranks) -> None:

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -32,7 +33,7 @@ struct TrainingLength {
 };
 
 /// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
-/// codes::misuse. Outside of an experiment reports are discarded. Not collective, not thread-safe.
+/// codes::misuse. Outside of an experiment reports are discarded. Not collective. Several threads may call it.
 class Train {
 public:
     explicit Train(Session& session) : session_(session) {}
@@ -72,7 +73,7 @@ public:
 
 private:
     Session& session_;
-    bool has_exited_early_ = false;
+    std::atomic<bool> has_exited_early_ = false;
 };
 
 }  // namespace det::core

@@ -3,11 +3,13 @@
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
+#include <memory>
+#include <mutex>
 
 namespace det::journal {
 
 /// Appends records to a journal, which must have only one writer. Each record is one write(2) after the last
-/// complete record. Not thread-safe.
+/// complete record. Several threads may append at the same time.
 class JournalWriter {
 public:
     /// Creates a new journal. Fails if the file exists, because each run has its own journal.
@@ -30,6 +32,7 @@ private:
 
     std::filesystem::path path_;
     UniqueFd file_;
+    std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // so that a writer can be moved
     std::int64_t size_bytes_ = 0;  // up to the end of the last complete record
 };
 
