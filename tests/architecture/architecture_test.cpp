@@ -9,7 +9,7 @@
 #include "source_tree.hpp"
 #include "test_paths.hpp"
 
-namespace {
+namespace architecture {
 
 using Folders = std::vector<std::string>;
 
@@ -73,7 +73,7 @@ bool is_in_any(SourceFile const& file, Folders const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return file.is_in(folder); });
 }
 
-}  // namespace
+}  // namespace architecture
 
 BOOST_AUTO_TEST_SUITE(architecture)
 

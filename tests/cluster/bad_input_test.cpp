@@ -8,7 +8,7 @@
 
 using namespace det;
 
-namespace {
+namespace bad_input {
 
 struct Mistake {
     std::string what;
@@ -72,7 +72,7 @@ struct Site : DigitsCluster {
     }
 };
 
-}  // namespace
+}  // namespace bad_input
 
 BOOST_FIXTURE_TEST_SUITE(bad_input, Site)
 

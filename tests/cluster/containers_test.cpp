@@ -13,7 +13,7 @@
 
 using namespace det;
 
-namespace {
+namespace containers_on_a_cluster {
 
 class PodmanCluster : public LoopbackCluster {
 public:
@@ -72,7 +72,7 @@ private:
     int id_ = 0;
 };
 
-}  // namespace
+}  // namespace containers_on_a_cluster
 
 BOOST_AUTO_TEST_SUITE(containers_on_a_cluster)
 

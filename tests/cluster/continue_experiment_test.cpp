@@ -8,7 +8,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace continue_experiment {
 
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
@@ -26,7 +26,7 @@ struct Site : DigitsCluster {
 
 constexpr char one_node[] = "--template mpi --config resources.slots_per_trial=4 ";
 
-}  // namespace
+}  // namespace continue_experiment
 
 BOOST_FIXTURE_TEST_SUITE(continue_experiment, Site)
 

@@ -11,7 +11,7 @@
 
 using namespace det;
 
-namespace {
+namespace host_names {
 
 constexpr int rounds = 20;
 constexpr int lists_per_round = 250;  // limited by the length of a command line
@@ -60,7 +60,7 @@ std::string random_piece(std::mt19937& random) {
     }
 }
 
-}  // namespace
+}  // namespace host_names
 
 BOOST_FIXTURE_TEST_SUITE(host_names, OneNode)
 

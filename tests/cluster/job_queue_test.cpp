@@ -7,7 +7,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace job_queue {
 
 /// A cluster of one node, so that jobs start one after the other. Each job appends its name to the file
 /// "started".
@@ -57,7 +57,7 @@ int create_logging(OneNode const& site, std::string const& name) {
                     name, site.home().string()));
 }
 
-}  // namespace
+}  // namespace job_queue
 
 BOOST_AUTO_TEST_SUITE(job_queue)
 

@@ -14,7 +14,7 @@
 
 using namespace det;
 
-namespace {
+namespace launchers_on_a_cluster {
 
 namespace fs = std::filesystem;
 using Plugin = LoopbackOptions::Plugin;
@@ -138,7 +138,7 @@ void check_failures_end_all(LauncherCluster const& cluster) {
     }
 }
 
-}  // namespace
+}  // namespace launchers_on_a_cluster
 
 BOOST_AUTO_TEST_SUITE(launchers_on_a_cluster)
 

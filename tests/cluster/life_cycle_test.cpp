@@ -7,7 +7,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace life_cycle {
 
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
@@ -19,7 +19,7 @@ struct Site : DigitsCluster {
 constexpr char endless[] =
     "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000";
 
-}  // namespace
+}  // namespace life_cycle
 
 BOOST_FIXTURE_TEST_SUITE(life_cycle, Site)
 

@@ -19,7 +19,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace loopback_site_test {
 
 std::vector<std::string> sorted_lines(std::string const& text) {
     std::vector<std::string> lines;
@@ -113,7 +113,7 @@ HostState host_state(std::string const& name) {
     return state;
 }
 
-}  // namespace
+}  // namespace loopback_site_test
 
 BOOST_AUTO_TEST_SUITE(loopback_site_test)
 

@@ -13,7 +13,7 @@
 
 using namespace det;
 
-namespace {
+namespace main_job {
 
 LoopbackOptions four_nodes(LoopbackOptions::Plugin plugin) {
     LoopbackOptions options;
@@ -40,7 +40,7 @@ std::string file_tree(std::filesystem::path const& directory) {
     return text;
 }
 
-}  // namespace
+}  // namespace main_job
 
 BOOST_AUTO_TEST_SUITE(main_job)
 

@@ -11,7 +11,7 @@
 
 using namespace det;
 
-namespace {
+namespace preempted_job {
 
 LoopbackOptions options_with(std::string const& proctrack, LoopbackOptions::Plugin plugin) {
     LoopbackOptions options;
@@ -69,7 +69,7 @@ void check_no_step_is_lost(DigitsCluster const& cluster) {
     BOOST_TEST((weights(interrupted) == weights(left_alone)), "the weights differ");
 }
 
-}  // namespace
+}  // namespace preempted_job
 
 BOOST_AUTO_TEST_SUITE(preempted_job)
 

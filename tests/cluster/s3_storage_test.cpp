@@ -13,7 +13,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace s3_storage {
 
 constexpr int skipped = 77;
 
@@ -39,7 +39,7 @@ struct Site : DigitsCluster {
     }
 };
 
-}  // namespace
+}  // namespace s3_storage
 
 BOOST_FIXTURE_TEST_SUITE(s3_storage, Site)
 

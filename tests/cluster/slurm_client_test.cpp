@@ -16,7 +16,7 @@ using namespace det;
 using namespace det::slurm;
 using namespace std::chrono_literals;
 
-namespace {
+namespace slurm_client {
 
 /// Runs commands as researcher on the login node.
 class LoginRunner final : public ProcessRunner {
@@ -60,7 +60,7 @@ struct Site {
     }
 };
 
-}  // namespace
+}  // namespace slurm_client
 
 BOOST_FIXTURE_TEST_SUITE(slurm_client, Site)
 

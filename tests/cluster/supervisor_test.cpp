@@ -10,7 +10,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace supervisor {
 
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
@@ -21,7 +21,7 @@ struct Site : DigitsCluster {
     }
 };
 
-}  // namespace
+}  // namespace supervisor
 
 BOOST_FIXTURE_TEST_SUITE(supervisor, Site)
 

@@ -7,7 +7,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace trial_recovery {
 
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {}
@@ -22,7 +22,7 @@ struct Site : DigitsCluster {
     }
 };
 
-}  // namespace
+}  // namespace trial_recovery
 
 BOOST_FIXTURE_TEST_SUITE(trial_recovery, Site)
 

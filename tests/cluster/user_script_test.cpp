@@ -13,7 +13,7 @@
 
 using namespace det;
 
-namespace {
+namespace user_script {
 
 LoopbackOptions four_nodes(LoopbackOptions::Plugin plugin) {
     LoopbackOptions options;
@@ -49,7 +49,7 @@ std::string const with_plugin = fmt::format("srun bash -c {}\n", print_identity)
 std::string const with_wrapper =
     fmt::format("export DET_SPANK=auto\nsrun det-wrap-rank SLURM_PROCID bash -c {}\n", print_identity);
 
-}  // namespace
+}  // namespace user_script
 
 BOOST_AUTO_TEST_SUITE(user_script)
 

@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace checkpoint_faults_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -81,7 +81,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace checkpoint_faults_test
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_faults_test, Fixture)
 

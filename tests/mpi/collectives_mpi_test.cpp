@@ -9,7 +9,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace collectives_mpi_test {
 
 DistributedContext open_context(Tuning tuning = {}) {
     auto transport = must(transport::mpi::open_transport());
@@ -24,7 +24,7 @@ std::uint32_t common_seed(DistributedContext& context) {
     return seed;
 }
 
-}  // namespace
+}  // namespace collectives_mpi_test
 
 BOOST_AUTO_TEST_SUITE(collectives_mpi_test)
 

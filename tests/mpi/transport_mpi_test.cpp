@@ -15,7 +15,7 @@
 using namespace det;
 using namespace det::transport;
 
-namespace {
+namespace transport_mpi_test {
 
 void run_suite(mpi::Options options) {
     auto const transport = must(mpi::open_transport(options));
@@ -56,7 +56,7 @@ private:
     std::filesystem::path path_;
 };
 
-}  // namespace
+}  // namespace transport_mpi_test
 
 BOOST_AUTO_TEST_SUITE(transport_mpi_test)
 

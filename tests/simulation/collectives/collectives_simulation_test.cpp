@@ -9,7 +9,7 @@ using namespace det;
 using namespace det::collectives;
 using namespace det::simulation;
 
-namespace {
+namespace collectives_simulation {
 
 constexpr double sizes[] = {8, 4096, 1 << 20, 1 << 26};
 
@@ -28,7 +28,7 @@ double simulated(Kind kind, Algorithm algorithm, int ranks, double size, int seg
     return simulate({kind, algorithm, segments}, ranks, size, ethernet_10g);
 }
 
-}  // namespace
+}  // namespace collectives_simulation
 
 BOOST_AUTO_TEST_SUITE(collectives_simulation)
 

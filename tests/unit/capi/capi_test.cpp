@@ -14,7 +14,7 @@
 
 using namespace det;
 
-namespace {
+namespace capi_test {
 
 using Case = char const* (*)();
 
@@ -63,7 +63,7 @@ struct Fixture : NodeRunFixture {
     }
 };
 
-}  // namespace
+}  // namespace capi_test
 
 BOOST_FIXTURE_TEST_SUITE(capi_test, Fixture)
 

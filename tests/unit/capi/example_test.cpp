@@ -7,7 +7,7 @@
 
 using namespace det;
 
-namespace {
+namespace example_test {
 
 constexpr int ranks = 2;
 
@@ -42,7 +42,7 @@ struct Fixture : NodeRunFixture {
 
 constexpr char fitted[] = "y = 3.00 x + 1.00 at step 300\n";
 
-}  // namespace
+}  // namespace example_test
 
 BOOST_FIXTURE_TEST_SUITE(example_test, Fixture)
 

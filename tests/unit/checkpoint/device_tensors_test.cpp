@@ -15,7 +15,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace device_tensors_test {
 
 /// A fake device, which makes the copies in wait().
 class FakeDevice final : public tensor::DeviceCopies {
@@ -115,7 +115,7 @@ LoadOptions by_small_parts(FakeDevice& device) { return {&device, 8192}; }
 
 using Fixture = StoreFixture<Model>;
 
-}  // namespace
+}  // namespace device_tensors_test
 
 BOOST_FIXTURE_TEST_SUITE(device_tensors_test, Fixture)
 

@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace saver_test {
 
 SaverOptions small_blocks() {
     auto options = options_for_cores(2);
@@ -93,7 +93,7 @@ int finish(Saver& saver) {
 
 using Fixture = StoreFixture<Model>;
 
-}  // namespace
+}  // namespace saver_test
 
 BOOST_FIXTURE_TEST_SUITE(saver_test, Fixture)
 

@@ -15,7 +15,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace shard_write_test {
 
 constexpr std::chrono::seconds limit{30};
 constexpr std::size_t block_bytes = 8192, size_bytes = 2 * block_bytes + 100;
@@ -43,7 +43,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace shard_write_test
 
 BOOST_FIXTURE_TEST_SUITE(shard_write_test, Fixture)
 

@@ -14,7 +14,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace sharded_upload_test {
 
 std::string refused_metadata(std::vector<Json> const& ranks) {
     return must_fail(merge_metadata(ranks)).message;
@@ -36,7 +36,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace sharded_upload_test
 
 BOOST_FIXTURE_TEST_SUITE(sharded_upload_test, Fixture)
 

@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace shared_fs_store_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -33,7 +33,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace shared_fs_store_test
 
 BOOST_FIXTURE_TEST_SUITE(shared_fs_store_test, Fixture)
 

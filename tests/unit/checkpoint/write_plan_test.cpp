@@ -7,7 +7,7 @@
 using namespace det;
 using namespace det::checkpoint;
 
-namespace {
+namespace write_plan_test {
 
 LocalTensorSlice part(std::string name, Extents shape, Box box) {
     return {std::move(name), DataType::float32, std::move(shape), std::move(box)};
@@ -17,7 +17,7 @@ LocalTensorSlice whole(std::string name, Extents shape) {
     return part(std::move(name), shape, {Extents(shape.size(), 0), shape});
 }
 
-}  // namespace
+}  // namespace write_plan_test
 
 BOOST_AUTO_TEST_SUITE(write_plan_test)
 

@@ -8,7 +8,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace arguments_test {
 
 std::string text_of(std::vector<std::string> const& arguments) {
     auto const invocation = must(parse_command_line(arguments));
@@ -23,7 +23,7 @@ Error refusal(std::vector<std::string> const& arguments) {
     return error;
 }
 
-}  // namespace
+}  // namespace arguments_test
 
 BOOST_AUTO_TEST_SUITE(arguments_test)
 

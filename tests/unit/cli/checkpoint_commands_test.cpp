@@ -13,7 +13,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace checkpoint_commands_test {
 
 /// Experiment 1 has ended, 2 runs; each has committed at steps 1 to 3 and validated best at step 1.
 struct Fixture : CliFixture {
@@ -62,7 +62,7 @@ struct Fixture : CliFixture {
     bool is_there(std::string const& uuid) const { return store.find(uuid).has_value(); }
 };
 
-}  // namespace
+}  // namespace checkpoint_commands_test
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_commands_test, Fixture)
 

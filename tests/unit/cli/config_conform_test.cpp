@@ -8,7 +8,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace config_conform_test {
 
 struct Fixture : CliFixture {
     int conform(std::string_view cases, std::string const& options = "") {
@@ -23,7 +23,7 @@ constexpr std::string_view all_three =
     "- {name: bad, sane_as: [length.json], case: {}}\n"
     "- {name: other, sane_as: [test-root.json], case: {}}\n";
 
-}  // namespace
+}  // namespace config_conform_test
 
 BOOST_FIXTURE_TEST_SUITE(config_conform_test, Fixture)
 

@@ -10,7 +10,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace config_show_test {
 
 struct Fixture : CliFixture {
     std::filesystem::path before = std::filesystem::current_path();
@@ -58,7 +58,7 @@ environment:
   environment_variables: [A=1]
 )";
 
-}  // namespace
+}  // namespace config_show_test
 
 BOOST_FIXTURE_TEST_SUITE(config_show_test, Fixture)
 

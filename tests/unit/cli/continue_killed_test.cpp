@@ -11,7 +11,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace continue_killed_test {
 
 struct KilledFixture : ContinueFixture {
     static constexpr char line[] = "experiment continue 1 --config searcher.max_length.batches=200";
@@ -47,7 +47,7 @@ struct KilledFixture : ContinueFixture {
     }
 };
 
-}  // namespace
+}  // namespace continue_killed_test
 
 BOOST_AUTO_TEST_SUITE(continue_killed_test)
 

@@ -9,7 +9,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace create_cleanup_test {
 
 struct Fixture : CreateFixture {
     /// From this call on Slurm does not answer.
@@ -27,7 +27,7 @@ struct Fixture : CreateFixture {
     }
 };
 
-}  // namespace
+}  // namespace create_cleanup_test
 
 BOOST_FIXTURE_TEST_SUITE(create_cleanup_test, Fixture)
 

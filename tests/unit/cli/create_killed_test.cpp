@@ -12,7 +12,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace create_killed_test {
 
 /// What the one who was killed had asked Slurm for is known to its survivors by a file.
 struct KilledFixture : CreateFixture {
@@ -48,7 +48,7 @@ struct KilledFixture : CreateFixture {
     }
 };
 
-}  // namespace
+}  // namespace create_killed_test
 
 BOOST_AUTO_TEST_SUITE(create_killed_test)
 

@@ -12,7 +12,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace dump_test {
 
 struct Fixture : CliFixture {
     std::filesystem::path file = directory / "file";
@@ -36,7 +36,7 @@ std::string golden_format(std::string const& name) {
     return must(read_file(det::test::golden_path("formats/") + name));
 }
 
-}  // namespace
+}  // namespace dump_test
 
 BOOST_FIXTURE_TEST_SUITE(dump_test, Fixture)
 

@@ -10,7 +10,7 @@ using namespace det::cli;
 using namespace det::experiment;
 using namespace std::chrono_literals;
 
-namespace {
+namespace experiment_wait_test {
 
 struct Fixture : CliFixture {
     ExperimentLayout experiment = create_example(root, 1);
@@ -22,7 +22,7 @@ struct Fixture : CliFixture {
     void end(RunEnded const& end) { must(start_run(experiment, 0, 1).append(end)); }
 };
 
-}  // namespace
+}  // namespace experiment_wait_test
 
 BOOST_FIXTURE_TEST_SUITE(experiment_wait_test, Fixture)
 

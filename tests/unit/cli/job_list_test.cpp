@@ -11,7 +11,7 @@ using namespace det::experiment;
 using slurm::JobState;
 using slurm::JobStatus;
 
-namespace {
+namespace job_list_test {
 
 JobStatus job(slurm::JobRef ref, JobState state, std::int64_t priority, int submitted_s) {
     JobStatus job;
@@ -51,7 +51,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace job_list_test
 
 BOOST_FIXTURE_TEST_SUITE(job_list_test, Fixture)
 

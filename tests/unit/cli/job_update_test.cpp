@@ -13,7 +13,7 @@ using namespace det::experiment;
 using slurm::JobState;
 using slurm::JobStatus;
 
-namespace {
+namespace job_update_test {
 
 struct Fixture : CliFixture {
     Fixture() {
@@ -83,7 +83,7 @@ struct Fixture : CliFixture {
     bool obeys = true;
 };
 
-}  // namespace
+}  // namespace job_update_test
 
 BOOST_FIXTURE_TEST_SUITE(job_update_test, Fixture)
 

@@ -18,7 +18,7 @@ using namespace det::cli;
 using namespace det::experiment;
 using slurm::JobState;
 
-namespace {
+namespace job_watch_test {
 
 slurm::JobStatus job(std::uint32_t number, JobState state, std::string user, std::string pool) {
     slurm::JobStatus job;
@@ -65,7 +65,7 @@ std::string ids_of(WatchView const& view) {
 
 constexpr ScreenSize usual{8, 100};
 
-}  // namespace
+}  // namespace job_watch_test
 
 BOOST_AUTO_TEST_SUITE(job_watch_test)
 
@@ -162,8 +162,6 @@ BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     BOOST_TEST(render_screen(view, usual).size() == usual.rows);
 }
 
-namespace {
-
 /// `job watch` in a terminal of its own, on a Slurm that is played.
 class InTerminal {
 public:
@@ -244,8 +242,6 @@ private:
     termios before_{};
     std::string seen_;
 };
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(in_a_terminal_it_follows_keys_and_size_and_leaves_all_as_it_was) {
     InTerminal terminal;

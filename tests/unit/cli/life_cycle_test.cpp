@@ -14,7 +14,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace life_cycle_test {
 
 struct Fixture : CreateFixture {
     Fixture() { write_examples(root); }
@@ -31,7 +31,7 @@ struct Fixture : CreateFixture {
     }
 };
 
-}  // namespace
+}  // namespace life_cycle_test
 
 BOOST_FIXTURE_TEST_SUITE(life_cycle_test, Fixture)
 

@@ -10,7 +10,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace load_config_test {
 
 struct Fixture : CliFixture {
     std::filesystem::path file = directory / "exp.yaml";
@@ -31,7 +31,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace load_config_test
 
 BOOST_FIXTURE_TEST_SUITE(load_config_test, Fixture)
 

@@ -8,7 +8,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace log_merge_test {
 
 std::string at(int second, std::string const& text) {
     return "2026-11-21T08:15:" + std::to_string(second) + ".000001Z " + text;
@@ -38,7 +38,7 @@ void check_lines(std::vector<std::string> const& actual, std::vector<std::string
     BOOST_TEST(actual == expected, boost::test_tools::per_element());
 }
 
-}  // namespace
+}  // namespace log_merge_test
 
 BOOST_FIXTURE_TEST_SUITE(log_merge_test, Fixture)
 

@@ -9,7 +9,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace log_reader_test {
 
 std::string line_of(int rank, std::string const& text) {
     return "2026-11-21T08:15:30.000001Z [rank=" + std::to_string(rank) + "] " + text + "\n";
@@ -53,7 +53,7 @@ void check_lines(std::vector<std::string> const& actual, std::vector<std::string
     BOOST_TEST(actual == expected, boost::test_tools::per_element());
 }
 
-}  // namespace
+}  // namespace log_reader_test
 
 BOOST_FIXTURE_TEST_SUITE(log_reader_test, Fixture)
 

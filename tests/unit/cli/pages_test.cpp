@@ -14,7 +14,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace pages_test {
 
 std::string full_name(CommandEntry const& entry) {
     return entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
@@ -33,7 +33,7 @@ bool mentions(std::string_view page, std::string_view option) {
     return false;
 }
 
-}  // namespace
+}  // namespace pages_test
 
 BOOST_AUTO_TEST_SUITE(pages_test)
 

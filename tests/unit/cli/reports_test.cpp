@@ -16,7 +16,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace reports_test {
 
 struct Fixture : CliFixture {
     Fixture() { write_examples(root); }
@@ -29,7 +29,7 @@ struct Fixture : CliFixture {
 constexpr char noon[] = "2026-11-21T12:00:00.000000Z ";
 constexpr char later[] = "2026-11-21T12:00:00.000001Z ";
 
-}  // namespace
+}  // namespace reports_test
 
 BOOST_FIXTURE_TEST_SUITE(reports_test, Fixture)
 

@@ -9,7 +9,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace resource_pool_test {
 
 struct Fixture : CliFixture {
     Fixture() {
@@ -39,7 +39,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace resource_pool_test
 
 BOOST_FIXTURE_TEST_SUITE(resource_pool_test, Fixture)
 

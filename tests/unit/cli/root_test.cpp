@@ -10,7 +10,7 @@
 using namespace det;
 using namespace det::experiment;
 
-namespace {
+namespace root_test {
 
 Environment with(std::map<std::string, std::string, std::less<>> variables) {
     return Environment(std::move(variables));
@@ -20,7 +20,7 @@ ErrorCode refusal(std::filesystem::path const& root) {
     return must_fail(find_root(with({{"DET_ROOT", root.string()}}))).code;
 }
 
-}  // namespace
+}  // namespace root_test
 
 BOOST_AUTO_TEST_SUITE(root_test)
 

@@ -10,7 +10,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace search_preview_test {
 
 struct Fixture : CreateFixture {
     void write(std::string const& text) const {
@@ -40,7 +40,7 @@ constexpr char grid_search[] =
     "  opt: {name: {type: categorical, vals: [adam, sgd]}}\n"
     "  group: {}\n";
 
-}  // namespace
+}  // namespace search_preview_test
 
 BOOST_FIXTURE_TEST_SUITE(search_preview_test, Fixture)
 

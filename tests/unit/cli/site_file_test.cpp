@@ -13,7 +13,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace site_file_test {
 
 struct Fixture : CreateFixture {
     std::filesystem::path file = directory / "site.yaml";
@@ -31,7 +31,7 @@ struct Fixture : CreateFixture {
     std::string submitted() const { return join(slurm.submissions.back().options, " "); }
 };
 
-}  // namespace
+}  // namespace site_file_test
 
 BOOST_FIXTURE_TEST_SUITE(site_file_test, Fixture)
 

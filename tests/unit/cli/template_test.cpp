@@ -10,7 +10,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace template_test {
 
 constexpr char small[] = "# Small ones\nresources:\n  slots_per_trial: 1  # one\nmax_restarts: 2\n";
 
@@ -29,7 +29,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace template_test
 
 BOOST_FIXTURE_TEST_SUITE(template_test, Fixture)
 

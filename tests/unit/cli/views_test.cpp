@@ -14,7 +14,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace views_test {
 
 struct Fixture : CliFixture {
     Fixture() {
@@ -23,7 +23,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace views_test
 
 BOOST_AUTO_TEST_SUITE(views_test)
 

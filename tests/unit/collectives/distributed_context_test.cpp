@@ -13,7 +13,7 @@ using transport::check_ranks;
 using transport::LocalOptions;
 using transport::run_ranks;
 
-namespace {
+namespace distributed_context_test {
 
 using ContextBody = std::function<Status(DistributedContext& context)>;
 
@@ -38,7 +38,7 @@ void run_suite(int ranks, Tuning const& tuning, LocalOptions options = {}) {
     }
 }
 
-}  // namespace
+}  // namespace distributed_context_test
 
 BOOST_AUTO_TEST_SUITE(distributed_context_test)
 

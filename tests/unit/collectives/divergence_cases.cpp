@@ -143,19 +143,20 @@ Status nothing_at_all_can_be_reduced_and_broadcast(DistributedContext& context, 
     return context.broadcast(std::span<std::byte>());
 }
 
-constexpr CollectiveCase cases[] = {
-    {"one rank that calls something else is named on all",
-     one_rank_that_calls_something_else_is_named_on_all},
-    {"ranks that all call different things get one error",
-     ranks_that_all_call_different_things_get_one_error},
-    {"parts of any size that differ get one error", parts_of_any_size_that_differ_get_one_error},
-    {"what one rank cannot do is an error on all", what_one_rank_cannot_do_is_an_error_on_all},
-    {"a root that is no rank is refused", a_root_that_is_no_rank_is_refused},
-    {"nothing at all can be reduced and broadcast", nothing_at_all_can_be_reduced_and_broadcast},
-};
-
 }  // namespace
 
-std::span<CollectiveCase const> divergence_cases() { return cases; }
+std::span<CollectiveCase const> divergence_cases() {
+    static constexpr CollectiveCase cases[] = {
+        {"one rank that calls something else is named on all",
+         one_rank_that_calls_something_else_is_named_on_all},
+        {"ranks that all call different things get one error",
+         ranks_that_all_call_different_things_get_one_error},
+        {"parts of any size that differ get one error", parts_of_any_size_that_differ_get_one_error},
+        {"what one rank cannot do is an error on all", what_one_rank_cannot_do_is_an_error_on_all},
+        {"a root that is no rank is refused", a_root_that_is_no_rank_is_refused},
+        {"nothing at all can be reduced and broadcast", nothing_at_all_can_be_reduced_and_broadcast},
+    };
+    return cases;
+}
 
 }  // namespace det::collectives

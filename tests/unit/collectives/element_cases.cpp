@@ -299,27 +299,28 @@ Status what_does_not_fit_is_an_error_on_all(DistributedContext& context, std::ui
         "an error where a part is missing");
 }
 
-constexpr CollectiveCase cases[] = {
-    {"an allreduce leaves its input alone", an_allreduce_leaves_its_input_alone},
-    {"a reduction reaches the rank that asked", a_reduction_reaches_the_rank_that_asked},
-    {"each rank gets its part of a reduction", each_rank_gets_its_part_of_a_reduction},
-    {"the parts of all come together", the_parts_of_all_come_together},
-    {"each rank has something for each", each_rank_has_something_for_each},
-    {"halves are summed in single precision", halves_are_summed_in_single_precision},
-    {"what is local stays on the node", local_operations_stay_on_the_node},
-    {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
-    {"memory that is given back in flight stays until that is over",
-     memory_that_is_given_back_in_flight_stays_until_that_is_over},
-    {"one rank starts what another waits for", one_rank_starts_what_another_waits_for},
-    {"a started operation is over when tested often enough",
-     a_started_operation_is_over_when_tested_often_enough},
-    {"memory of the context is reduced like any other", memory_of_the_context_is_reduced_like_any_other},
-    {"buffers are given back and used again", buffers_are_given_back_and_used_again},
-    {"what does not fit is an error on all", what_does_not_fit_is_an_error_on_all},
-};
-
 }  // namespace
 
-std::span<CollectiveCase const> element_cases() { return cases; }
+std::span<CollectiveCase const> element_cases() {
+    static constexpr CollectiveCase cases[] = {
+        {"an allreduce leaves its input alone", an_allreduce_leaves_its_input_alone},
+        {"a reduction reaches the rank that asked", a_reduction_reaches_the_rank_that_asked},
+        {"each rank gets its part of a reduction", each_rank_gets_its_part_of_a_reduction},
+        {"the parts of all come together", the_parts_of_all_come_together},
+        {"each rank has something for each", each_rank_has_something_for_each},
+        {"halves are summed in single precision", halves_are_summed_in_single_precision},
+        {"what is local stays on the node", local_operations_stay_on_the_node},
+        {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
+        {"memory that is given back in flight stays until that is over",
+         memory_that_is_given_back_in_flight_stays_until_that_is_over},
+        {"one rank starts what another waits for", one_rank_starts_what_another_waits_for},
+        {"a started operation is over when tested often enough",
+         a_started_operation_is_over_when_tested_often_enough},
+        {"memory of the context is reduced like any other", memory_of_the_context_is_reduced_like_any_other},
+        {"buffers are given back and used again", buffers_are_given_back_and_used_again},
+        {"what does not fit is an error on all", what_does_not_fit_is_an_error_on_all},
+    };
+    return cases;
+}
 
 }  // namespace det::collectives

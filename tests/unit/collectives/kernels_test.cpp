@@ -17,7 +17,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace kernels_test {
 
 struct InstructionSet {
     std::string_view name;
@@ -184,7 +184,7 @@ std::uint32_t bits_of(float value) {
     return std::bit_cast<std::uint32_t>(std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value);
 }
 
-}  // namespace
+}  // namespace kernels_test
 
 BOOST_AUTO_TEST_SUITE(kernels_test)
 

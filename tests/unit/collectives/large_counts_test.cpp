@@ -16,7 +16,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace large_counts_test {
 
 constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 constexpr std::size_t large = (std::size_t{1} << 31) + chunk_bytes;
@@ -61,7 +61,7 @@ private:
     std::byte* memory_;
 };
 
-}  // namespace
+}  // namespace large_counts_test
 
 BOOST_AUTO_TEST_SUITE(large_counts_test)
 

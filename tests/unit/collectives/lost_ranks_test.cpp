@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace lost_ranks_test {
 
 constexpr int nodes = 2, ranks_of_node = 2, ranks = nodes * ranks_of_node;
 
@@ -95,7 +95,7 @@ void check_what_is_told(Open open, int victim, std::size_t count) {
     }
 }
 
-}  // namespace
+}  // namespace lost_ranks_test
 
 BOOST_AUTO_TEST_SUITE(lost_ranks_test)
 

@@ -93,15 +93,16 @@ Status operations_follow_each_other_in_any_order(DistributedContext& context, st
     return Ok{};
 }
 
-constexpr CollectiveCase cases[] = {
-    {"values of unequal size come together everywhere", values_of_unequal_size_come_together_everywhere},
-    {"values of unequal size come together on the chief", values_of_unequal_size_come_together_on_the_chief},
-    {"a value of any rank reaches all", a_value_of_any_rank_reaches_all},
-    {"operations follow each other in any order", operations_follow_each_other_in_any_order},
-};
-
 }  // namespace
 
-std::span<CollectiveCase const> object_cases() { return cases; }
+std::span<CollectiveCase const> object_cases() {
+    static constexpr CollectiveCase cases[] = {
+        {"values of unequal size come together everywhere", values_of_unequal_size_come_together_everywhere},
+        {"values of unequal size come together on the chief", values_of_unequal_size_come_together_on_the_chief},
+        {"a value of any rank reaches all", a_value_of_any_rank_reaches_all},
+        {"operations follow each other in any order", operations_follow_each_other_in_any_order},
+    };
+    return cases;
+}
 
 }  // namespace det::collectives

@@ -227,20 +227,21 @@ Status elements_of_any_rank_reach_all(DistributedContext& context, std::uint32_t
     return Ok{};
 }
 
-constexpr CollectiveCase cases[] = {
-    {"every operation on every type is what a serial loop has",
-     every_operation_on_every_type_is_what_a_serial_loop_has},
-    {"floating point results have the same bits everywhere and again",
-     floating_point_results_have_the_same_bits_everywhere_and_again},
-    {"sums are as near as rounding allows", sums_are_as_near_as_rounding_allows},
-    {"a NaN anywhere is a NaN everywhere", a_nan_anywhere_is_a_nan_everywhere},
-    {"zeros of both signs give the same bits everywhere", zeros_of_both_signs_give_the_same_bits_everywhere},
-    {"a single value is reduced to a value", a_single_value_is_reduced_to_a_value},
-    {"elements of any rank reach all", elements_of_any_rank_reach_all},
-};
-
 }  // namespace
 
-std::span<CollectiveCase const> reduction_cases() { return cases; }
+std::span<CollectiveCase const> reduction_cases() {
+    static constexpr CollectiveCase cases[] = {
+        {"every operation on every type is what a serial loop has",
+         every_operation_on_every_type_is_what_a_serial_loop_has},
+        {"floating point results have the same bits everywhere and again",
+         floating_point_results_have_the_same_bits_everywhere_and_again},
+        {"sums are as near as rounding allows", sums_are_as_near_as_rounding_allows},
+        {"a NaN anywhere is a NaN everywhere", a_nan_anywhere_is_a_nan_everywhere},
+        {"zeros of both signs give the same bits everywhere", zeros_of_both_signs_give_the_same_bits_everywhere},
+        {"a single value is reduced to a value", a_single_value_is_reduced_to_a_value},
+        {"elements of any rank reach all", elements_of_any_rank_reach_all},
+    };
+    return cases;
+}
 
 }  // namespace det::collectives

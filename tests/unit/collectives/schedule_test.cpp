@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace schedule_test {
 
 constexpr Kind kinds[] = {Kind::allreduce, Kind::reduce_scatter, Kind::allgather_elements,
                           Kind::broadcast, Kind::reduce,         Kind::all_to_all};
@@ -203,7 +203,7 @@ void check_finished(SchedulePlan const& plan, Symbolic const& after) {
     }
 }
 
-}  // namespace
+}  // namespace schedule_test
 
 BOOST_AUTO_TEST_SUITE(schedule_test)
 

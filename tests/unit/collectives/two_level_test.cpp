@@ -12,7 +12,7 @@ using namespace det;
 using namespace det::collectives;
 using transport::Transport;
 
-namespace {
+namespace two_level_test {
 
 LocalGroup by_messages(int ranks) {
     auto const transports =
@@ -57,7 +57,7 @@ private:
     std::atomic<int>& count_;
 };
 
-}  // namespace
+}  // namespace two_level_test
 
 BOOST_AUTO_TEST_SUITE(two_level_test)
 

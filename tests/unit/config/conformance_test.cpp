@@ -8,7 +8,7 @@ using namespace det::config;
 using namespace det::config::conformance;
 using Verdict = CaseOutcome::Verdict;
 
-namespace {
+namespace conformance_test {
 
 std::vector<ConformanceCase> cases(std::string_view text) {
     return must(parse_conformance_cases(text, "cases.yaml"));
@@ -24,7 +24,7 @@ std::string why_not(std::string_view text) {
     return outcome.why;
 }
 
-}  // namespace
+}  // namespace conformance_test
 
 BOOST_AUTO_TEST_SUITE(conformance_test)
 

@@ -14,7 +14,7 @@ using namespace det;
 using namespace det::config;
 using Json = nlohmann::json;
 
-namespace {
+namespace key_reference_test {
 
 /// As much of JSON Schema as ours uses: says whether a value is what the schema describes.
 class Validator {
@@ -122,7 +122,7 @@ void require_keys(Json const& schema, schema::Type const& type, std::string cons
     }
 }
 
-}  // namespace
+}  // namespace key_reference_test
 
 BOOST_AUTO_TEST_SUITE(key_reference_test)
 

@@ -4,7 +4,7 @@
 using namespace det;
 using namespace det::config;
 
-namespace {
+namespace override_test {
 
 /// The configuration with one --config over it.
 std::string overridden(std::string_view assignment, std::string_view config) {
@@ -17,7 +17,7 @@ std::string value_of(std::string_view assignment) {
     return json(node);
 }
 
-}  // namespace
+}  // namespace override_test
 
 BOOST_AUTO_TEST_SUITE(override_test)
 

@@ -6,7 +6,7 @@
 using namespace det;
 using namespace det::config;
 
-namespace {
+namespace sbatch_args_test {
 
 using Items = std::vector<std::string>;
 
@@ -22,7 +22,7 @@ std::string read_args(Items const& items) {
 
 bool is_refused(Items const& items) { return !parse_sbatch_args(items).refused.empty(); }
 
-}  // namespace
+}  // namespace sbatch_args_test
 
 BOOST_AUTO_TEST_SUITE(sbatch_args_test)
 

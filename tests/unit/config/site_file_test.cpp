@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::config;
 
-namespace {
+namespace site_file_test {
 
 SiteFile site_of(std::string const& text) { return must(parse_site_file(text, "site.yaml")); }
 
@@ -33,7 +33,7 @@ std::string example_of_the_page() {
 /// slurm.sbatch_args and the rest, as they come out of the layers.
 nlohmann::json merged(std::vector<Layer> const& layers) { return yaml::to_json(must(merge_layers(layers))); }
 
-}  // namespace
+}  // namespace site_file_test
 
 BOOST_AUTO_TEST_SUITE(site_file_test)
 

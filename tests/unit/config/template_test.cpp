@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::config;
 
-namespace {
+namespace template_test {
 
 std::vector<std::filesystem::path> shipped_templates() {
     std::vector<std::filesystem::path> found;
@@ -19,7 +19,7 @@ std::vector<std::filesystem::path> shipped_templates() {
     return found;
 }
 
-}  // namespace
+}  // namespace template_test
 
 BOOST_AUTO_TEST_SUITE(template_test)
 

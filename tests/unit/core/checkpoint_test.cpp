@@ -7,7 +7,7 @@
 using namespace det;
 using namespace det::core;
 
-namespace {
+namespace checkpoint_test {
 
 Status write_weights(std::filesystem::path const& directory) {
     return write_file(directory / "weights", "bytes");
@@ -28,7 +28,7 @@ struct Fixture : RunFixture {
     }
 };
 
-}  // namespace
+}  // namespace checkpoint_test
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_test, Fixture)
 

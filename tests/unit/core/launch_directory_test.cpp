@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::core;
 
-namespace {
+namespace launch_directory_test {
 
 Environment mpirun() {
     Environment environment;
@@ -22,7 +22,7 @@ Environment mpirun() {
     return environment;
 }
 
-}  // namespace
+}  // namespace launch_directory_test
 
 BOOST_AUTO_TEST_SUITE(launch_directory_test)
 

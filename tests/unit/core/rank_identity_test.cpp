@@ -7,7 +7,7 @@
 using namespace det;
 using namespace det::core;
 
-namespace {
+namespace rank_identity_test {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
@@ -57,7 +57,7 @@ Error refusal(Values values, std::string const& name, std::optional<std::string>
 
 RankIdentity const fifth{5, 8, {1, 4, 1, 2}};
 
-}  // namespace
+}  // namespace rank_identity_test
 
 BOOST_AUTO_TEST_SUITE(rank_identity_test)
 

@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::core;
 
-namespace {
+namespace ranks_of_a_run_test {
 
 /// Two nodes of two ranks. They have one directory here, where each has its own name by its step.
 struct Fixture : RunFixture {
@@ -57,7 +57,7 @@ Status work_together(Context& context, Rank rank, int ranks) {
                   "this rank in its place");
 }
 
-}  // namespace
+}  // namespace ranks_of_a_run_test
 
 BOOST_FIXTURE_TEST_SUITE(ranks_of_a_run_test, Fixture)
 

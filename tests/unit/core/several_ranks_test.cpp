@@ -17,7 +17,7 @@ using namespace det;
 using namespace det::core;
 using preemption::NoticePage;
 
-namespace {
+namespace several_ranks_test {
 
 constexpr int ranks = 3;
 
@@ -56,7 +56,7 @@ struct Fixture : RunFixture {
     }
 };
 
-}  // namespace
+}  // namespace several_ranks_test
 
 BOOST_FIXTURE_TEST_SUITE(several_ranks_test, Fixture)
 

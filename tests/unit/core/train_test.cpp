@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::core;
 
-namespace {
+namespace train_test {
 
 struct Fixture : RunFixture {
     Context context = init();
@@ -22,7 +22,7 @@ struct Fixture : RunFixture {
     }
 };
 
-}  // namespace
+}  // namespace train_test
 
 BOOST_FIXTURE_TEST_SUITE(train_test, Fixture)
 

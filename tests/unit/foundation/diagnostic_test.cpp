@@ -8,7 +8,7 @@
 
 using namespace det;
 
-namespace {
+namespace diagnostic_test {
 
 Error unknown_key(int line, int column) {
     return Error{codes::unknown_key, "unknown key 'slot_per_trial' in resources", "use 'slots_per_trial'",
@@ -23,7 +23,7 @@ Result<int, Diagnostics> try_what_returns_an_error() {
     return value;
 }
 
-}  // namespace
+}  // namespace diagnostic_test
 
 BOOST_AUTO_TEST_SUITE(diagnostic_test)
 

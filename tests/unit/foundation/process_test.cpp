@@ -8,14 +8,14 @@
 
 using namespace det;
 
-namespace {
+namespace process_test {
 
 Command shell(std::string script) {
     return Command{
         {"/bin/sh", "-c", std::move(script)}, Environment::of_this_process(), std::chrono::seconds(20)};
 }
 
-}  // namespace
+}  // namespace process_test
 
 BOOST_AUTO_TEST_SUITE(process_test)
 

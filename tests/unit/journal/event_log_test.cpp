@@ -12,13 +12,13 @@
 using namespace det;
 using namespace det::journal;
 
-namespace {
+namespace event_log_test {
 
 Event event(std::string kind, int number) {
     return {std::move(kind), UtcTime{number}, "a@b", Json{{"n", number}}};
 }
 
-}  // namespace
+}  // namespace event_log_test
 
 BOOST_AUTO_TEST_SUITE(event_log_test)
 

@@ -16,7 +16,7 @@
 using namespace det;
 using namespace det::journal;
 
-namespace {
+namespace journal_test {
 
 Record metric(int step) {
     return MetricsReported{UtcTime{step}, "training", static_cast<std::uint64_t>(step),
@@ -42,7 +42,7 @@ std::string to_hex(std::string_view bytes) {
     return out + "\n";
 }
 
-}  // namespace
+}  // namespace journal_test
 
 BOOST_AUTO_TEST_SUITE(journal_test)
 

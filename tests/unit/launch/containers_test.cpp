@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::launch::node;
 
-namespace {
+namespace containers_test {
 
 ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     ContainerCall call;
@@ -43,7 +43,7 @@ ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
 
 std::string words(std::vector<std::string> const& argv) { return join(argv, "\n") + "\n"; }
 
-}  // namespace
+}  // namespace containers_test
 
 BOOST_AUTO_TEST_SUITE(containers_test)
 

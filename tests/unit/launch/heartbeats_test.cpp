@@ -11,7 +11,7 @@
 using namespace det;
 using launch::supervisor::HeartbeatMonitor;
 
-namespace {
+namespace heartbeats_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -26,7 +26,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace heartbeats_test
 
 BOOST_FIXTURE_TEST_SUITE(heartbeats_test, Fixture)
 

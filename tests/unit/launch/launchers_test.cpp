@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::launch::launchers;
 
-namespace {
+namespace launchers_test {
 
 using Arguments = std::vector<std::string>;
 
@@ -47,7 +47,7 @@ void check_usage(Result<LaunchPlan> const& plan, std::string_view words_of_it) {
     BOOST_TEST(error.message.find(words_of_it) != std::string::npos, error.message);
 }
 
-}  // namespace
+}  // namespace launchers_test
 
 BOOST_AUTO_TEST_SUITE(launchers_test)
 

@@ -9,7 +9,7 @@
 using namespace det;
 using namespace det::launch::supervisor;
 
-namespace {
+namespace log_policies_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -20,7 +20,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace log_policies_test
 
 BOOST_FIXTURE_TEST_SUITE(log_policies_test, Fixture)
 

@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::launch::node;
 
-namespace {
+namespace node_directory_test {
 
 Status write_marker(std::filesystem::path const& path) { return write_file(path / "marker", "x"); }
 
@@ -24,7 +24,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace node_directory_test
 
 BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
 

@@ -20,7 +20,7 @@
 using namespace det;
 using namespace det::launch::supervisor;
 
-namespace {
+namespace prepare_node_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -41,7 +41,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace prepare_node_test
 
 BOOST_FIXTURE_TEST_SUITE(prepare_node_test, Fixture)
 

@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::launch::wrap_rank;
 
-namespace {
+namespace rank_log_test {
 
 /// What is logged of a stream that arrives at once, or in intervals of so many microseconds.
 std::vector<std::string> kept(std::vector<std::string> const& pieces, std::int64_t step_us = 0) {
@@ -50,7 +50,7 @@ struct Fixture {
     std::string content(std::string const& name) const { return must(read_file(directory / name)); }
 };
 
-}  // namespace
+}  // namespace rank_log_test
 
 BOOST_FIXTURE_TEST_SUITE(rank_log_test, Fixture)
 

@@ -15,7 +15,7 @@
 using namespace det;
 using namespace det::launch::wrap_rank;
 
-namespace {
+namespace read_ahead_test {
 
 using Names = std::vector<std::string>;
 
@@ -38,7 +38,7 @@ std::vector<FileSize> shards(int count) {
     return files;
 }
 
-}  // namespace
+}  // namespace read_ahead_test
 
 BOOST_AUTO_TEST_SUITE(read_ahead_test)
 

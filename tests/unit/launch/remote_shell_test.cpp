@@ -9,7 +9,7 @@
 using namespace det;
 using namespace det::launch::launchers;
 
-namespace {
+namespace remote_shell_test {
 
 Environment job(std::string const& run_key = "") {
     return Environment({{"SLURM_JOB_NODELIST", "n[0-3]"},
@@ -20,7 +20,7 @@ Environment job(std::string const& run_key = "") {
                         {"DET_RUN_KEY", run_key}});
 }
 
-}  // namespace
+}  // namespace remote_shell_test
 
 BOOST_AUTO_TEST_SUITE(remote_shell_test)
 

@@ -17,7 +17,7 @@
 using namespace det;
 using namespace det::launch::node;
 
-namespace {
+namespace run_directory_test {
 
 namespace fs = std::filesystem;
 
@@ -48,7 +48,7 @@ std::vector<InterfaceAddress> const two_fabrics{{"lo", "127.0.0.1"},  {"eth0", "
                                                 {"eth0", "fd00::5"},  {"hsn0", "fd01::5"},
                                                 {"hsn1", "10.2.0.5"}, {"hsn1", "fd02::5"}};
 
-}  // namespace
+}  // namespace run_directory_test
 
 BOOST_FIXTURE_TEST_SUITE(run_directory_test, Fixture)
 

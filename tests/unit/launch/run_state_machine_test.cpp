@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 using lifecycle::StopReason;
 using slurm::JobState;
 
-namespace {
+namespace run_state_machine_test {
 
 constexpr UtcTime noon{1'795'262'400'000'000};
 RunStateMachine::Time const start{};
@@ -25,7 +25,7 @@ slurm::JobStatus job_with_limit(std::chrono::seconds limit) {
     return job;
 }
 
-}  // namespace
+}  // namespace run_state_machine_test
 
 BOOST_AUTO_TEST_SUITE(run_state_machine_test)
 

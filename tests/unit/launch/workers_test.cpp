@@ -15,7 +15,7 @@ using namespace det;
 using namespace det::launch::launchers;
 using namespace std::chrono_literals;
 
-namespace {
+namespace workers_test {
 
 std::string const det_launch = det::test::built_path("bin/det-launch");
 
@@ -50,7 +50,7 @@ struct Launched {
 // Longer than any test may take.
 constexpr auto for_ever = "sleep 1000";
 
-}  // namespace
+}  // namespace workers_test
 
 BOOST_AUTO_TEST_SUITE(workers_test)
 

@@ -14,7 +14,7 @@
 
 using namespace det;
 
-namespace {
+namespace wrap_rank_test {
 
 ProcessOutput wrap(std::vector<std::string> arguments,
                    Environment environment = Environment::of_this_process()) {
@@ -27,7 +27,7 @@ ProcessOutput wrap_shell(std::string const& rank, std::string const& script) {
     return wrap({rank, "/bin/sh", "-c", script});
 }
 
-}  // namespace
+}  // namespace wrap_rank_test
 
 BOOST_AUTO_TEST_SUITE(wrap_rank_test)
 

@@ -17,7 +17,7 @@
 
 using namespace det;
 
-namespace {
+namespace wrapped_process_test {
 
 std::string const wrapper = det::test::built_path("bin/det-wrap-rank");
 
@@ -71,7 +71,7 @@ struct Fixture {
 // Waits for a file; the runner's timeout ends the test otherwise.
 constexpr char until[] = "until_there() { until [ -e \"$1\" ]; do sleep 0.01; done; }\n";
 
-}  // namespace
+}  // namespace wrapped_process_test
 
 BOOST_FIXTURE_TEST_SUITE(wrapped_process_test, Fixture)
 

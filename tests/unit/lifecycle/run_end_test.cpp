@@ -6,7 +6,7 @@ using namespace det;
 using namespace det::lifecycle;
 using slurm::JobState;
 
-namespace {
+namespace run_end_test {
 
 constexpr UtcTime noon{1'795'262'400'000'000};
 
@@ -266,7 +266,7 @@ constexpr Row table[] = {
      Cause::finished, NextAction::stop},
 };
 
-}  // namespace
+}  // namespace run_end_test
 
 BOOST_AUTO_TEST_SUITE(run_end_test)
 

@@ -6,7 +6,7 @@ using namespace det;
 using namespace det::lifecycle;
 using slurm::JobState;
 
-namespace {
+namespace state_test {
 
 RunView running_run() { return {RunStarted{}, std::nullopt}; }
 RunView ended_run(Cause cause, NextAction next_action) {
@@ -27,7 +27,7 @@ std::string_view experiment(std::vector<State> const& trials, bool created = tru
     return to_string(state_of_experiment(created, Desired::run, trials));
 }
 
-}  // namespace
+}  // namespace state_test
 
 BOOST_AUTO_TEST_SUITE(state_test)
 

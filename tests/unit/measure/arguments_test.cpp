@@ -8,7 +8,7 @@ using namespace det;
 using namespace det::measure;
 using Sizes = std::vector<std::size_t>;
 
-namespace {
+namespace arguments_test {
 
 void check_refused(std::vector<std::string> const& words, std::string const& message) {
     auto const error = must_fail(parse_collectives(words));
@@ -16,7 +16,7 @@ void check_refused(std::vector<std::string> const& words, std::string const& mes
     BOOST_TEST(error.message == message);
 }
 
-}  // namespace
+}  // namespace arguments_test
 
 BOOST_AUTO_TEST_SUITE(arguments_test)
 

@@ -12,7 +12,7 @@
 
 using namespace det;
 
-namespace {
+namespace det_bench_test {
 
 ProcessOutput det_bench(std::vector<std::string> const& words, Environment const& environment = {}) {
     std::vector<std::string> argv{det::test::built_path("bin/det-bench")};
@@ -21,7 +21,7 @@ ProcessOutput det_bench(std::vector<std::string> const& words, Environment const
     return must(runner.run({argv, environment}));
 }
 
-}  // namespace
+}  // namespace det_bench_test
 
 BOOST_AUTO_TEST_SUITE(det_bench_test)
 

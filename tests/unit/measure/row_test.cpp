@@ -7,7 +7,7 @@
 using namespace det;
 using namespace det::measure;
 
-namespace {
+namespace row_test {
 
 Row example() {
     Row row;
@@ -29,7 +29,7 @@ Row beside_a_peer() {
     return row;
 }
 
-}  // namespace
+}  // namespace row_test
 
 BOOST_AUTO_TEST_SUITE(row_test)
 

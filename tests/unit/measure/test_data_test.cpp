@@ -15,7 +15,7 @@ using namespace det;
 using namespace det::measure;
 using collectives::DataType, collectives::DistributedContext;
 
-namespace {
+namespace test_data_test {
 
 constexpr int ranks = 3;
 constexpr std::size_t size_bytes = 1000;
@@ -55,7 +55,7 @@ Status check(DistributedContext& context, Operation const& operation, DataType t
     return expect(measured.data.count_wrong() == 1, "one changed bit is one wrong element");
 }
 
-}  // namespace
+}  // namespace test_data_test
 
 BOOST_AUTO_TEST_SUITE(test_data_test)
 

@@ -16,7 +16,7 @@
 using namespace det;
 using namespace det::pack;
 
-namespace {
+namespace ignore_test {
 
 bool ignores(std::string_view patterns, std::string_view path, EntryKind kind = EntryKind::file) {
     IgnoreRules rules;
@@ -167,7 +167,7 @@ std::string show(std::set<std::string> const& paths) {
     return text;
 }
 
-}  // namespace
+}  // namespace ignore_test
 
 BOOST_AUTO_TEST_SUITE(ignore_test)
 

@@ -16,7 +16,7 @@
 using namespace det;
 using namespace det::pack;
 
-namespace {
+namespace pack_test {
 
 bool contains(std::string const& text, std::string const& part) {
     return text.find(part) != std::string::npos;
@@ -56,7 +56,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace pack_test
 
 BOOST_FIXTURE_TEST_SUITE(pack_test, Fixture)
 

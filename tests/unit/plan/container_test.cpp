@@ -6,7 +6,7 @@
 using namespace det;
 using namespace det::plan;
 
-namespace {
+namespace container_test {
 
 site::Site site_with(ContainerRuntime runtime) {
     slurm::Partition cpus{"cpu", true, true, "OFF", {}, {{2, 4, "idle", "(null)"}}};
@@ -29,7 +29,7 @@ resources:
 
 std::string warnings(SubmissionPlan const& plan) { return explain(plan.warnings); }
 
-}  // namespace
+}  // namespace container_test
 
 BOOST_AUTO_TEST_SUITE(container_test)
 

@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::plan;
 
-namespace {
+namespace plan_test {
 
 /// Four nodes of four GPUs, the default, and two without any.
 site::Site small_site() {
@@ -32,7 +32,7 @@ render::ScriptInput input_named(std::string name) {
 
 std::string job_template() { return must(read_file(det::test::source_path("templates/job/trial.sbatch"))); }
 
-}  // namespace
+}  // namespace plan_test
 
 BOOST_AUTO_TEST_SUITE(plan_test)
 

@@ -9,7 +9,7 @@
 using namespace det;
 using namespace det::plan;
 
-namespace {
+namespace pool_test {
 
 slurm::NodeGroup nodes(int count, std::string gres, std::string names, std::string state = "idle") {
     return {count, 64, std::move(state), std::move(gres), "(null)", std::move(names)};
@@ -47,7 +47,7 @@ std::string options_of(SubmissionPlan const& plan) {
     return join(options, " ");
 }
 
-}  // namespace
+}  // namespace pool_test
 
 BOOST_AUTO_TEST_SUITE(pool_test)
 

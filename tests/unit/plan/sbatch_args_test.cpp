@@ -7,7 +7,7 @@
 
 using namespace det;
 
-namespace {
+namespace sbatch_args_test {
 
 plan::SubmissionPlan plan_with(std::vector<std::string> const& args, SlotType type = SlotType::cuda) {
     plan::SubmissionPlan plan;
@@ -27,7 +27,7 @@ std::string users_part(plan::SubmissionPlan const& plan) {
     return join(options, " ");
 }
 
-}  // namespace
+}  // namespace sbatch_args_test
 
 BOOST_AUTO_TEST_SUITE(sbatch_args_test)
 

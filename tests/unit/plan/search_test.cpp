@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::plan;
 
-namespace {
+namespace search_test {
 
 config::ExperimentConfig search_config(std::string const& text) {
     auto const base = must(config::parse_layer(
@@ -46,7 +46,7 @@ std::string array_of(SubmissionPlan const& plan) {
         .indices();
 }
 
-}  // namespace
+}  // namespace search_test
 
 BOOST_AUTO_TEST_SUITE(search_test)
 

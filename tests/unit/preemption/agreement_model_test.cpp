@@ -10,7 +10,7 @@
 using namespace det;
 using namespace det::preemption;
 
-namespace {
+namespace agreement_model_test {
 
 using Role = Agreement::Role;
 
@@ -261,7 +261,7 @@ private:
     std::size_t stops_ = 0;
 };
 
-}  // namespace
+}  // namespace agreement_model_test
 
 BOOST_AUTO_TEST_SUITE(agreement_model_test)
 

@@ -12,7 +12,7 @@
 using namespace det;
 using namespace det::preemption;
 
-namespace {
+namespace agreement_test {
 
 using Role = Agreement::Role;
 
@@ -50,7 +50,7 @@ PreemptState begin(Agreement& agreement, bool has_notice) {
     return agreement.state_to_post();
 }
 
-}  // namespace
+}  // namespace agreement_test
 
 BOOST_AUTO_TEST_SUITE(agreement_test)
 

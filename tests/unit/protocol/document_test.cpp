@@ -14,7 +14,7 @@
 
 using namespace det;
 
-namespace {
+namespace document_test {
 
 constexpr UtcTime noon{1'795'262'400'000'042};
 
@@ -56,7 +56,7 @@ CheckpointManifest example_manifest() {
     return manifest;
 }
 
-}  // namespace
+}  // namespace document_test
 
 BOOST_AUTO_TEST_SUITE(document_test)
 

@@ -8,11 +8,11 @@
 
 using namespace det;
 
-namespace {
+namespace host_list_test {
 
 std::string expanded(std::string_view text) { return join(must(expand_host_list(text)), " "); }
 
-}  // namespace
+}  // namespace host_list_test
 
 BOOST_AUTO_TEST_SUITE(host_list_test)
 

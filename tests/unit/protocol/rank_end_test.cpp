@@ -4,13 +4,13 @@
 
 using namespace det;
 
-namespace {
+namespace rank_end_test {
 
 RankEnd end_of(std::optional<std::uint32_t> rank, std::int64_t at_us) {
     return {{at_us}, rank, "n2", 1, 0, "Traceback\nValueError: x\n"};
 }
 
-}  // namespace
+}  // namespace rank_end_test
 
 BOOST_AUTO_TEST_SUITE(rank_end_test)
 

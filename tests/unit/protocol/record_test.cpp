@@ -7,7 +7,7 @@
 
 using namespace det;
 
-namespace {
+namespace record_test {
 
 constexpr UtcTime noon{1'795'262'400'000'042};
 
@@ -28,7 +28,7 @@ std::vector<Record> one_of_each() {
             TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}}};
 }
 
-}  // namespace
+}  // namespace record_test
 
 BOOST_AUTO_TEST_SUITE(record_test)
 

@@ -9,7 +9,7 @@
 
 using namespace det;
 
-namespace {
+namespace step_run_test {
 
 using Map = std::map<std::string, std::string, std::less<>>;
 
@@ -50,7 +50,7 @@ std::string shown(Map const& variables) {
     return text;
 }
 
-}  // namespace
+}  // namespace step_run_test
 
 BOOST_AUTO_TEST_SUITE(step_run_test)
 

@@ -9,7 +9,7 @@
 
 using namespace det;
 
-namespace {
+namespace task_identity_test {
 
 using Map = std::map<std::string, std::string, std::less<>>;
 
@@ -33,7 +33,7 @@ Result<TaskIdentity> identify(Map const& variables) {
     });
 }
 
-}  // namespace
+}  // namespace task_identity_test
 
 BOOST_AUTO_TEST_SUITE(task_identity_test)
 

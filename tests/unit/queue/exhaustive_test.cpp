@@ -10,7 +10,7 @@
 using namespace det;
 using namespace det::queue;
 
-namespace {
+namespace exhaustive_test {
 
 /// Of the caller's jobs alone, and the one that is named: what has to hold.
 std::vector<std::uint32_t> numbers(QueueState const& queue, std::uint32_t named) {
@@ -128,7 +128,7 @@ void check_all_queues(std::size_t count, std::size_t stranger, std::int64_t base
     fill(0);
 }
 
-}  // namespace
+}  // namespace exhaustive_test
 
 BOOST_AUTO_TEST_SUITE(exhaustive_test)
 

@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::queue;
 
-namespace {
+namespace moves_test {
 
 Caller const me{.user = "me"};
 Caller const operator_{.user = "root", .rights = Rights::operators};
@@ -30,7 +30,7 @@ slurm::JobStatus task(std::uint32_t array, std::uint32_t index, std::int64_t pri
 // As priority/basic counts: each job one less than the one before it, and the nice off that.
 QueueState const three{{waiting(1, 900, 100), waiting(2, 899, 100), waiting(3, 898, 100)}, {}};
 
-}  // namespace
+}  // namespace moves_test
 
 BOOST_AUTO_TEST_SUITE(moves_test)
 

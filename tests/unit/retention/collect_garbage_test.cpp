@@ -15,7 +15,7 @@
 using namespace det;
 using namespace det::retention;
 
-namespace {
+namespace collect_garbage_test {
 
 constexpr UtcTime noon{1'795'262'400'000'000};
 
@@ -72,7 +72,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace collect_garbage_test
 
 BOOST_FIXTURE_TEST_SUITE(collect_garbage_test, Fixture)
 

@@ -6,7 +6,7 @@
 using namespace det;
 using namespace det::retention;
 
-namespace {
+namespace gc_policy_test {
 
 using Names = std::set<std::string>;
 
@@ -26,7 +26,7 @@ struct Case {
     Names kept;
 };
 
-}  // namespace
+}  // namespace gc_policy_test
 
 BOOST_AUTO_TEST_SUITE(gc_policy_test)
 

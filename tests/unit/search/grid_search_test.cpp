@@ -9,7 +9,7 @@
 using namespace det;
 using namespace det::search;
 
-namespace {
+namespace grid_search_test {
 
 constexpr char grid[] = R"({"name": "grid"})";
 
@@ -33,7 +33,7 @@ void check_near(std::vector<double> const& found, std::vector<double> const& exp
         BOOST_TEST(found[i] == expected[i], boost::test_tools::tolerance(1e-15));
 }
 
-}  // namespace
+}  // namespace grid_search_test
 
 BOOST_AUTO_TEST_SUITE(grid_search_test)
 

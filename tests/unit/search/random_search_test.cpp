@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::search;
 
-namespace {
+namespace random_search_test {
 
 constexpr char mixed[] = R"({
     "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1},
@@ -21,7 +21,7 @@ Search random_of(std::uint64_t trials, std::string const& hyperparameters, std::
     return search_of(Json{{"name", "random"}, {"max_trials", trials}}.dump(), hyperparameters, seed);
 }
 
-}  // namespace
+}  // namespace random_search_test
 
 BOOST_AUTO_TEST_SUITE(random_search_test)
 

@@ -6,11 +6,11 @@
 
 using namespace det::search;
 
-namespace {
+namespace random_test {
 
 constexpr auto all_64_bits = std::numeric_limits<std::uint64_t>::max();
 
-}  // namespace
+}  // namespace random_test
 
 BOOST_AUTO_TEST_SUITE(random_test)
 

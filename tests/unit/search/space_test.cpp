@@ -9,11 +9,11 @@
 using namespace det;
 using namespace det::search;
 
-namespace {
+namespace space_test {
 
 constexpr char single[] = R"({"name": "single"})";
 
-}  // namespace
+}  // namespace space_test
 
 BOOST_AUTO_TEST_SUITE(space_test)
 

@@ -10,7 +10,7 @@
 using namespace det;
 using namespace det::site;
 
-namespace {
+namespace check_test {
 
 using Settings = slurm::ClusterConfig::Settings;
 
@@ -55,7 +55,7 @@ std::string check(std::string const& file, std::vector<slurm::Partition> const& 
 
 bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-}  // namespace
+}  // namespace check_test
 
 BOOST_AUTO_TEST_SUITE(check_test)
 

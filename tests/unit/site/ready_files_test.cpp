@@ -10,7 +10,7 @@
 
 using namespace det;
 
-namespace {
+namespace ready_files_test {
 
 std::filesystem::path const ready = det::test::source_path("site-configs");
 
@@ -22,7 +22,7 @@ std::vector<std::string> folders() {
     return names;
 }
 
-}  // namespace
+}  // namespace ready_files_test
 
 BOOST_AUTO_TEST_SUITE(ready_files_test)
 

@@ -10,13 +10,13 @@
 using namespace det;
 using namespace det::site;
 
-namespace {
+namespace site_test {
 
 slurm::Node node(std::string name, std::string state, int cpus_used, std::string gres_used) {
     return {std::move(name), "compute", std::move(state), 8, cpus_used, "gpu:4", std::move(gres_used)};
 }
 
-}  // namespace
+}  // namespace site_test
 
 BOOST_AUTO_TEST_SUITE(site_test)
 

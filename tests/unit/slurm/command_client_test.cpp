@@ -14,7 +14,7 @@
 using namespace det;
 using namespace det::slurm;
 
-namespace {
+namespace command_client_test {
 
 struct Fixture {
     Environment environment{{{"PATH", "/bin"},
@@ -29,7 +29,7 @@ struct Fixture {
     Submission const submission{{"--hold", "--comment=det:a/1"}, "/x/script.sbatch", environment};
 };
 
-}  // namespace
+}  // namespace command_client_test
 
 BOOST_FIXTURE_TEST_SUITE(command_client_test, Fixture)
 

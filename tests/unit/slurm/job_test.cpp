@@ -12,13 +12,13 @@
 using namespace det;
 using namespace det::slurm;
 
-namespace {
+namespace job_test {
 
 std::string recording(std::string const& name) {
     return must(read_file(det::test::source_path("tests/support/slurm-recordings/22.05/") + name));
 }
 
-}  // namespace
+}  // namespace job_test
 
 BOOST_AUTO_TEST_SUITE(job_test)
 

@@ -14,7 +14,7 @@ using namespace det;
 using namespace det::slurm;
 using namespace std::chrono_literals;
 
-namespace {
+namespace libslurm_client {
 
 std::string const fake_module = det::test::built_path("tests/fake_libslurm.so");
 
@@ -42,7 +42,7 @@ bool mentions(Error const& error, std::string_view words) {
     return false;
 }
 
-}  // namespace
+}  // namespace libslurm_client
 
 BOOST_FIXTURE_TEST_SUITE(libslurm_client, Fixture)
 

@@ -14,7 +14,7 @@
 using namespace det;
 using namespace det::slurm;
 
-namespace {
+namespace recorded_slurm {
 
 std::filesystem::path const recordings = det::test::source_path("tests/support/slurm-recordings/22.05");
 
@@ -41,7 +41,7 @@ bool is_understood(std::function<void(std::string&)> change) {
     return jobs.has_value();
 }
 
-}  // namespace
+}  // namespace recorded_slurm
 
 BOOST_AUTO_TEST_SUITE(recorded_slurm)
 

@@ -13,7 +13,7 @@ int slurm_spank_task_init(spank_t job, int argc, char** argv);
 
 #include "fake_spank.hpp"
 
-namespace {
+namespace crash_safety_test {
 
 constexpr char const* names[] = {"DET_SPANK",
                                  "DET_LAUNCH",
@@ -113,7 +113,7 @@ std::string random_text(std::mt19937& random) {
     return text;
 }
 
-}  // namespace
+}  // namespace crash_safety_test
 
 BOOST_FIXTURE_TEST_SUITE(crash_safety_test, Fixture)
 

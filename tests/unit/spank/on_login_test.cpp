@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::spank;
 
-namespace {
+namespace on_login_test {
 
 /// srun's own environment, without variables of the job.
 struct Fixture {
@@ -51,7 +51,7 @@ UniqueFd take_port(std::uint16_t port) {
     return taken ? std::move(socket) : UniqueFd();
 }
 
-}  // namespace
+}  // namespace on_login_test
 
 BOOST_FIXTURE_TEST_SUITE(on_login_test, Fixture)
 

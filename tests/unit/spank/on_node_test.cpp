@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::spank;
 
-namespace {
+namespace on_node_test {
 
 constexpr char wrapper[] = "/opt/det/bin/det-wrap-rank";
 constexpr char wrapper_as_called[] = "/opt/det/bin/./det-wrap-rank";
@@ -39,7 +39,7 @@ struct Fixture {
     std::string first_word() const { return slurm.argv_pointers.empty() ? "" : slurm.argv_pointers[0]; }
 };
 
-}  // namespace
+}  // namespace on_node_test
 
 BOOST_FIXTURE_TEST_SUITE(on_node_test, Fixture)
 

@@ -19,7 +19,7 @@ using namespace det;
 using namespace det::transport;
 using namespace std::chrono_literals;
 
-namespace {
+namespace bootstrap_test {
 
 using Open = std::function<Result<std::unique_ptr<Bootstrap>>(Rank)>;
 using Body = std::function<Status(Bootstrap&)>;
@@ -85,7 +85,7 @@ bool is_hung_up(UniqueFd const& connection) {
     }
 }
 
-}  // namespace
+}  // namespace bootstrap_test
 
 BOOST_FIXTURE_TEST_SUITE(bootstrap_test, Meet)
 

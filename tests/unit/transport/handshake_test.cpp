@@ -5,7 +5,7 @@
 using namespace det;
 using namespace det::transport;
 
-namespace {
+namespace handshake_test {
 
 SessionKey const key{"a secret", "store", 4};
 
@@ -14,7 +14,7 @@ struct Conversation {
     std::string answer = render_answer(key, {2}, server_nonce, make_nonce());
 };
 
-}  // namespace
+}  // namespace handshake_test
 
 BOOST_FIXTURE_TEST_SUITE(handshake_test, Conversation)
 

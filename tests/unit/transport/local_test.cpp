@@ -7,7 +7,7 @@
 using namespace det;
 using namespace det::transport;
 
-namespace {
+namespace local_test {
 
 void run_suite(int ranks, LocalOptions options) {
     for (auto const& test : transport_cases()) {
@@ -18,7 +18,7 @@ void run_suite(int ranks, LocalOptions options) {
     }
 }
 
-}  // namespace
+}  // namespace local_test
 
 BOOST_AUTO_TEST_SUITE(local_test)
 

@@ -5,7 +5,7 @@
 using namespace det;
 using namespace det::transport;
 
-namespace {
+namespace tcp_test {
 
 struct Meet : TestRendezvous {
     Result<std::unique_ptr<Transport>> open(Rank rank, int size, tcp::Options options = {}) const {
@@ -15,7 +15,7 @@ struct Meet : TestRendezvous {
     }
 };
 
-}  // namespace
+}  // namespace tcp_test
 
 BOOST_AUTO_TEST_SUITE(tcp_test)
 

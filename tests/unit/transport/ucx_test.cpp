@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::transport;
 
-namespace {
+namespace ucx_test {
 
 struct Meet : TestRendezvous {
     Result<std::unique_ptr<Transport>> open(Rank rank, int size, ucx::Options options = {}) const {
@@ -47,7 +47,7 @@ private:
     int ends_[2];
 };
 
-}  // namespace
+}  // namespace ucx_test
 
 BOOST_AUTO_TEST_SUITE(ucx_test)
 

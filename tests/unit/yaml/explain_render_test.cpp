@@ -8,7 +8,7 @@
 
 using namespace det;
 
-namespace {
+namespace explain_render_test {
 
 std::string with_lines(std::string_view text) {
     auto const document = must(yaml::parse_document(text, "exp.yaml"));
@@ -18,7 +18,7 @@ std::string with_lines(std::string_view text) {
     return rendered;
 }
 
-}  // namespace
+}  // namespace explain_render_test
 
 BOOST_AUTO_TEST_SUITE(explain_render_test)
 

@@ -9,7 +9,7 @@
 
 using namespace det;
 
-namespace {
+namespace hostile_test {
 
 std::string problems_of(std::string_view text) {
     return explain(must_fail(yaml::parse_document(text, "exp.yaml")));
@@ -36,7 +36,7 @@ std::string billion_laughs() {
     return text;
 }
 
-}  // namespace
+}  // namespace hostile_test
 
 BOOST_AUTO_TEST_SUITE(hostile_test)
 

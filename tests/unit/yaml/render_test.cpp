@@ -9,11 +9,11 @@
 
 using namespace det;
 
-namespace {
+namespace render_test {
 
 yaml::Node text_node(std::string text) { return yaml::Node(yaml::Node::Scalar(std::move(text)), {}); }
 
-}  // namespace
+}  // namespace render_test
 
 BOOST_AUTO_TEST_SUITE(render_test)
 

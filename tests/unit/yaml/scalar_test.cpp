@@ -8,14 +8,14 @@
 using namespace det;
 using yaml::Kind;
 
-namespace {
+namespace scalar_test {
 
 yaml::Node value_of(std::string const& text) {
     auto const document = must(yaml::parse_document("key: " + text + "\n", "exp.yaml"));
     return *document.find("key");
 }
 
-}  // namespace
+}  // namespace scalar_test
 
 BOOST_AUTO_TEST_SUITE(scalar_test)
 

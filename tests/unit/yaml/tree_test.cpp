@@ -8,13 +8,13 @@
 
 using namespace det;
 
-namespace {
+namespace tree_test {
 
 std::string json_of(std::string_view text) {
     return yaml::to_json(must(yaml::parse_document(text, "exp.yaml"))).dump();
 }
 
-}  // namespace
+}  // namespace tree_test
 
 BOOST_AUTO_TEST_SUITE(tree_test)
 

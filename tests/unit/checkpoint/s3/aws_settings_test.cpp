@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::checkpoint::s3;
 
-namespace {
+namespace aws_settings_test {
 
 struct Fixture {
     TemporaryDirectory home;
@@ -24,7 +24,7 @@ struct Fixture {
     AwsSettings load() const { return must(load_aws_settings(environment)); }
 };
 
-}  // namespace
+}  // namespace aws_settings_test
 
 BOOST_FIXTURE_TEST_SUITE(aws_settings_test, Fixture)
 

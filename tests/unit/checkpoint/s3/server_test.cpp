@@ -17,7 +17,7 @@
 using namespace det;
 using namespace det::checkpoint::s3;
 
-namespace {
+namespace s3_server_test {
 
 struct Fixture {
     static S3Server& server() {
@@ -34,7 +34,7 @@ struct Fixture {
                     .part_size_bytes = std::size_t{5} << 20};
 };
 
-}  // namespace
+}  // namespace s3_server_test
 
 BOOST_FIXTURE_TEST_SUITE(s3_server_test, Fixture)
 

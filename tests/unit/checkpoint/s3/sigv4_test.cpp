@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::checkpoint::s3;
 
-namespace {
+namespace sigv4_test {
 
 Credentials const example{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"};
 constexpr UtcTime day{1'369'353'600'000'000};  // 2013-05-24
@@ -28,7 +28,7 @@ std::string signature(std::string method, std::string path, Query query, Headers
     return text.substr(text.rfind('=') + 1);
 }
 
-}  // namespace
+}  // namespace sigv4_test
 
 BOOST_AUTO_TEST_SUITE(sigv4_test)
 

@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::checkpoint::storage;
 
-namespace {
+namespace open_store_test {
 
 /// The environment has no AWS settings of this machine, and names the directory of the module.
 struct Fixture {
@@ -39,7 +39,7 @@ struct Fixture {
     }
 };
 
-}  // namespace
+}  // namespace open_store_test
 
 BOOST_FIXTURE_TEST_SUITE(open_store_test, Fixture)
 

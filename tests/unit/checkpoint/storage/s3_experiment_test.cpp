@@ -18,7 +18,7 @@ using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace {
+namespace s3_experiment_test {
 
 constexpr char secret[] = "S3RVER";
 
@@ -88,7 +88,7 @@ struct Fixture : CliFixture {
     }
 };
 
-}  // namespace
+}  // namespace s3_experiment_test
 
 BOOST_FIXTURE_TEST_SUITE(s3_experiment_test, Fixture)
 

@@ -10,7 +10,7 @@ using namespace det::collectives;
 using namespace det::collectives::device;
 using transport::check_ranks;
 
-namespace {
+namespace device_group_test {
 
 constexpr std::size_t count = 8;
 
@@ -20,7 +20,7 @@ struct DeviceMemory {
     Tensor tensor() { return Tensor::of(std::span(values)); }
 };
 
-}  // namespace
+}  // namespace device_group_test
 
 BOOST_AUTO_TEST_SUITE(device_group_test)
 

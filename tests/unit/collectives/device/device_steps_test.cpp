@@ -7,7 +7,7 @@ using namespace det;
 using namespace det::collectives;
 using namespace det::collectives::device;
 
-namespace {
+namespace works_test {
 
 constexpr int ranks = 4;
 std::byte in_memory[256], out_memory[256];
@@ -20,7 +20,7 @@ TensorCall call_of_floats(Kind kind, std::size_t in, std::size_t out, Rank root 
             .root = root};
 }
 
-}  // namespace
+}  // namespace works_test
 
 BOOST_AUTO_TEST_SUITE(works_test)
 

@@ -9,7 +9,7 @@ using namespace det::collectives::device;
 using tensor::CopyDirection, tensor::DeviceCopy;
 using transport::check_ranks;
 
-namespace {
+namespace host_copies_test {
 
 constexpr std::size_t count = 8;
 
@@ -26,7 +26,7 @@ Result<Handle> put_on_stream(DistributedContext& context, FakeDevices& devices, 
     return context.start_allreduce(Tensor::of(std::span(values)), ReduceOp::sum);
 }
 
-}  // namespace
+}  // namespace host_copies_test
 
 BOOST_AUTO_TEST_SUITE(host_copies_test)
 

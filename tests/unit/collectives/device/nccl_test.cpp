@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::collectives::nccl;
 
-namespace {
+namespace nccl_test {
 
 constexpr bool has_nccl = !std::string_view(DET_NCCL_LIBRARY).ends_with("NOTFOUND");
 constexpr bool has_link_library = !std::string_view(DET_CUDA_LINK_LIBRARY).ends_with("NOTFOUND");
@@ -29,7 +29,7 @@ void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
     while (!must(event->has_passed())) BOOST_REQUIRE(++polls < 100);
 }
 
-}  // namespace
+}  // namespace nccl_test
 
 BOOST_AUTO_TEST_SUITE(nccl_test)
 

@@ -15,7 +15,7 @@ using namespace det::collectives;
 using namespace det::collectives::node;
 using transport::check_ranks;
 
-namespace {
+namespace node_group_test {
 
 constexpr Geometry tiny_chunks{
     .small_limit_bytes = 192, .pair_limit_bytes = 192, .chunk_bytes = 64, .chunks_in_flight = 2};
@@ -50,7 +50,7 @@ void run_suite(int ranks, Geometry const& geometry) {
     }
 }
 
-}  // namespace
+}  // namespace node_group_test
 
 BOOST_AUTO_TEST_SUITE(node_group_test)
 

@@ -13,7 +13,7 @@ using namespace det::collectives;
 using namespace det::collectives::node;
 using namespace std::chrono_literals;
 
-namespace {
+namespace node_processes_test {
 
 constexpr int ranks = 3;
 constexpr int victim = 1;
@@ -101,7 +101,7 @@ constexpr Phase phases[] = {
     {"exchange_flags()", exchange_flags, 1},
 };
 
-}  // namespace
+}  // namespace node_processes_test
 
 BOOST_FIXTURE_TEST_SUITE(node_processes_test, Fixture)
 

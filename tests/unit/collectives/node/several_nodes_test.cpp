@@ -10,7 +10,7 @@
 using namespace det;
 using namespace det::collectives;
 
-namespace {
+namespace several_nodes_test {
 
 LocalGroup by_shared_memory(int ranks) {
     auto const memory = std::make_shared<collectives::node::SharedMemory>(
@@ -20,7 +20,7 @@ LocalGroup by_shared_memory(int ranks) {
     };
 }
 
-}  // namespace
+}  // namespace several_nodes_test
 
 BOOST_AUTO_TEST_SUITE(several_nodes_test)
 

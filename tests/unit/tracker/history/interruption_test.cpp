@@ -5,7 +5,7 @@
 using namespace det;
 using namespace det::tracker::history;
 
-namespace {
+namespace interruption_test {
 
 constexpr UtcTime at(std::int64_t second) { return {second * 1'000'000}; }
 
@@ -19,7 +19,7 @@ lifecycle::RunView run_of(std::int64_t start, std::int64_t end, Cause cause) {
 
 CheckpointCommitted saved(std::int64_t second) { return {at(second), "uuid", 1, {}, {}}; }
 
-}  // namespace
+}  // namespace interruption_test
 
 BOOST_AUTO_TEST_SUITE(interruption_test)
 

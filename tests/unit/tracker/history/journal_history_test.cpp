@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::tracker::history;
 
-namespace {
+namespace journal_history_test {
 
 struct Fixture {
     TemporaryDirectory directory;
@@ -56,7 +56,7 @@ struct Fixture {
 
 RunEnded finished() { return {UtcTime{99}, Cause::finished, NextAction::stop, 0, "the trainer finished"}; }
 
-}  // namespace
+}  // namespace journal_history_test
 
 BOOST_FIXTURE_TEST_SUITE(journal_history_test, Fixture)
 
