@@ -22,6 +22,14 @@
 #include "libslurm_answer.hpp"
 
 namespace det::slurm {
+
+/// A call of the libslurm module, which may be unusable on this machine.
+struct LibslurmCall {
+    std::filesystem::path module;
+    Environment environment;
+    std::chrono::milliseconds timeout;
+};
+
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -36,13 +44,6 @@ Result<Pipe> make_large_pipe() {
     ::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, pipe_size_bytes);
     return pipe;
 }
-
-/// A call of the libslurm module, which may be unusable on this machine.
-struct LibslurmCall {
-    std::filesystem::path module;
-    Environment environment;
-    std::chrono::milliseconds timeout;
-};
 
 det_libslurm_request make_request(det_libslurm_reading reading, QueueFilter const& filter) {
     det_libslurm_request request{};
