@@ -8,9 +8,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "determined_messages.hpp"
+#include "check_messages.hpp"
 #include "schema/tables.hpp"
-#include "unknown_key.hpp"
 
 namespace det::config {
 namespace {

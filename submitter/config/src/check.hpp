@@ -17,7 +17,7 @@ struct Path {
     std::string text() const;
 };
 
-/// An error at a path, with Determined's message if it is known, else with ours.
+/// An error at a path, with Determined's message if it is known, else with det-submit's.
 struct Violation {
     std::string path;
     std::string message;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "merge.hpp"
-#include "normalise.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {

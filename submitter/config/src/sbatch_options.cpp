@@ -17,7 +17,7 @@ constexpr std::string_view array =
 constexpr std::string_view variables = "set environment.environment_variables";
 constexpr std::string_view logs = "remove it; 'det-submit trial logs' shows what the ranks print";
 constexpr std::string_view restarts =
-    "remove it: a trial that makes room for another is always requeued; for failures set max_restarts";
+    "remove it: a preempted trial is always requeued; for failures set max_restarts";
 constexpr std::string_view whole_nodes =
     "remove it: trials always have whole nodes, by resources.slots_per_trial";
 constexpr std::string_view answer = "remove it: det-submit reads what sbatch prints";

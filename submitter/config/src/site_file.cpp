@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "check.hpp"
-#include "normalise.hpp"
+#include "merge.hpp"
 #include "schema/assign.hpp"
 #include "schema/tables.hpp"
 

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t plugstack_limit_bytes = std::size_t{1} << 20;
 constexpr int include_depth_max = 4;
-constexpr char usual_place[] = "/etc/slurm/plugstack.conf";
+constexpr char default_path[] = "/etc/slurm/plugstack.conf";
 
 /// Returns the files that "include dir/*.conf" selects, in the order in which Slurm reads them.
 std::vector<fs::path> included(std::string const& pattern) {
@@ -28,7 +28,7 @@ Result<std::optional<site::PlugstackLine>> find_line(fs::path const& path, int d
     DET_TRY_ASSIGN(auto const text, read_file(path, plugstack_limit_bytes));
     for (auto const& line : site::parse_plugstack(text)) {
         if (line.kind != "include") {
-            if (line.is_ours()) return std::optional(line);
+            if (line.is_det_plugin()) return std::optional(line);
             continue;
         }
         auto const pattern =
@@ -58,7 +58,7 @@ fs::path object_path(std::string const& written, slurm::ClusterConfig const& con
 site::PluginFacts find_plugin(slurm::ClusterConfig const& config) {
     site::PluginFacts facts;
     facts.plugstack = config.find("PlugStackConfig").value_or("");
-    if (facts.plugstack.empty()) facts.plugstack = usual_place;
+    if (facts.plugstack.empty()) facts.plugstack = default_path;
     if (!path_exists(facts.plugstack)) return facts;  // Slurm treats a missing file as an empty one
     auto line = find_line(facts.plugstack, 0);
     if (!line) {

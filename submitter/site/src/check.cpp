@@ -118,7 +118,7 @@ void check_memory(PoolCheck const& each, Findings& found) {
     if (!is_counted || has_default || each.pool.has_whole_memory) return;
     found.push_back(change_needed(each,
                                   "whole_memory is false, and there is no DefMemPerNode or DefMemPerCPU",
-                                  "a job that says nothing of memory gets all of a node's", "slurm.conf",
+                                  "a job that requests no memory gets all memory of a node", "slurm.conf",
                                   each.partition_line("DefMemPerCPU=4000")));
 }
 

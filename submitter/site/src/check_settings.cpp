@@ -47,7 +47,7 @@ void check_preemption(config::SiteFile const&, ClusterConfig const& config, Find
 void check_requeue(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
     if (config.find_number("JobRequeue").value_or(1) != 0) return;
     add(found, change, "JobRequeue is 0",
-        "a job whose node fails or that is preempted is queued again only if it said --requeue",
+        "a job whose node fails or that is preempted is requeued only if it was submitted with --requeue",
         "JobRequeue=1");
 }
 
@@ -64,8 +64,7 @@ void check_select(config::SiteFile const&, ClusterConfig const& config, Findings
     auto const type = config.find("SelectType").value_or("");
     if (type.empty() || type.ends_with("cons_tres")) return;
     add(found, note, fmt::format("SelectType is {}", type),
-        "GPUs are given out by select/cons_tres; others know them only by count",
-        "SelectType=select/cons_tres");
+        "select/cons_tres allocates GPUs; other plugins only count them", "SelectType=select/cons_tres");
 }
 
 void check_killing(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
@@ -80,12 +79,12 @@ void check_order(config::SiteFile const& file, ClusterConfig const& config, Find
     bool const has_shares = config.find_number("PriorityWeightFairShare").value_or(0) > 0;
     if (file.scheduler == config::Scheduler::fair_share && !(is_multifactor && has_shares)) {
         add(found, change, "scheduler is fair_share, and Slurm does not weigh shares",
-            "who has used much would not wait longer",
+            "users with much past usage do not wait longer",
             "PriorityType=priority/multifactor; PriorityWeightFairshare=10000");
     }
     if (config.has_option("SchedulerParameters", "enable_user_top")) return;
     add(found, note, "SchedulerParameters has no enable_user_top",
-        "users can't put a job before their own others with 'scontrol top'",
+        "users can't put a job before their other jobs with 'scontrol top'",
         "SchedulerParameters=...,enable_user_top");
 }
 
@@ -123,11 +122,11 @@ void check_plugin(PluginFacts const& plugin, ClusterConfig const& config, Findin
     };
     if (!plugin.why_unknown.empty()) {
         return add(note, fmt::format("plugstack.conf can't be read here: {}", plugin.why_unknown),
-                   "jobs do without the plugin", "");
+                   "jobs run without the plugin", "");
     }
     if (!plugin.line) {
         return add(note, "plugstack.conf names no spank_det.so",
-                   "jobs do without it; with it, ranks of any sbatch script know who they are", plugin_line);
+                   "the plugin is optional; it sets the rank variables in any sbatch script", plugin_line);
     }
     auto const& path = plugin.line->path;
     auto const running = release_of(config.find("SLURM_VERSION").value_or(""));

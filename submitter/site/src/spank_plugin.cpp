@@ -72,7 +72,7 @@ std::optional<std::uint32_t> version_in(std::string_view file, Elf64_Ehdr const&
 
 }  // namespace
 
-bool PlugstackLine::is_ours() const { return path.substr(path.rfind('/') + 1) == "spank_det.so"; }
+bool PlugstackLine::is_det_plugin() const { return path.substr(path.rfind('/') + 1) == "spank_det.so"; }
 
 std::optional<std::string> PlugstackLine::find_argument(std::string_view name) const {
     for (auto const& argument : arguments) {

@@ -128,11 +128,11 @@ BOOST_AUTO_TEST_CASE(plugstack_lines_are_read_as_slurm_reads_them) {
         "# comment\n\n  optional\t/a/spank_det.so wrapper=/w x=1 # here\nrequired\n"
         "include /etc/slurm/plugstack.d/*\n");
     BOOST_REQUIRE(lines.size() == 2u);
-    BOOST_TEST(lines[0].is_ours());
+    BOOST_TEST(lines[0].is_det_plugin());
     BOOST_TEST(*lines[0].find_argument("wrapper") == "/w");
     BOOST_TEST(!lines[0].find_argument("wrap"));
     BOOST_TEST(lines[1].kind == "include");
-    BOOST_TEST(!lines[1].is_ours());
+    BOOST_TEST(!lines[1].is_det_plugin());
 }
 
 BOOST_AUTO_TEST_CASE(releases_are_compared_by_their_first_two_numbers) {

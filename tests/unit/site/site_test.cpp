@@ -16,6 +16,18 @@ slurm::Node node(std::string name, std::string state, int cpus_used, std::string
     return {std::move(name), "compute", std::move(state), 8, cpus_used, "gpu:4", std::move(gres_used)};
 }
 
+int node_count(Pool const& pool) {
+    int count = 0;
+    for (auto const& kind : pool.kinds) count += kind.count;
+    return count;
+}
+
+int slot_count(Pool const& pool) {
+    int count = 0;
+    for (auto const& kind : pool.kinds) count += kind.count * kind.slots_per_node;
+    return count;
+}
+
 }  // namespace site_test
 
 BOOST_AUTO_TEST_SUITE(site_test)
@@ -56,7 +68,7 @@ BOOST_AUTO_TEST_CASE(pools_of_the_file_come_first_and_take_the_place_of_partitio
 
 BOOST_AUTO_TEST_CASE(a_pool_of_a_partition_that_is_not_there_has_no_nodes) {
     auto const site = make_site(two_partitions(), file_of("pools: [{name: a, partition: gone}]\n"));
-    BOOST_TEST(site.pools[0].nodes_of_all_kinds() == 0);
+    BOOST_TEST(node_count(site.pools[0]) == 0);
     BOOST_TEST(!site.pools[0].is_up);
 }
 
@@ -76,7 +88,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_told_apart_by_their_gpus) {
     BOOST_TEST(pool.kinds[0].count == 3);
     BOOST_TEST(pool.kinds[0].out_count == 1);
     BOOST_TEST(pool.kinds[1].slots_per_node == 4);
-    BOOST_TEST(pool.slots_of_all_kinds() == 40);
+    BOOST_TEST(slot_count(pool) == 40);
     BOOST_TEST(pool.slots_per_node == 4);  // of most nodes
 
     auto const narrow =
@@ -85,11 +97,11 @@ BOOST_AUTO_TEST_CASE(nodes_are_told_apart_by_their_gpus) {
                                    "  - {name: b, partition: mixed, constraint: ib}\n"
                                    "  - {name: c, partition: mixed, slot_type: cpu}\n"
                                    "  - {name: d, partition: mixed, constraint: 'ib&nope'}\n"));
-    BOOST_TEST(narrow.pools[0].nodes_of_all_kinds() == 3);
-    BOOST_TEST(narrow.pools[1].nodes_of_all_kinds() == 3);
-    BOOST_TEST(narrow.pools[2].nodes_of_all_kinds() == 8);
+    BOOST_TEST(node_count(narrow.pools[0]) == 3);
+    BOOST_TEST(node_count(narrow.pools[1]) == 3);
+    BOOST_TEST(node_count(narrow.pools[2]) == 8);
     BOOST_TEST(narrow.pools[2].slots_per_node == 32);
-    BOOST_TEST(narrow.pools[3].nodes_of_all_kinds() == 0);
+    BOOST_TEST(node_count(narrow.pools[3]) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {

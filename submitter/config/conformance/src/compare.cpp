@@ -1,5 +1,3 @@
-#include "compare.hpp"
-
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "check.hpp"
+#include "determined_schemas.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config::conformance {

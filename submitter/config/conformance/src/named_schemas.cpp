@@ -1,9 +1,8 @@
-#include "named_schemas.hpp"
-
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 
+#include "determined_schemas.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config::conformance {

@@ -8,11 +8,8 @@
 #include <regex>
 
 #include "check.hpp"
-#include "compare.hpp"
-#include "defaults.hpp"
+#include "determined_schemas.hpp"
 #include "merge.hpp"
-#include "named_schemas.hpp"
-#include "normalise.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config::conformance {

@@ -1,15 +1,184 @@
 #pragma once
-#include <det/config/checkpoint_storage.hpp>
-#include <det/config/environment.hpp>
-#include <det/config/hyperparameters.hpp>
-#include <det/config/length.hpp>
 #include <det/config/sbatch_args.hpp>
-#include <det/config/searcher.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/launch.hpp>
+#include <det/yaml/node.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace det::config {
+
+struct ConstHyperparameter {
+    yaml::Node value;  // any value, also null or a list
+};
+struct IntHyperparameter {
+    std::int64_t minval = 0;
+    std::int64_t maxval = 0;
+    std::optional<std::int64_t> count;
+};
+struct DoubleHyperparameter {
+    double minval = 0;
+    double maxval = 0;
+    std::optional<std::int64_t> count;
+};
+/// base to the power of an exponent between minval and maxval.
+struct LogHyperparameter {
+    double minval = 0;
+    double maxval = 0;
+    double base = 10;
+    std::optional<std::int64_t> count;
+};
+struct CategoricalHyperparameter {
+    std::vector<yaml::Node> vals;
+};
+
+struct NamedHyperparameter;
+/// In the order of the file.
+using Hyperparameters = std::vector<NamedHyperparameter>;
+
+struct Hyperparameter {
+    std::variant<ConstHyperparameter, IntHyperparameter, DoubleHyperparameter, LogHyperparameter,
+                 CategoricalHyperparameter, Hyperparameters>
+        value;
+};
+
+struct NamedHyperparameter {
+    std::string name;
+    Hyperparameter hyperparameter;
+};
+
+/// A training length: {batches: 500}, or a plain 500 in a unit that the training code defines.
+struct Length {
+    enum class Unit { batches, records, epochs, none };
+    Unit unit = Unit::batches;
+    std::int64_t count = 0;
+
+    friend bool operator==(Length const&, Length const&) = default;
+};
+
+struct SingleSearch {
+    std::optional<Length> max_length;
+};
+struct RandomSearch {
+    std::int64_t max_trials = 0;
+    std::int64_t max_concurrent_trials = 0;  // 0: no limit
+    std::optional<Length> max_length;
+};
+struct GridSearch {
+    std::int64_t max_concurrent_trials = 0;
+    std::optional<Length> max_length;
+};
+
+enum class AshaMode { aggressive, standard, conservative };
+
+/// The training of a trial is complete at max_length, or when time_metric reaches max_time.
+struct AdaptiveAshaSearch {
+    std::int64_t max_trials = 0;
+    std::int64_t max_concurrent_trials = 0;
+    AshaMode mode = AshaMode::standard;
+    double divisor = 4;
+    std::int64_t max_rungs = 5;
+    std::vector<std::int64_t> bracket_rungs;
+    bool stop_once = false;
+    std::optional<Length> max_length;
+    std::optional<std::string> time_metric;
+    std::optional<std::int64_t> max_time;
+};
+struct AsyncHalvingSearch {
+    std::int64_t num_rungs = 0;
+    std::int64_t max_trials = 0;
+    std::int64_t max_concurrent_trials = 0;
+    double divisor = 4;
+    bool stop_once = false;
+    std::optional<Length> max_length;
+    std::optional<std::string> time_metric;
+    std::optional<std::int64_t> max_time;
+};
+
+struct Searcher {
+    std::string name;  // as in the configuration: single, random ...
+    std::string metric;
+    bool smaller_is_better = true;
+    std::optional<std::int64_t> source_trial_id;
+    std::optional<std::string> source_checkpoint_uuid;
+    std::variant<SingleSearch, RandomSearch, GridSearch, AdaptiveAshaSearch, AsyncHalvingSearch> method;
+};
+
+/// A setting that depends on the slot type of a trial.
+template <class T>
+struct PerSlotKind {
+    T cpu;
+    T cuda;
+    T rocm;
+};
+
+struct EnvironmentVariable {
+    std::string name;
+    std::string value;
+
+    friend bool operator==(EnvironmentVariable const&, EnvironmentVariable const&) = default;
+};
+/// In the order in which they are set: of two with the same name the later one is used.
+using EnvironmentVariables = std::vector<EnvironmentVariable>;
+
+struct RegistryAuth {
+    std::optional<std::string> username;
+    std::optional<std::string> password;
+    std::optional<std::string> server_address;
+};
+
+struct Environment {
+    PerSlotKind<std::optional<std::string>> image;
+    PerSlotKind<EnvironmentVariables> environment_variables;
+    std::map<std::string, std::int64_t> ports;
+    bool force_pull_image = false;
+    std::optional<RegistryAuth> registry_auth;
+    std::vector<std::string> add_capabilities;
+    std::vector<std::string> drop_capabilities;
+};
+
+/// A directory that every node mounts.
+struct SharedFsStorage {
+    std::string host_path;
+    std::optional<std::string> storage_path;  // below host_path
+    std::string propagation;
+};
+/// A directory inside the container.
+struct DirectoryStorage {
+    std::string container_path;
+};
+struct S3Storage {
+    std::string bucket;
+    std::optional<std::string> access_key;
+    std::optional<std::string> secret_key;
+    std::optional<std::string> endpoint_url;
+    std::optional<std::string> prefix;
+};
+struct GcsStorage {
+    std::string bucket;
+    std::optional<std::string> prefix;
+};
+struct AzureStorage {
+    std::string container;
+    std::optional<std::string> connection_string;
+    std::optional<std::string> account_url;
+    std::optional<std::string> credential;
+};
+
+/// The checkpoint storage, and how many checkpoints are kept after the end of the experiment.
+struct CheckpointStorage {
+    std::string type;  // as in the configuration: shared_fs, s3 ...
+    std::int64_t save_experiment_best = 0;
+    std::int64_t save_trial_best = 1;
+    std::int64_t save_trial_latest = 1;
+    std::variant<SharedFsStorage, DirectoryStorage, S3Storage, GcsStorage, AzureStorage> location;
+};
 
 /// A string is a shell command; a list is a program and its arguments.
 using Entrypoint = std::variant<std::string, std::vector<std::string>>;

@@ -55,9 +55,6 @@ struct Pool {
     config::PoolLimits limits;
     config::Scheduler scheduler = config::Scheduler::priority;
     config::ContainerRuntime container_runtime = config::ContainerRuntime::none;
-
-    int nodes_of_all_kinds() const;
-    int slots_of_all_kinds() const;
 };
 
 /// The pools of trials that name none. Empty: there is none.

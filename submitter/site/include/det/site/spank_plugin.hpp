@@ -15,7 +15,7 @@ struct PlugstackLine {
     std::string path;
     std::vector<std::string> arguments;
 
-    bool is_ours() const;
+    bool is_det_plugin() const;
     /// \return The value of the argument NAME=VALUE, for example of "wrapper=/..."; nothing if it is absent.
     std::optional<std::string> find_argument(std::string_view name) const;
 };

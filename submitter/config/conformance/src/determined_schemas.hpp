@@ -1,7 +1,18 @@
 #pragma once
 #include "schema/type.hpp"
 
+// Determined's schemas by their names, and the form in which Determined writes a configuration.
 namespace det::config::conformance {
+
+/// The node of the key tables that a schema's URL names; of a union possibly one member only.
+struct NamedSchema {
+    schema::Type const* type = nullptr;
+    std::string_view member = {};
+};
+
+/// "environment" of "http://determined.ai/schemas/expconf/v0/environment.json".
+std::string_view schema_name(std::string_view url);
+std::optional<NamedSchema> find_schema(std::string_view name);
 
 /// Converts a normalised value to the form in which Determined writes it: constants are
 /// {type: const, val: ...}. Sets are sorted, because their order means nothing.
