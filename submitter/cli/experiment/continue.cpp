@@ -1,4 +1,5 @@
 #include <det/experiment/continue_experiment.hpp>
+#include <det/experiment/find_checkpoint.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-#include <det/experiment/experiment_poller.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>

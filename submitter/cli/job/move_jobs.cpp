@@ -1,7 +1,7 @@
 #include "job/move_jobs.hpp"
 
 #include <det/experiment/query_jobs.hpp>
-#include <det/experiment/record_pool.hpp>
+#include <det/experiment/update_jobs.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/levels.hpp>

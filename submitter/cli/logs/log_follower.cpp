@@ -1,6 +1,5 @@
 #include "logs/log_follower.hpp"
 
-#include <det/experiment/experiment_poller.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/numbered.hpp>

@@ -1,7 +1,7 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/root.hpp>
 #include <det/foundation/text.hpp>
-#include <det/plan/search.hpp>
+#include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

@@ -28,7 +28,7 @@ constexpr Fixed fixed_keys[] = {
     {"checkpoint_storage.save_experiment_best", "it has a command of its own", gc_policy},
     {"checkpoint_storage.save_trial_best", "it has a command of its own", gc_policy},
     {"checkpoint_storage.save_trial_latest", "it has a command of its own", gc_policy},
-    {"checkpoint_storage", "the experiment's checkpoints lie where they were saved", fork},
+    {"checkpoint_storage", "the experiment's checkpoints stay where they were saved", fork},
     {"name", "it has a command of its own", "use 'det-submit experiment set name'"},
     {"description", "it has a command of its own", "use 'det-submit experiment set description'"},
     {"labels", "it has a command of its own", "use 'det-submit experiment label'"},
@@ -69,7 +69,7 @@ std::optional<search::Search> search_of(ExperimentSpec const& spec) {
 }
 
 /// Returns the location of the change that most likely gave trials other hyperparameters.
-std::optional<SourceSpan> place_of_search(std::vector<ConfigChange> const& changes) {
+std::optional<SourceSpan> location_of_search(std::vector<ConfigChange> const& changes) {
     for (auto const* section : {"hyperparameters", "searcher", "reproducibility"}) {
         for (auto const& change : changes) {
             if (is_below(change.key, section)) return change.where;
@@ -105,7 +105,7 @@ Diagnostics check_points(ExperimentSpec const& before, ExperimentSpec const& aft
                          std::vector<std::uint32_t> const& reopened,
                          std::vector<ConfigChange> const& changes) {
     auto const refuse = [&](std::string message) {
-        return Error{codes::bad_value, std::move(message), fork, place_of_search(changes)};
+        return Error{codes::bad_value, std::move(message), fork, location_of_search(changes)};
     };
     if (before.trial_count != after.trial_count) {
         return refuse(fmt::format("the search has {} trials and would have {}: a continued one has the same",

@@ -96,8 +96,8 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
         if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
         cleanup.keep();
         return std::move(arrays).error().noting(fmt::format(
-            "experiment {0} is kept: 'det-submit experiment activate {0}' goes on where Slurm has its "
-            "jobs, 'experiment kill {0}' ends it",
+            "experiment {0} is kept: 'det-submit experiment activate {0}' completes it if Slurm has "
+            "its jobs, 'experiment kill {0}' ends it",
             id.value));
     }
     cleanup.keep();
@@ -105,7 +105,7 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     if (!released) {
         return std::move(released).error().noting(
             fmt::format("experiment {0} was submitted as job {1}, which is held: 'det-submit experiment "
-                        "activate {0}' goes on",
+                        "activate {0}' releases it",
                         id.value, join_job_ids(*arrays)));
     }
     CreatedExperiment result{id, {}, layout.path()};

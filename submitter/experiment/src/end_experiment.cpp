@@ -1,7 +1,7 @@
 // Pause, cancel, kill, delete, and the limit of slots.
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/life_cycle.hpp>
+#include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace det::experiment {
 namespace {
@@ -75,6 +76,20 @@ Status limit_arrays(tracker::history::ExperimentRecord const& record, std::uint3
 }
 
 }  // namespace
+
+Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context) {
+    DET_TRY_ASSIGN(auto const jobs, context.slurm.queue({user_name(context.environment), {}, false}));
+    auto const known = experiment.view.record.arrays();
+    auto const comment = job_comment(experiment.root, experiment.id());
+    std::set<std::uint32_t> strays;
+    for (auto const& job : jobs) {
+        bool const is_known = std::ranges::find(known, job.ref.job, &ArrayJob::job) != known.end();
+        if (job.comment == comment && !slurm::is_over(job.state) && !is_known) strays.insert(job.ref.job);
+    }
+    std::vector<JobUpdate> steps;
+    for (auto const job : strays) steps.push_back({JobUpdate::Kind::cancel_job, {job, {}}});
+    return update_jobs(steps, context.slurm);
+}
 
 Result<ExperimentId> pause_experiment(std::string const& id, Context& context) {
     DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));

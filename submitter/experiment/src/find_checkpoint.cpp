@@ -8,6 +8,7 @@
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -41,21 +42,21 @@ public:
     /// codes::no_such_checkpoint.
     Result<FoundCheckpoint> result() && {
         if (found_) return *std::move(found_);
-        if (trouble_) return *std::move(trouble_);
+        if (first_error_) return *std::move(first_error_);
         return Error{codes::no_such_checkpoint, fmt::format("there is no checkpoint '{}'", uuid_),
                      "see 'det-submit experiment list-checkpoints ID'"};
     }
 
 private:
     void keep(Error const& error) {
-        if (error.code != codes::no_such_checkpoint && !trouble_) trouble_ = error;
+        if (error.code != codes::no_such_checkpoint && !first_error_) first_error_ = error;
     }
 
     std::string const& uuid_;
     Environment const& environment_;
     std::set<std::string> seen_;
     std::optional<FoundCheckpoint> found_;
-    std::optional<Error> trouble_;
+    std::optional<Error> first_error_;
 };
 
 /// Returns the trial that committed the checkpoint: "7.3" if the manifest names the run "7.3.2".
@@ -109,6 +110,24 @@ Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> con
     return found;
 }
 
+std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment const& continued,
+                                                          Environment const& environment) {
+    auto const& record = continued.experiment.view.record;
+    auto const store = checkpoint::storage::open_store(*record.spec, environment);
+    if (!store) return {};
+    auto const checkpoints =
+        retention::list_stored_checkpoints(continued.experiment.layout, *record.spec, **store);
+    if (!checkpoints) return {};
+    std::vector<std::uint32_t> without;
+    for (auto const trial : continued.trials) {
+        bool const has_run = !record.trials.at(trial).runs.empty();
+        if (has_run &&
+            std::ranges::find(*checkpoints, trial, &retention::KnownCheckpoint::trial) == checkpoints->end())
+            without.push_back(trial);
+    }
+    return without;
+}
+
 std::uint64_t total_size(CheckpointManifest const& manifest) {
     std::uint64_t sum = 0;
     for (auto const& file : manifest.files) sum += file.size_bytes;
@@ -127,4 +146,5 @@ Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid, 
     if (!copied) (void)remove_tree(target);
     return copied;
 }
+
 }  // namespace det::experiment

@@ -22,28 +22,28 @@ struct Layers {
     Diagnostics found;
     bool all_read = true;  // if false, keys that seem missing are not reported
 
-    void give_up(Diagnostics problems) {
+    void report_unread(Diagnostics problems) {
         found.append(std::move(problems));
         all_read = false;
     }
 
     void add_override(std::string const& assignment) {
         auto layer = config::parse_override(assignment);
-        if (!layer) return give_up(std::move(layer).error());
+        if (!layer) return report_unread(std::move(layer).error());
         high_to_low.push_back(*std::move(layer));
     }
 
     /// Parses and checks a document.
     void add_document(std::string const& text, std::string const& origin) {
         auto document = config::parse_layer(text, origin);
-        if (!document) return give_up(std::move(document).error());
+        if (!document) return report_unread(std::move(document).error());
         found.append(config::mask_secrets(config::check_sanity(*document), *document));
         high_to_low.push_back({*std::move(document), {}});
     }
 
     void add_file(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
-        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        if (!text) return report_unread(std::move(text).error().while_doing("reading the configuration"));
         written = *std::move(text);
         add_document(written, file.string());
     }
@@ -52,9 +52,9 @@ struct Layers {
     /// merged with them.
     void add_changes(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
-        if (!text) return give_up(std::move(text).error().while_doing("reading the configuration"));
+        if (!text) return report_unread(std::move(text).error().while_doing("reading the configuration"));
         auto document = config::parse_layer(*text, file.string());
-        if (!document) return give_up(std::move(document).error());
+        if (!document) return report_unread(std::move(document).error());
         found.append(config::mask_secrets(config::check_sanity(*document), *document));
         for (auto const& entry : document->entries()) add_change({}, entry);
         changes_written = *std::move(text);
@@ -63,7 +63,7 @@ struct Layers {
     /// Adds secrets.json. Its JSON is parsed as YAML.
     void add_secrets(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
-        if (!text) return give_up(std::move(text).error().while_doing("reading the secrets"));
+        if (!text) return report_unread(std::move(text).error().while_doing("reading the secrets"));
         add_document(*text, file.string());
     }
 
@@ -84,7 +84,7 @@ struct Layers {
 
     void add_template(std::string const& name, RootLayout const& root) {
         auto const found_template = TemplateStore(root).load(name);
-        if (!found_template) return give_up(found_template.error());
+        if (!found_template) return report_unread(found_template.error());
         template_file = found_template->file.path.string();
         add_document(found_template->text, *template_file);
     }

@@ -2,7 +2,7 @@
 
 #include <det/config/layers.hpp>
 #include <det/launch/launchers/launchers.hpp>
-#include <det/plan/search.hpp>
+#include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 

@@ -130,9 +130,8 @@ Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, Ex
         }
         auto error = std::move(job).error();
         for (auto const& done : submitted) {
-            if (auto const taken_back = context.slurm.cancel({done.job, {}}); !taken_back)
-                error.notes.push_back(
-                    fmt::format("job {} is left over, held; cancel it with scancel", done.job));
+            if (auto const cancelled = context.slurm.cancel({done.job, {}}); !cancelled)
+                error.notes.push_back(fmt::format("job {} is still held: cancel it with scancel", done.job));
         }
         return error;
     }

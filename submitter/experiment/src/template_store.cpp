@@ -83,7 +83,7 @@ Result<TemplateText> TemplateStore::load(std::string const& name) const {
     if (has_own(name)) {
         for (auto const& path : {root_.templates(), own_path(name)}) {
             DET_TRY(require_private(path, fmt::format("the template '{}'", path.string()),
-                                    "use only templates that nobody else can change"));
+                                    "use only templates that no other user can change"));
         }
     }
     for (auto const& file : {TemplateFile{name, own_path(name), false},

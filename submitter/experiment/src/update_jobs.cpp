@@ -1,4 +1,8 @@
+#include <det/experiment/root.hpp>
 #include <det/experiment/update_jobs.hpp>
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -74,6 +78,16 @@ Status apply(JobUpdate const& update, slurm::SlurmClient& slurm) {
     return Ok{};
 }
 
+Status write_pool(ExperimentLayout const& layout, std::string const& partition) {
+    DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
+    auto const option = std::ranges::find_if(
+        spec.sbatch_options, [](auto const& each) { return each.starts_with("--partition="); });
+    if (option == spec.sbatch_options.end() || *option == "--partition=" + partition) return Ok{};
+    *option = "--partition=" + partition;
+    spec.pool = partition;
+    return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
+}
+
 }  // namespace
 
 std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, Desired desired) {
@@ -138,6 +152,22 @@ Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& sl
         if (!done && !has_ended(done.error())) return done.error();
     }
     return Ok{};
+}
+
+void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                 queue::JobIdScope const& naming, Context& context) {
+    auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
+    auto const root = find_root(context.environment);
+    if (moved == jobs.end() || !root) return;
+    auto const experiment = queue::experiment_of(*moved, naming);
+    if (!experiment) return;
+    bool const is_split = std::ranges::any_of(jobs, [&](auto const& each) {
+        return queue::experiment_of(each, naming) == experiment && each.partition != moved->partition;
+    });
+    if (is_split) return;
+    auto written = write_pool(ExperimentLayout(*root, {*experiment}), moved->partition);
+    if (!written)
+        context.warn(std::move(written).error().while_doing("recording where the experiment's jobs are now"));
 }
 
 }  // namespace det::experiment

@@ -18,7 +18,7 @@ std::optional<std::string> image_of(ExperimentConfig const& config, SlotType typ
     return type == SlotType::cuda ? image.cuda : type == SlotType::rocm ? image.rocm : image.cpu;
 }
 
-std::optional<SourceSpan> place_of_image(ExperimentConfig const& config, SlotType type) {
+std::optional<SourceSpan> location_of_image(ExperimentConfig const& config, SlotType type) {
     auto const of_kind = config.where(fmt::format("{}.{}", image_path, to_string(type)));
     return of_kind ? of_kind : config.where(image_path);
 }
@@ -95,7 +95,7 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
     bool const has_container = image && runtime != ContainerRuntime::none;
     warn_of_unused(config, has_container, runtime, found);
     if (!image) return std::nullopt;
-    auto const place = place_of_image(config, plan.shape.slot_type);
+    auto const place = location_of_image(config, plan.shape.slot_type);
     auto const refuse = [&](std::string message, std::string hint) {
         Error error{codes::not_supported, std::move(message), std::move(hint)};
         error.where = place;

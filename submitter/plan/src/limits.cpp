@@ -24,10 +24,10 @@ constexpr PoolOption pool_options[] = {
 
 /// Converts a time limit to seconds. UNLIMITED becomes the largest value.
 std::optional<std::int64_t> seconds_of(std::string const& time) {
-    constexpr auto for_ever = std::numeric_limits<std::int64_t>::max();
-    if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return for_ever;
+    constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
+    if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return unlimited;
     auto const seconds = config::parse_time_limit(time);
-    return seconds && *seconds == 0 ? for_ever : seconds;
+    return seconds && *seconds == 0 ? unlimited : seconds;
 }
 
 void check_slots(ExperimentConfig const& config, site::Pool const& pool, Diagnostics& found) {

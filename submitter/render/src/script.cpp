@@ -133,7 +133,7 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
     for (auto arg : users) {
-        // sbatch uses only the last --gres or --exclude, so the user's must include ours.
+        // sbatch uses only the last --gres or --exclude, so the user's must include det-submit's.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;
         if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();

@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(where_slurm_refuses_it_stays_as_it_was) {
     BOOST_TEST(spec().max_restarts == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(jobs_of_a_continuation_that_was_cut_off_are_taken_back) {
+BOOST_AUTO_TEST_CASE(jobs_of_a_continuation_that_was_cut_off_are_cancelled) {
     complete_single();
     auto held = job_of(1, slurm::JobState::pending, "PENDING");
     held.ref = {99, 0};

@@ -2,7 +2,6 @@
 #include <det/config/layers.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
-#include <det/plan/search.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -30,13 +30,4 @@ struct ContinuedExperiment {
 Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions const& options,
                                                              Context& context);
 
-/// Returns the continued trials that ran before and have no checkpoint to resume from. Returns an empty list
-/// if the checkpoint storage can't be read.
-std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment const& continued,
-                                                          Environment const& environment);
-
-/// Cancels the jobs of the experiment that are in Slurm but not in the experiment's record. An interrupted
-/// continuation leaves such jobs.
-Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
-
 }  // namespace det::experiment

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
 #include <det/experiment/context.hpp>
+#include <det/experiment/continue_experiment.hpp>
 #include <det/protocol/layout.hpp>
 
 #include <filesystem>
@@ -25,6 +26,11 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
 /// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
 /// run would resume from one of them.
 Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context);
+
+/// Returns the continued trials that ran before and have no checkpoint to resume from. Returns an empty list
+/// if the checkpoint storage can't be read.
+std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment const& continued,
+                                                          Environment const& environment);
 
 /// Returns the size of all files of a checkpoint, in bytes.
 std::uint64_t total_size(CheckpointManifest const& manifest);

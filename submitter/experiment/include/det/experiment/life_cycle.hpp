@@ -37,6 +37,10 @@ Status check_deletable(OpenExperiment const& experiment);
 /// returns their UUIDs.
 Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experiment, Context& context);
 
+/// Cancels the jobs of the experiment that are in Slurm but not in the experiment's record. An interrupted
+/// continuation leaves such jobs.
+Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
+
 /// Limits the number of slots that the experiment's trials use at the same time.
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context);
 

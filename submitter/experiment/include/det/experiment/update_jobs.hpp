@@ -1,4 +1,6 @@
 #pragma once
+#include <det/experiment/context.hpp>
+#include <det/queue/find_job.hpp>
 #include <det/slurm/client.hpp>
 #include <det/tracker/history/view.hpp>
 
@@ -41,5 +43,11 @@ Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& sl
 
 /// Returns true if Slurm refused a change because the job has ended.
 bool has_ended(Error const& error);
+
+/// Writes the new partition of a moved job into the spec of its experiment, because supervisors submit tasks
+/// again with the spec's options. Does nothing while other jobs of the experiment are in another partition.
+/// If the spec can't be written, only warns, since the job was moved. `jobs` is the queue after the move.
+void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                 queue::JobIdScope const& naming, Context& context);
 
 }  // namespace det::experiment

@@ -2,6 +2,7 @@
 #include <det/config/experiment_config.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/search/search.hpp>
 #include <det/site/site.hpp>
 
 #include <cstdint>
@@ -44,5 +45,16 @@ Diagnostics check_supported(config::ExperimentConfig const& config);
 /// numbers and the nearest sizes that fit. Pure.
 Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,
                                                     site::Site const& site);
+
+/// The input of the searcher, as in spec.json.
+struct SearchInput {
+    SearcherSpec searcher;
+    JsonValue hyperparameters;
+    std::uint32_t experiment_seed = 0;
+};
+SearchInput search_input(config::ExperimentConfig const& config);
+
+/// \return The search of the configuration, with at least one trial; or errors with their locations. Pure.
+Result<search::Search, Diagnostics> plan_search(config::ExperimentConfig const& config);
 
 }  // namespace det::plan
