@@ -22,6 +22,16 @@ void Session::answer(Json const& json) const {
     out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+void Session::answer(Json const& json, std::string_view text) const {
+    if (wants_json()) return answer(json);
+    out << text;
+}
+
+void Session::confirm(Json const& json, std::string const& line) const {
+    if (wants_json()) return answer(json);
+    say(line);
+}
+
 void Session::say(std::string const& line) const { err << line << std::endl; }
 
 }  // namespace det::cli

@@ -23,6 +23,10 @@ struct Session final : experiment::Context {
     bool wants_json() const { return format == Format::json; }
     /// Prints the answer as JSON.
     void answer(Json const& json) const;
+    /// Prints the answer in the wanted format.
+    void answer(Json const& json, std::string_view text) const;
+    /// Prints the JSON answer, or one line to `err` if text is wanted.
+    void confirm(Json const& json, std::string const& line) const;
     /// Prints one line to `err`.
     void say(std::string const& line) const;
 

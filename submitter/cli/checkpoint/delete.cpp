@@ -12,28 +12,19 @@ class CheckpointDelete final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"uuids", &uuids_, "the checkpoints", Need::required},
-                {"-y,--yes", &is_sure_, "do it: without, nothing is removed"}};
+                {"-y,--yes", &is_sure_, "remove them; without this option nothing is removed"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(remove(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status remove(Session& session) const {
         DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
         if (!is_sure_)
             return needs_confirmation(fmt::format("{} checkpoints would be removed", found.size()));
         for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
-        if (session.wants_json()) {
-            session.answer(Json{{"removed", uuids_}});
-        } else {
-            session.say(fmt::format("Removed {} checkpoints", found.size()));
-        }
-        return Ok{};
+        session.confirm(Json{{"removed", uuids_}}, fmt::format("Removed {} checkpoints", found.size()));
+        return ExitCode::done;
     }
 
+private:
     std::vector<std::string> uuids_;
     bool is_sure_ = false;
 };

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ostream>
 
 #include "command.hpp"
 #include "output/table.hpp"
@@ -29,22 +28,13 @@ public:
     std::vector<Option> options() override { return {{"uuid", &uuid_, "the checkpoint", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY(describe(session));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
+        session.answer(as_json(checkpoint), as_text(checkpoint));
         return ExitCode::done;
     }
 
 private:
-    Status describe(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
-        if (session.wants_json()) {
-            session.answer(as_json(checkpoint));
-        } else {
-            session.out << as_text(checkpoint);
-        }
-        return Ok{};
-    }
-
     static Json as_json(experiment::FoundCheckpoint const& checkpoint) {
         auto const& manifest = checkpoint.manifest;
         return {{"uuid", manifest.uuid},

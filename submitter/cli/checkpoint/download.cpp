@@ -1,9 +1,9 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
-#include "checkpoint/download_checkpoint.hpp"
 #include "command.hpp"
 
 namespace det::cli {
@@ -13,22 +13,20 @@ class CheckpointDownload final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"uuid", &uuid_, "the checkpoint", Need::required},
-                {"-o,--output-dir", &output_, "where to; default: checkpoints/UUID here"}};
+                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(download(session));
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
+        std::filesystem::path const target = output_.value_or("checkpoints/" + uuid_);
+        DET_TRY(experiment::copy_checkpoint(*checkpoint.store, uuid_, target));
+        session.answer(Json{{"uuid", uuid_}, {"path", std::filesystem::absolute(target).string()}},
+                       target.string() + '\n');
         return ExitCode::done;
     }
 
 private:
-    Status download(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
-        return download_checkpoint(*checkpoint.store, uuid_, output_.value_or("checkpoints/" + uuid_),
-                                   session);
-    }
-
     std::string uuid_;
     std::optional<std::string> output_;
 };

@@ -15,7 +15,7 @@ public:
     std::vector<Option> options() override {
         return {{"uuids", &uuids_, "the checkpoints", Need::required},
                 {"--glob", &globs_, "files to remove, by their path in the checkpoint"},
-                {"-y,--yes", &is_sure_, "do it: without, nothing is removed"}};
+                {"-y,--yes", &is_sure_, "remove them; without this option nothing is removed"}};
     }
 
     Outcome run(Session& session) override {
@@ -39,8 +39,8 @@ private:
 
     Status remove(Session& session) const {
         if (globs_.empty()) {
-            return Error{codes::usage, "which files are to be removed is not said",
-                         "name them by --glob, or remove all by 'checkpoint delete'"};
+            return Error{codes::usage, "--glob is missing: it selects the files to remove",
+                         "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
         }
         DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
         auto answer = Json::array();
@@ -52,11 +52,7 @@ private:
             count += paths.size();
         }
         if (!is_sure_) return needs_confirmation(fmt::format("{} files would be removed", count));
-        if (session.wants_json()) {
-            session.answer(answer);
-        } else {
-            session.say(fmt::format("Removed {} files", count));
-        }
+        session.confirm(answer, fmt::format("Removed {} files", count));
         return Ok{};
     }
 

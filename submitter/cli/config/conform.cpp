@@ -38,7 +38,8 @@ public:
         DET_TRY_ASSIGN(auto const text, read_file(file_, case_file_limit_bytes));
         DET_TRY_ASSIGN(auto const cases, config::conformance::parse_conformance_cases(text, file_));
         auto answer = Json::array();
-        for (auto const& each : cases) answer.push_back(report(each.name, config::conformance::run_case(each), session));
+        for (auto const& each : cases)
+            answer.push_back(report(each.name, config::conformance::run_case(each), session));
         if (session.wants_json()) session.answer(Json{{"file", file_}, {"cases", std::move(answer)}});
         session.say(fmt::format("{} passed, {} failed, {} skipped", passed_, failed_, skipped_));
         return failed_ == 0 ? ExitCode::done : ExitCode::could_not;

@@ -3,8 +3,6 @@
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
-#include <ostream>
-
 #include "command.hpp"
 
 namespace det::cli {
@@ -15,11 +13,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        if (session.wants_json()) {
-            session.answer(yaml::to_json(config::add_defaults({})));
-        } else {
-            session.out << config::render_defaults();
-        }
+        session.answer(yaml::to_json(config::add_defaults({})), config::render_defaults());
         return ExitCode::done;
     }
 };

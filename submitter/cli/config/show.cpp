@@ -4,23 +4,42 @@
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
+#include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
-#include "config/explain_config.hpp"
 
 namespace det::cli {
 namespace {
+
+/// Renders the document as YAML with a comment on each value that names its origin: "exp.yaml:3",
+/// "template mpi:2", "--config max_restarts", "default". Pure.
+std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
+                           std::optional<std::string> const& template_file) {
+    auto const origin = [&](yaml::Node const& value) -> std::string {
+        auto const& location = value.location();
+        if (!location.is_written() || location.source->name() == "defaults") return "default";
+        // Leaves out the value that was typed with --config: it may be a secret.
+        if (location.source->name() == "--config") {
+            auto const& typed = location.source->text();
+            return "--config " + typed.substr(0, typed.find('='));
+        }
+        bool const is_template = template_file && location.source->name() == *template_file;
+        auto const file = is_template ? "template " + template_name.value_or("") : location.source->name();
+        return fmt::format("{}:{}", file, location.line);
+    };
+    return yaml::render_yaml(document, origin);
+}
 
 class ConfigShow final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"config", &file_, "the configuration file", Need::required},
                 {"--template", &template_, "a configuration template"},
-                {"--config", &overrides_, "key=value, over the file"},
-                {"--sanity", &sanity_, "what is written, without defaults; nothing has to be there"},
-                {"--complete", &complete_, "as it would run (the default)"},
-                {"--explain", &explain_, "where each value comes from"}};
+                {"--config", &overrides_, "key=value, overrides the file"},
+                {"--sanity", &sanity_, "only written values, without defaults; required keys may be missing"},
+                {"--complete", &complete_, "with defaults; missing keys are errors (the default)"},
+                {"--explain", &explain_, "add the origin of each value as a comment"}};
     }
 
     Outcome run(Session& session) override {
@@ -42,12 +61,8 @@ private:
     Outcome show(yaml::Node const& document, std::optional<std::string> const& template_file,
                  Diagnostics const& warnings, Session& session) const {
         auto const shown = config::mask_secrets(document);
-        if (session.wants_json()) {
-            session.answer(yaml::to_json(shown));
-        } else {
-            session.out << (explain_ ? explain_config(shown, template_, template_file)
-                                     : yaml::render_yaml(shown));
-        }
+        session.answer(yaml::to_json(shown), (explain_ ? explain_config(shown, template_, template_file)
+                                                       : yaml::render_yaml(shown)));
         print(session.err, warnings, session.style);
         return ExitCode::done;
     }

@@ -13,7 +13,7 @@ using tracker::history::Attributes;
 Status check_over(Attributes const&, lifecycle::State state, std::string const&) {
     if (lifecycle::is_terminal(state)) return Ok{};
     return Error{codes::wrong_state,
-                 fmt::format("it is {}: only what has ended is archived", to_string(state)),
+                 fmt::format("it is {}: only an experiment that has ended can be archived", to_string(state)),
                  "end it first with 'det-submit experiment cancel' or 'kill'"};
 }
 

@@ -10,7 +10,7 @@ namespace det::cli {
 std::vector<Option> ChangeAttribute::options() {
     std::vector<Option> options{{"id", &id_, "the experiment", Need::required}};
     if (!change_.value_name.empty())
-        options.push_back({std::string(change_.value_name), &value_, "the new one", Need::required});
+        options.push_back({std::string(change_.value_name), &value_, "the new value", Need::required});
     return options;
 }
 
@@ -27,11 +27,8 @@ Status ChangeAttribute::apply(Session& session) const {
         return std::move(possible).error().while_doing("changing experiment " + to_string(experiment.id()));
     auto [kind, body] = change_.make(value_);
     DET_TRY(experiment::record_event(experiment, kind, std::move(body), session));
-    if (session.wants_json()) {
-        session.answer(Json{{"id", experiment.id().value}});
-    } else {
-        session.say(fmt::format("{} experiment {}", change_.done, experiment.id().value));
-    }
+    session.confirm(Json{{"id", experiment.id().value}},
+                    fmt::format("{} experiment {}", change_.done, experiment.id().value));
     return Ok{};
 }
 

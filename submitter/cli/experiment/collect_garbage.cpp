@@ -29,9 +29,9 @@ Json list_json(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints)
     return list;
 }
 
-Json uncommitted_json(ExperimentId id, std::vector<retention::UncommittedCheckpoint> const& remains) {
+Json uncommitted_json(ExperimentId id, std::vector<retention::UncommittedCheckpoint> const& checkpoints) {
     auto list = Json::array();
-    for (auto const& each : remains)
+    for (auto const& each : checkpoints)
         list.push_back(
             {{"uuid", each.uuid}, {"trial", to_string(TrialId{id, each.trial})}, {"run", each.run}});
     return list;

@@ -20,34 +20,25 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(show(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status show(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
         auto const layout = ExperimentLayout(root, id).at(record.revision());
         if (as_written_) {
             DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));
-            if (session.wants_json()) {
-                session.answer(Json(text));
-            } else {
-                session.out << text;
-            }
-            return Ok{};
+            session.answer(Json(text), text);
+            return ExitCode::done;
         }
         if (session.wants_json() && record.spec) {
             session.answer(record.spec->config);
-            return Ok{};
+            return ExitCode::done;
         }
         DET_TRY_ASSIGN(auto const text, read_file(layout.config()));
         session.out << text;
-        return Ok{};
+        return ExitCode::done;
     }
 
+private:
     std::string id_;
     bool as_written_ = false;
 };

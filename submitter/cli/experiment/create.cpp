@@ -12,18 +12,18 @@ public:
         return {
             {"config", &config_, "the configuration file", Need::required},
             {"context", &context_, "the directory that holds the code"},
-            {"-i,--include", &includes_, "a file or directory to pack beside the context"},
+            {"-i,--include", &includes_, "a file or directory to pack in addition to the context"},
             {"--template", &template_, "a configuration template"},
-            {"--config", &overrides_, "key=value, over the file"},
+            {"--config", &overrides_, "key=value, overrides the file"},
             {"--paused", &paused_, "its jobs wait for `experiment activate`"},
-            {"-f,--follow-first-trial", &follow_, "print what the first trial prints, until it has ended"},
+            {"-f,--follow-first-trial", &follow_, "print the output of the first trial until it has ended"},
             {"-t,--test,--test-mode", &test_, "one short trial, followed"},
             {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
     }
 
     Outcome run(Session& session) override {
         if (paused_ && (follow_ || test_)) {
-            return Error{codes::usage, "what is paused prints nothing to follow",
+            return Error{codes::usage, "a paused experiment has no output to follow",
                          "leave out --paused, or -f and --test"};
         }
         experiment::SubmissionOptions submission;

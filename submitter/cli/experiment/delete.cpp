@@ -25,11 +25,8 @@ public:
                 fmt::format("experiment {}, its checkpoints, metrics and logs would be removed", id));
         }
         DET_TRY_ASSIGN(auto const kept, delete_experiment(experiment, session));
-        if (session.wants_json()) {
-            session.answer(Json{{"id", id}, {"kept_checkpoints", kept}});
-        } else {
-            session.say(fmt::format("Deleted experiment {}", id));
-        }
+        session.confirm(Json{{"id", id}, {"kept_checkpoints", kept}},
+                        fmt::format("Deleted experiment {}", id));
         return ExitCode::done;
     }
 

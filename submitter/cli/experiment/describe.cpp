@@ -5,7 +5,6 @@
 #include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
-#include <ostream>
 
 #include "command.hpp"
 #include "output/table.hpp"
@@ -46,7 +45,7 @@ std::string describe_spec(ExperimentSpec const& spec) {
 
 using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // one list for each trial
 
-/// Describes each continuation: a line with its author and time, then its changes.
+/// Describes each continuation: a line with its user and time, then its changes.
 std::string describe_continuations(std::vector<Event> const& events) {
     std::string text;
     for (auto const& event : events) {
@@ -76,11 +75,7 @@ private:
             DET_TRY_ASSIGN(auto of_trial, load_interruptions(experiment.root, trial));
             interruptions.push_back(std::move(of_trial));
         }
-        if (session.wants_json()) {
-            session.answer(as_json(view, interruptions));
-        } else {
-            session.out << as_text(view, interruptions);
-        }
+        session.answer(as_json(view, interruptions), as_text(view, interruptions));
         return Ok{};
     }
 

@@ -8,7 +8,6 @@
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
-#include <ostream>
 
 #include "command.hpp"
 #include "output/views.hpp"
@@ -22,16 +21,10 @@ class ExperimentDownloadModelDef final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"-o,--output-dir", &output_, "where to; default: experiment_ID here"}};
+                {"-o,--output-dir", &output_, "the directory to create; default: experiment_ID"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(download(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status download(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
@@ -40,9 +33,9 @@ private:
                          fmt::format("experiment {} was created without code", id.value)};
         }
         std::filesystem::path const target = output_.value_or(fmt::format("experiment_{}", id.value));
-        DET_TRY_ASSIGN(bool const mine, make_directory(target));
-        if (!mine) {
-            return Error{codes::name_taken, fmt::format("'{}' is there already", target.string()),
+        DET_TRY_ASSIGN(bool const is_new, make_directory(target));
+        if (!is_new) {
+            return Error{codes::name_taken, fmt::format("'{}' exists already", target.string()),
                          "name another directory with --output-dir"};
         }
         auto const& sha256 = record.spec->context->sha256;
@@ -51,14 +44,12 @@ private:
             return std::move(unpacked).error().while_doing(
                 fmt::format("unpacking the code of experiment {}", id.value));
         }
-        if (session.wants_json()) {
-            session.answer(Json{{"id", id.value}, {"path", std::filesystem::absolute(target).string()}});
-        } else {
-            session.out << target.string() << '\n';
-        }
-        return Ok{};
+        session.answer(Json{{"id", id.value}, {"path", std::filesystem::absolute(target).string()}},
+                       target.string() + '\n');
+        return ExitCode::done;
     }
 
+private:
     /// Unpacks the archive with det-launch, as jobs do. Linking libarchive and its dependencies would slow
     /// down every start of det-submit.
     static Status unpack(std::filesystem::path const& archive, std::string const& sha256,
@@ -70,7 +61,7 @@ private:
                                    Environment(),
                                    unpack_timeout}));
         if (output.exit_code == 0) return Ok{};
-        return Error{codes::damaged, "the stored code can't be unpacked"}.noting(
+        return Error{codes::damaged, "the stored code cannot be unpacked"}.noting(
             std::string(trim(output.err)));
     }
 

@@ -17,38 +17,34 @@ class ExperimentGc final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"--dry-run", &only_says_, "only say what would be removed"}};
+                {"--dry-run", &is_dry_run_, "only list what would be removed"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(collect_and_tell(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status collect_and_tell(Session& session) const {
         DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         auto const& record = experiment.view.record;
         auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
-        auto const mode = only_says_ ? GcMode::dry_run : GcMode::remove;
+        auto const mode = is_dry_run_ ? GcMode::dry_run : GcMode::remove;
         DET_TRY_ASSIGN(auto const report, collect_garbage(experiment, policy, mode, session));
         if (session.wants_json()) {
             session.answer(to_json(record.id, policy, report, mode));
         } else {
             session.out << render_checkpoints(record.id, report.removed);
-            session.say(fmt::format("{} {} checkpoints, kept {}", only_says_ ? "Would remove" : "Removed",
+            session.say(fmt::format("{} {} checkpoints, kept {}", is_dry_run_ ? "Would remove" : "Removed",
                                     report.removed.size(), report.kept.size()));
             for (auto const& each : report.uncommitted) {
-                session.say(fmt::format("{} the remains of {}, which run {}.{} did not commit",
-                                        only_says_ ? "Would remove" : "Removed", each.uuid,
+                session.say(fmt::format("{} the files of {}, which run {}.{} did not commit",
+                                        is_dry_run_ ? "Would remove" : "Removed", each.uuid,
                                         to_string(TrialId{record.id, each.trial}), each.run));
             }
         }
-        return first_failure(report);
+        DET_TRY(first_failure(report));
+        return ExitCode::done;
     }
 
+private:
     std::string id_;
-    bool only_says_ = false;
+    bool is_dry_run_ = false;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "output/hyperparameters.hpp"
 #include "output/table.hpp"
+#include "output/trial_text.hpp"
 #include "output/views.hpp"
 
 namespace det::cli {

@@ -15,11 +15,8 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::pause_experiment(id_, session));
-        if (session.wants_json()) {
-            session.answer(Json{{"id", id.value}, {"desired", "pause"}});
-        } else {
-            session.say(fmt::format("Paused experiment {}", id.value));
-        }
+        session.confirm(Json{{"id", id.value}, {"desired", "pause"}},
+                        fmt::format("Paused experiment {}", id.value));
         return ExitCode::done;
     }
 

@@ -16,20 +16,15 @@ using retention::GcPolicy;
 class ExperimentSetGcPolicy final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the experiment", Need::required},
-                {"--save-experiment-best", &experiment_best_, "so many of the whole experiment"},
-                {"--save-trial-best", &trial_best_, "so many of each trial"},
-                {"--save-trial-latest", &trial_latest_, "so many of each trial"},
-                {"-y,--yes", &is_sure_, "do it, even if checkpoints are removed"}};
+        return {
+            {"id", &id_, "the experiment", Need::required},
+            {"--save-experiment-best", &experiment_best_, "number of checkpoints of the experiment to keep"},
+            {"--save-trial-best", &trial_best_, "number of checkpoints of each trial to keep"},
+            {"--save-trial-latest", &trial_latest_, "number of checkpoints of each trial to keep"},
+            {"-y,--yes", &is_sure_, "apply it, even if checkpoints are removed"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(set(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status set(Session& session) const {
         DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
         auto const& record = experiment.view.record;
         auto policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
@@ -44,15 +39,14 @@ private:
         DET_TRY(experiment::record_event(experiment, retention::gc_policy_event, retention::to_json(policy),
                                          session));
         DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, GcMode::remove, session));
-        if (session.wants_json()) {
-            session.answer(to_json(record.id, policy, report, GcMode::remove));
-        } else {
-            session.say(fmt::format("Set the policy of experiment {}, removed {} checkpoints",
+        session.confirm(to_json(record.id, policy, report, GcMode::remove),
+                        fmt::format("Set the policy of experiment {}, removed {} checkpoints",
                                     record.id.value, report.removed.size()));
-        }
-        return first_failure(report);
+        DET_TRY(first_failure(report));
+        return ExitCode::done;
     }
 
+private:
     std::string id_;
     std::optional<std::uint32_t> experiment_best_, trial_best_, trial_latest_;
     bool is_sure_ = false;

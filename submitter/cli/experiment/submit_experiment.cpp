@@ -11,18 +11,14 @@
 #include <ostream>
 
 #include "logs/log_follower.hpp"
-#include "logs/log_printer.hpp"
+#include "logs/log_line.hpp"
 
 namespace det::cli {
 namespace {
 
 Outcome print_script(experiment::SubmissionRequest const& request, Session& session) {
     DET_TRY_ASSIGN(auto const script, experiment::render_first_script(request));
-    if (session.wants_json()) {
-        session.answer(Json{{"script", script}});
-    } else {
-        session.out << script;
-    }
+    session.answer(Json{{"script", script}}, script);
     return ExitCode::done;
 }
 

@@ -1,11 +1,15 @@
-#include <det/experiment/query_jobs.hpp>
+#include "job/watch.hpp"
 
+#include <det/experiment/query_jobs.hpp>
+#include <det/foundation/process.hpp>
+
+#include <csignal>
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.hpp"
-#include "job/follow_logs.hpp"
-#include "job/watch_jobs.hpp"
 
 namespace det::cli {
 namespace {
@@ -52,7 +56,7 @@ private:
             view_.snapshot = *std::move(snapshot);
             view_.read_at = session_.clock.now();
         } else {
-            view_.message = snapshot.error().message + "; what is shown is old";
+            view_.message = snapshot.error().message + "; the shown jobs are old";
         }
         next_reading_ = session_.clock.steady_now() +
                         std::chrono::milliseconds(static_cast<std::int64_t>(view_.interval_s * 1000));
@@ -79,6 +83,43 @@ private:
     Steady next_reading_, last_reading_;
 };
 
+std::vector<std::string> logs_command(std::uint32_t experiment) {
+    return {"det-submit", "trial", "logs", std::to_string(experiment), "--follow"};
+}
+
+/// Ignores SIGINT during its lifetime, so that Ctrl-C ends only the child process.
+class IgnoredInterrupt {
+public:
+    IgnoredInterrupt() : before_(::signal(SIGINT, SIG_IGN)) {}
+    ~IgnoredInterrupt() { ::signal(SIGINT, before_); }
+    IgnoredInterrupt(IgnoredInterrupt const&) = delete;
+    IgnoredInterrupt& operator=(IgnoredInterrupt const&) = delete;
+
+private:
+    void (*before_)(int);
+};
+
+/// Runs `det-submit trial logs --follow` for the experiment's first trial in the same terminal. Returns when
+/// that process ends: when the trial has ended, or after Ctrl-C.
+Status follow_logs(std::uint32_t experiment) {
+    IgnoredInterrupt const ignored;
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    ::sigemptyset(&defaults);
+    ::sigaddset(&defaults, SIGINT);
+    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    CStrings const argv(logs_command(experiment));
+    pid_t child = -1;
+    int const failed = ::posix_spawn(&child, "/proc/self/exe", nullptr, &attributes, argv.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    if (failed != 0) return os_error("start det-submit", failed);
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return Ok{};
+}
+
 class JobWatch final : public Command {
 public:
     std::vector<Option> options() override {
@@ -89,7 +130,7 @@ public:
 
     Outcome run(Session& session) override {
         if (session.wants_json())
-            return Error{codes::usage, "'job watch' is for people", "use 'det-submit job list --json'"};
+            return Error{codes::usage, "'job watch' has no JSON output", "use 'det-submit job list --json'"};
         if (!(interval_s_ >= shortest_interval_s && interval_s_ <= longest_interval_s)) {
             return Error{codes::usage, fmt::format("--interval {} is not between {} and {} seconds",
                                                    interval_s_, shortest_interval_s, longest_interval_s)};

@@ -1,6 +1,6 @@
-#include "job/watch_keys.hpp"
-
 #include <algorithm>
+
+#include "job/watch.hpp"
 
 namespace det::cli {
 namespace {

@@ -1,13 +1,11 @@
-#include "job/watch_screen.hpp"
-
 #include <det/foundation/text.hpp>
 #include <det/queue/reason.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "job/watch.hpp"
 #include "output/table.hpp"
-#include "output/terminal_text.hpp"
 
 namespace det::cli {
 namespace {

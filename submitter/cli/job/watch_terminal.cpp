@@ -1,10 +1,10 @@
-#include "job/watch_terminal.hpp"
-
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
+
+#include "job/watch.hpp"
 
 namespace det::cli {
 namespace {

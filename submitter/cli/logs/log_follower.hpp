@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "logs/log_merge.hpp"
+#include "logs/log_reader.hpp"
 #include "session.hpp"
 
 namespace det::cli {

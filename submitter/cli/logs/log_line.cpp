@@ -1,8 +1,11 @@
 #include "logs/log_line.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 
 #include <array>
+#include <fmt/format.h>
+#include <ostream>
 
 namespace det::cli {
 namespace {
@@ -19,6 +22,35 @@ std::optional<LogLevel> find_level(std::string_view name) {
         if (level_names[i] == name) return static_cast<LogLevel>(i);
     }
     return std::nullopt;
+}
+
+struct Unit {
+    char letter;
+    std::int64_t seconds;
+};
+constexpr Unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
+constexpr std::int64_t amount_max = 1'000'000;
+
+std::optional<UtcTime> parse_ago(std::string_view text, UtcTime now) {
+    for (auto const& unit : units) {
+        if (text.empty() || text.back() != unit.letter) continue;
+        auto const amount = parse_integer<std::int64_t>(text.substr(0, text.size() - 1));
+        if (!amount || *amount < 0 || *amount > amount_max) return std::nullopt;
+        return UtcTime{now.microseconds - *amount * unit.seconds * 1'000'000};
+    }
+    return std::nullopt;
+}
+
+constexpr std::size_t text_size_max = std::size_t{64} << 10;
+
+Json to_json(LogLine const& line) {
+    auto const level = level_of(line);
+    return {{"run", line.run},
+            {"node", line.node},
+            {"rank", line.rank ? Json(*line.rank) : Json(nullptr)},
+            {"time", line.time},
+            {"level", level ? Json(to_string(*level)) : Json(nullptr)},
+            {"message", line.text}};
 }
 
 }  // namespace
@@ -57,6 +89,80 @@ std::optional<int> node_of_log(std::string_view name) {
     if (!name.starts_with(log_prefix) || !name.ends_with(log_ending)) return std::nullopt;
     return parse_integer<int>(
         name.substr(log_prefix.size(), name.size() - log_prefix.size() - log_ending.size()));
+}
+
+std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now) {
+    if (auto const ago = parse_ago(text, now)) return ago;
+    std::string whole(text);
+    if (whole.ends_with('Z')) whole.pop_back();
+    if (whole.size() > 10 && whole[10] == ' ') whole[10] = 'T';
+    // Parts of the time that the user left out are zero.
+    constexpr std::string_view zero = "0000-00-00T00:00:00";
+    for (std::size_t const complete : {10, 16}) {
+        if (whole.size() == complete) whole += zero.substr(complete);
+    }
+    return parse_utc(whole + "Z");
+}
+
+void LogFilter::only_rank(std::uint32_t rank) {
+    rank_ = rank;
+    label_ = fmt::format("[rank={}] ", rank);
+}
+
+Status LogFilter::grep(std::string const& pattern) {
+    auto compiled = std::make_unique<regex_t>();
+    if (int const wrong = ::regcomp(compiled.get(), pattern.c_str(), REG_EXTENDED); wrong != 0) {
+        char reason[200];
+        ::regerror(wrong, compiled.get(), reason, sizeof reason);
+        return Error{codes::usage, fmt::format("'{}' is no regular expression: {}", pattern, reason)};
+    }
+    pattern_ = std::shared_ptr<regex_t>(compiled.release(), [](regex_t* regex) {
+        ::regfree(regex);
+        delete regex;
+    });
+    return Ok{};
+}
+
+bool LogFilter::matches(LogLine const& line) const {
+    if (rank_ && line.rank != rank_) return false;
+    if (!since_.empty() && line.time < since_) return false;
+    if (!until_.empty() && line.time > until_) return false;
+    if (level_) {
+        auto const level = level_of(line);
+        if (!level || *level < *level_) return false;
+    }
+    if (pattern_ == nullptr) return true;
+    // REG_STARTEND, because the text is not null-terminated and may contain NUL.
+    regmatch_t range{0, static_cast<regoff_t>(line.text.size())};
+    return ::regexec(pattern_.get(), line.text.data(), 1, &range, REG_STARTEND) == 0;
+}
+
+std::string harmless(std::string_view text) {
+    std::string out;
+    for (bool first = true; auto const part : split(text, '\t')) {
+        if (!first) out += '\t';
+        out += escape_control(part);
+        first = false;
+    }
+    return out;
+}
+
+void LogPrinter::print(LogLine const& line) {
+    if (session_.wants_json()) {
+        text_ += to_line(to_json(line));
+    } else if (session_.destination == Destination::terminal) {
+        text_ += harmless(line.whole);
+    } else {
+        text_ += line.whole;
+    }
+    text_ += '\n';
+    if (text_.size() >= text_size_max) flush();
+}
+
+void LogPrinter::flush() {
+    session_.out.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+    session_.out.flush();
+    text_.clear();
 }
 
 }  // namespace det::cli

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace det::cli {
 namespace {
@@ -24,6 +25,22 @@ Result<std::optional<UniqueFd>> open_log(std::filesystem::path const& path) {
     if (!file && errno == ENOENT) return std::optional<UniqueFd>();
     if (!file) return cannot_read(path);
     return std::optional(std::move(file));
+}
+
+constexpr std::size_t memory = std::size_t{64} << 20;
+constexpr std::size_t buffer_max = std::size_t{1} << 20;
+constexpr std::size_t buffer_min = std::size_t{16} << 10;  // the longest line fits
+
+struct Source {
+    NodeLog* log;
+    LogReader reader;
+};
+
+/// Returns true if the line of `a` comes after the line of `b`: by time, then by node number. The order of
+/// the heap, whose top is the earliest line.
+bool is_later(Source const* a, Source const* b) {
+    int const order = a->reader.line().time.compare(b->reader.line().time);
+    return order != 0 ? order > 0 : a->log->node > b->log->node;
 }
 
 }  // namespace
@@ -75,11 +92,12 @@ Result<bool> LogReader::fill() {
     at_ = buffer_.get();
     end_ = at_ + kept;
     DET_TRY_ASSIGN(auto const file, open_log(path_));
-    auto const room = buffer_size_ - kept;
+    auto const free_bytes = buffer_size_ - kept;
     ssize_t count = 0;
     do {
         if (file)
-            count = ::pread(file->get(), buffer_.get() + kept, room, static_cast<off_t>(buffer_at_ + kept));
+            count =
+                ::pread(file->get(), buffer_.get() + kept, free_bytes, static_cast<off_t>(buffer_at_ + kept));
     } while (count < 0 && errno == EINTR);
     if (count < 0) return cannot_read(path_);
     end_ += count;
@@ -111,6 +129,38 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
         if (begins.size() == count || is_all)
             return LogTail{begins.empty() ? size : begins.front(), begins.size()};
     }
+}
+
+Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
+                           LogSink const& sink) {
+    auto const buffer_size =
+        std::clamp(memory / std::max<std::size_t>(logs.size(), 1), buffer_min, buffer_max);
+    std::vector<Source> sources;
+    sources.reserve(logs.size());
+    std::vector<Source*> heap;
+    for (auto& log : logs) {
+        auto& source = sources.emplace_back(Source{&log, {log.path, log.offset, buffer_size, filter, torn}});
+        DET_TRY_ASSIGN(bool const has_line, source.reader.next());
+        log.offset = source.reader.offset();
+        if (has_line) heap.push_back(&source);
+    }
+    std::make_heap(heap.begin(), heap.end(), is_later);
+    while (!heap.empty()) {
+        std::pop_heap(heap.begin(), heap.end(), is_later);
+        auto& source = *heap.back();
+        auto line = source.reader.line();
+        line.run = run;
+        line.node = source.log->node;
+        if (sink(line) == Go::stop) return Go::stop;
+        DET_TRY_ASSIGN(bool const has_line, source.reader.next());
+        source.log->offset = source.reader.offset();
+        if (has_line) {
+            std::push_heap(heap.begin(), heap.end(), is_later);
+        } else {
+            heap.pop_back();
+        }
+    }
+    return Go::on;
 }
 
 }  // namespace det::cli

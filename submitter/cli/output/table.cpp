@@ -3,24 +3,19 @@
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace det::cli {
 namespace {
 
 constexpr std::string_view gap = " | ";
 
-/// Returns the number of UTF-8 characters, which is the width in terminal columns if no character is wide.
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 void append_row(std::string& text, std::vector<std::string> const& row,
                 std::vector<std::size_t> const& widths) {
     for (std::size_t i = 0; i < row.size(); ++i) {
         if (i > 0) text += gap;
         text += row[i];
-        text.append(widths[i] - width_of(row[i]), ' ');
+        text.append(widths[i] - columns_of(row[i]), ' ');
     }
     text.resize(text.find_last_not_of(' ') + 1);
     text += '\n';
@@ -39,6 +34,44 @@ std::string csv_row(std::vector<std::string> const& row) {
     return line + "\n";
 }
 
+struct Range {
+    char32_t first, last;
+};
+
+// Unicode blocks of characters that are two columns wide: East Asian wide and fullwidth characters, emoji.
+constexpr Range wide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},  {0x2e80, 0x303e},   {0x3041, 0x33ff},
+                          {0x3400, 0x4dbf},   {0x4e00, 0x9fff},  {0xa000, 0xa4cf},   {0xa960, 0xa97f},
+                          {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},
+                          {0xff00, 0xff60},   {0xffe0, 0xffe6},  {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
+                          {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
+constexpr Range combining[] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f},
+                               {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x20d0, 0x20ff},
+                               {0x302a, 0x302d}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
+
+template <std::size_t N>
+bool is_in(Range const (&ranges)[N], char32_t character) {
+    return std::any_of(std::begin(ranges), std::end(ranges), [&](auto const& range) {
+        return range.first <= character && character <= range.last;
+    });
+}
+
+/// A UTF-8 character and its size in bytes. A byte that is not valid UTF-8 counts as one character.
+struct Character {
+    char32_t code;
+    std::size_t size_bytes;
+    std::size_t columns() const { return is_in(combining, code) ? 0 : is_in(wide, code) ? 2 : 1; }
+};
+
+Character first_character(std::string_view text) {
+    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    auto const lead = byte(0);
+    std::size_t const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (size == 1 || size > text.size()) return {lead, 1};
+    auto code = static_cast<char32_t>(lead & (0xffu >> (size + 1)));
+    for (std::size_t i = 1; i < size; ++i) code = (code << 6) | (byte(i) & 0x3fu);
+    return {code, size};
+}
+
 }  // namespace
 
 void Table::add(std::vector<std::string> row) {
@@ -48,9 +81,9 @@ void Table::add(std::vector<std::string> row) {
 
 std::string Table::render() const {
     std::vector<std::size_t> widths;
-    for (auto const& cell : header_) widths.push_back(width_of(cell));
+    for (auto const& cell : header_) widths.push_back(columns_of(cell));
     for (auto const& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
     }
     std::string text;
     append_row(text, header_, widths);
@@ -72,6 +105,28 @@ std::string short_time(std::optional<UtcTime> const& time) {
     auto text = format_utc(*time).substr(0, 19);
     text[10] = ' ';
     return text + "Z";
+}
+
+std::size_t columns_of(std::string_view text) {
+    std::size_t columns = 0;
+    while (!text.empty()) {
+        auto const character = first_character(text);
+        columns += character.columns();
+        text.remove_prefix(character.size_bytes);
+    }
+    return columns;
+}
+
+std::string fit_columns(std::string_view text, std::size_t columns) {
+    std::string out;
+    while (!text.empty()) {
+        auto const character = first_character(text);
+        if (character.columns() > columns) break;
+        columns -= character.columns();
+        out += text.substr(0, character.size_bytes);
+        text.remove_prefix(character.size_bytes);
+    }
+    return out + std::string(columns, ' ');
 }
 
 }  // namespace det::cli

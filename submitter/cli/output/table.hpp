@@ -1,8 +1,10 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det::cli {
@@ -23,5 +25,12 @@ private:
 
 /// Returns the time as "2026-11-21 08:15:30Z"; an empty text if there is no time.
 std::string short_time(std::optional<UtcTime> const& time);
+
+/// Returns the number of terminal columns that the text needs: two for a wide character, none for a combining
+/// mark. The caller must have escaped control bytes.
+std::size_t columns_of(std::string_view text);
+
+/// Cuts the text or appends blanks, so that it has exactly `columns` columns. Never cuts within a character.
+std::string fit_columns(std::string_view text, std::size_t columns);
 
 }  // namespace det::cli

@@ -1,18 +1,20 @@
 #include "output/trial_text.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
+#include <det/search/search.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "logs/log_printer.hpp"
+#include "logs/log_line.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
 namespace {
 
 std::string describe_run(lifecycle::RunView const& run) {
-    if (!run.ended) return "no word of its end yet";
+    if (!run.ended) return "its end is not recorded yet";
     return fmt::format("{} ({})", run.ended->message, to_string(run.ended->cause));
 }
 
@@ -20,6 +22,16 @@ std::string describe_job(std::optional<slurm::JobStatus> const& job) {
     if (!job) return "not in Slurm's queue";
     auto const reason = job->reason.empty() || job->reason == "None" ? "" : ", " + job->reason;
     return fmt::format("job {}: {}{}", slurm::to_string(job->ref), job->state_text, escape_control(reason));
+}
+
+void append_values(std::string& text, std::string const& path, Json const& value) {
+    if (value.is_object()) {
+        for (auto const& [name, inner] : value.items())
+            append_values(text, path.empty() ? name : path + "." + name, inner);
+        return;
+    }
+    if (!text.empty()) text += ' ';
+    text += path + '=' + to_line(value);
 }
 
 }  // namespace
@@ -44,8 +56,7 @@ std::string runs_table(tracker::history::TrialView const& trial) {
 
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions) {
     if (interruptions.empty()) return "";
-    Table table({"Run", "Told to go at", "Acknowledged", "Saved", "Ended", "In the queue", "Started again",
-                 "Trained again"});
+    Table table({"Run", "Notice", "Acknowledged", "Saved", "Ended", "Queued", "Started", "Trained"});
     for (auto const& interruption : interruptions) {
         // An interruption without a notice: its times are relative to the end of the run.
         auto const begin = interruption.noticed ? interruption.noticed : interruption.ended;
@@ -83,8 +94,19 @@ std::string failure_text(RunId run, RankEnd const& failure) {
     for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
         text += fmt::format("    {}\n", harmless(lines[i]));
     auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";
-    return text + fmt::format("All of it: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
+    return text + fmt::format("The whole log: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
                               run.number, rank);
+}
+
+Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial) {
+    auto const draw = search::draw_trial(spec, trial);
+    return draw ? *draw->hyperparameters : Json::object();
+}
+
+std::string describe_hyperparameters(Json const& hyperparameters) {
+    std::string text;
+    append_values(text, "", hyperparameters);
+    return text;
 }
 
 }  // namespace det::cli

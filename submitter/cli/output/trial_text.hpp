@@ -1,4 +1,5 @@
 #pragma once
+#include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/tracker/history/view.hpp>
 
@@ -24,5 +25,11 @@ std::string ends_text(tracker::history::TrialView const& trial);
 
 /// Describes the rank of a run that failed first: its last output and the path of its log.
 std::string failure_text(RunId run, RankEnd const& failure);
+
+/// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.
+Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);
+
+/// Returns "lr=0.1 layers.count=3". A nested hyperparameter has its path as its name.
+std::string describe_hyperparameters(Json const& hyperparameters);
 
 }  // namespace det::cli

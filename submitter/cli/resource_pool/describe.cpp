@@ -2,7 +2,6 @@
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
-#include <ostream>
 
 #include "command.hpp"
 #include "resource_pool/pool_view.hpp"
@@ -46,11 +45,7 @@ public:
 
 private:
     static Outcome show(PoolView const& view, Session& session) {
-        if (session.wants_json()) {
-            session.answer(to_json(view));
-        } else {
-            session.out << as_text(view);
-        }
+        session.answer(to_json(view), as_text(view));
         return ExitCode::done;
     }
 

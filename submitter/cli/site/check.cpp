@@ -31,11 +31,7 @@ public:
         auto const changes = std::count_if(findings.begin(), findings.end(), [](auto const& each) {
             return each.severity == Finding::Severity::change;
         });
-        if (session.wants_json()) {
-            session.answer(as_json(file, findings, changes == 0));
-        } else {
-            session.out << as_text(file, findings, changes);
-        }
+        session.answer(as_json(file, findings, changes == 0), as_text(file, findings, changes));
         return changes == 0 ? ExitCode::done : ExitCode::could_not;
     }
 

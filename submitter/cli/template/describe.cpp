@@ -21,14 +21,11 @@ public:
         auto const& file = found.file;
         DET_TRY_ASSIGN(auto const contents,
                        experiment::check_template(std::move(found.text), file.path.string()));
-        if (session.wants_json()) {
-            session.answer(Json{{"name", file.name},
-                                {"path", file.path.string()},
-                                {"shipped", file.is_shipped},
-                                {"config", yaml::to_json(config::mask_secrets(contents.document))}});
-        } else {
-            session.out << experiment::shown_text(contents);
-        }
+        session.answer(Json{{"name", file.name},
+                            {"path", file.path.string()},
+                            {"shipped", file.is_shipped},
+                            {"config", yaml::to_json(config::mask_secrets(contents.document))}},
+                       experiment::shown_text(contents));
         print(session.err, contents.warnings, session.style);
         return ExitCode::done;
     }

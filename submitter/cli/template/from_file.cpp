@@ -4,13 +4,14 @@
 #include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 
+#include <fmt/format.h>
 #include <ostream>
 
 namespace det::cli {
 
 std::vector<Option> TemplateFromFile::options() {
     return {{"name", &name_, "the template", Need::required},
-            {"file", &file_, "the YAML file that it is made of", Need::required}};
+            {"file", &file_, "its YAML file", Need::required}};
 }
 
 Outcome TemplateFromFile::run(Session& session) {
@@ -18,11 +19,8 @@ Outcome TemplateFromFile::run(Session& session) {
     DET_TRY_ASSIGN(auto const read, experiment::read_template(file_));
     print(session.err, read.warnings, session.style);
     DET_TRY_ASSIGN(auto const stored, (experiment::TemplateStore(root).*store_)(name_, read.text));
-    if (session.wants_json()) {
-        session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
-    } else {
-        session.out << done_ << " template " << stored.name << '\n';
-    }
+    session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}},
+                   fmt::format("{} template {}\n", done_, stored.name));
     return ExitCode::done;
 }
 

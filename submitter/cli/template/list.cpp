@@ -15,7 +15,9 @@ namespace {
 
 class TemplateList final : public Command {
 public:
-    std::vector<Option> options() override { return {{"-d,--details", &details_, "what they say, too"}}; }
+    std::vector<Option> options() override {
+        return {{"-d,--details", &details_, "print their contents too"}};
+    }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));

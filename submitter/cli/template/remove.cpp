@@ -2,7 +2,7 @@
 #include <det/experiment/template_store.hpp>
 #include <det/protocol/json.hpp>
 
-#include <ostream>
+#include <fmt/format.h>
 
 #include "command.hpp"
 
@@ -16,11 +16,8 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const removed, experiment::TemplateStore(root).remove(name_));
-        if (session.wants_json()) {
-            session.answer(Json{{"name", removed.name}, {"path", removed.path.string()}});
-        } else {
-            session.out << "Removed template " << removed.name << '\n';
-        }
+        session.answer(Json{{"name", removed.name}, {"path", removed.path.string()}},
+                       fmt::format("Removed template {}\n", removed.name));
         return ExitCode::done;
     }
 

@@ -3,7 +3,7 @@
 #include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 
-#include <ostream>
+#include <fmt/format.h>
 
 #include "command.hpp"
 
@@ -15,12 +15,12 @@ public:
     std::vector<Option> options() override {
         return {{"name", &name_, "the template", Need::required},
                 {"key", &key_, "the path of the value: resources.slots_per_trial", Need::required},
-                {"value", &value_, "the new value; '' takes the old one away", Need::required}};
+                {"value", &value_, "the new value; '' removes the old one", Need::required}};
     }
 
     Outcome run(Session& session) override {
         if (key_.find('=') != std::string::npos)
-            return Error{codes::usage, "'" + key_ + "' is no path of a value",
+            return Error{codes::usage, "'" + key_ + "' is not the path of a value",
                          "give KEY and VALUE as two words: resources.slots_per_trial 8"};
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         experiment::TemplateStore const store(root);
@@ -32,11 +32,8 @@ public:
         if (found.file.is_shipped)
             session.say("'" + name_ + "' is shipped: the value is set in a copy of yours, " +
                         stored.path.string());
-        if (session.wants_json()) {
-            session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}});
-        } else {
-            session.out << "Set template " << stored.name << '\n';
-        }
+        session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}},
+                       fmt::format("Set template {}\n", stored.name));
         return ExitCode::done;
     }
 

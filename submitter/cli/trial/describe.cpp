@@ -7,7 +7,6 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "output/hyperparameters.hpp"
 #include "output/trial_text.hpp"
 #include "output/views.hpp"
 
@@ -19,12 +18,6 @@ public:
     std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY(describe(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status describe(Session& session) const {
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(to_string(id.experiment), session));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(experiment.view, id));
@@ -48,9 +41,10 @@ private:
                                        runs_table(trial), interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session));
         }
-        return Ok{};
+        return ExitCode::done;
     }
 
+private:
     /// Describes the rank of the last run that failed first. Empty if the run ended for another cause than a
     /// failure.
     static std::string last_failure(ExperimentLayout const& experiment,

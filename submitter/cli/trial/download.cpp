@@ -2,6 +2,7 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "checkpoint/download_checkpoint.hpp"
 #include "command.hpp"
 #include "output/views.hpp"
 
@@ -22,19 +22,13 @@ class TrialDownload final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the trial", Need::required},
-                {"--best", &wants_best_, "the one that validated best"},
+                {"--best", &wants_best_, "the checkpoint with the best validation"},
                 {"--latest", &wants_latest_, "the newest; the default"},
-                {"--uuid", &uuid_, "that one of the trial"},
-                {"-o,--output-dir", &output_, "where to; default: checkpoints/UUID here"}};
+                {"--uuid", &uuid_, "the checkpoint with this UUID"},
+                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(download(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status download(Session& session) const {
         if (int(wants_best_) + int(wants_latest_) + int(uuid_.has_value()) > 1)
             return Error{codes::usage, "--best, --latest and --uuid exclude each other"};
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
@@ -49,9 +43,14 @@ private:
         DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
         DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
-        return download_checkpoint(*store, uuid, output_.value_or("checkpoints/" + uuid), session);
+        std::filesystem::path const target = output_.value_or("checkpoints/" + uuid);
+        DET_TRY(experiment::copy_checkpoint(*store, uuid, target));
+        session.answer(Json{{"uuid", uuid}, {"path", std::filesystem::absolute(target).string()}},
+                       target.string() + '\n');
+        return ExitCode::done;
     }
 
+private:
     Result<std::string> choose(std::vector<KnownCheckpoint> const& known,
                                SearcherSpec const& searcher) const {
         auto const none = [&](std::string const& what) {

@@ -15,11 +15,8 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::kill_trial(id_, session));
-        if (session.wants_json()) {
-            session.answer(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}});
-        } else {
-            session.say(fmt::format("Killed trial {}", to_string(id)));
-        }
+        session.confirm(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}},
+                        fmt::format("Killed trial {}", to_string(id)));
         return ExitCode::done;
     }
 

@@ -3,41 +3,96 @@
 #include <det/foundation/files.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <deque>
 #include <fmt/format.h>
-#include <ostream>
 
 #include "command.hpp"
 #include "logs/log_follower.hpp"
-#include "logs/log_printer.hpp"
-#include "logs/log_window.hpp"
+#include "logs/log_line.hpp"
 #include "output/views.hpp"
 
 namespace det::cli {
 namespace {
 
+/// Prints only the first lines (head) or the last existing lines (tail) of a stream; all lines without
+/// either.
+class LogWindow {
+public:
+    /// codes::usage if both head and tail are given.
+    static Result<LogWindow> make(std::optional<std::uint32_t> head, std::optional<std::uint32_t> tail) {
+        if (head && tail) {
+            return Error{codes::usage, "--head and --tail exclude each other", "give one of them"};
+        }
+        LogWindow window;
+        window.head_ = head;
+        window.tail_ = tail;
+        return window;
+    }
+
+    template <class Print>
+    Go take(LogLine const& line, Print&& print) {
+        if (head_) {
+            if (*head_ == 0) return Go::stop;
+            print(line);
+            return --*head_ == 0 ? Go::stop : Go::on;
+        }
+        if (tail_) {
+            keep(line);
+        } else {
+            print(line);
+        }
+        return Go::on;
+    }
+
+    /// Prints the kept last lines. The caller calls it after all existing lines were read. Later lines are
+    /// printed at once.
+    template <class Print>
+    void finish(Print&& print) {
+        for (auto const& kept : kept_) print(kept.line());
+        kept_.clear();
+        tail_.reset();
+    }
+
+private:
+    struct Kept {
+        std::string text;
+        int node;
+        std::uint32_t run;
+
+        LogLine line() const {
+            auto parsed = parse_log_line(text);
+            parsed.node = node;
+            parsed.run = run;
+            return parsed;
+        }
+    };
+    void keep(LogLine const& line) {
+        if (*tail_ == 0) return;
+        if (kept_.size() == *tail_) kept_.pop_front();
+        kept_.push_back({std::string(line.whole), line.node, line.run});
+    }
+
+    std::optional<std::uint32_t> head_, tail_;
+    std::deque<Kept> kept_;
+};
+
 class TrialLogs final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the trial", Need::required},
-                {"-f,--follow", &follow_, "go on until the trial has ended"},
+                {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
                 {"--rank,--rank-id", &rank_, "only this rank"},
                 {"--node", &node_, "only this node: its number in the run, or its name"},
                 {"--run", &run_, "only this run"},
-                {"--head", &head_, "only the first so many lines"},
-                {"--tail", &tail_, "only the last so many lines"},
+                {"--head", &head_, "only the first N lines"},
+                {"--tail", &tail_, "only the last N lines"},
                 {"--since", &since_, "only lines from then on"},
                 {"--until", &until_, "only lines up to then"},
-                {"--level", &level_, "only lines of this level and graver ones"},
-                {"--grep", &grep_, "only lines whose text this is found in"}};
+                {"--level", &level_, "only lines of this level and more severe ones"},
+                {"--grep", &grep_, "only lines whose text matches this expression"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(print_logs(session));
-        return ExitCode::done;
-    }
-
-private:
-    Status print_logs(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
@@ -46,10 +101,12 @@ private:
         LogFollower follower(ExperimentLayout(root, id.experiment).trial(id.index), std::move(choice));
         if (tail_) DET_TRY(follower.skip_to_tail(*tail_));
         LogPrinter printer(session);
-        return follow_ ? follow(root, id, follower, window, printer, session)
-                       : show(follower, window, printer);
+        DET_TRY(follow_ ? follow(root, id, follower, window, printer, session)
+                        : show(follower, window, printer));
+        return ExitCode::done;
     }
 
+private:
     static Status show(LogFollower& follower, LogWindow window, LogPrinter& printer) {
         auto const print = [&](LogLine const& line) { printer.print(line); };
         DET_TRY(follower.read_news(TornLine::show,
@@ -87,7 +144,7 @@ private:
         if (level_) {
             auto const level = parse_log_level(*level_);
             if (!level) {
-                return Error{codes::usage, fmt::format("'{}' is no level", *level_),
+                return Error{codes::usage, fmt::format("'{}' is not a level", *level_),
                              "levels are trace, debug, info, warning, error, critical"};
             }
             choice.filter.at_least(*level);
@@ -99,12 +156,12 @@ private:
     static Result<UtcTime> require_moment(std::string_view option, std::string const& text, UtcTime now) {
         if (auto const moment = parse_moment(text, now)) return *moment;
         return Error{
-            codes::usage, fmt::format("{} '{}' is no time", option, text),
+            codes::usage, fmt::format("{} '{}' is not a time", option, text),
             "write 2026-11-21T12:00:00Z, 2026-11-21T12:00, 2026-11-21, or how long ago: 90s, 15m, 2h, 3d"};
     }
 
-    /// Fails if the trial does not exist, or if the requested run does not exist and --follow is not given.
-    /// With
+    /// Fails if the trial does not exist, or if the requested run does not exist and --follow is not given:
+    /// with
     /// --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const {
         auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);

@@ -27,7 +27,7 @@ Error refusal(std::vector<std::string> const& arguments) {
 
 BOOST_AUTO_TEST_SUITE(arguments_test)
 
-BOOST_AUTO_TEST_CASE(det_submit_alone_says_where_help_is) {
+BOOST_AUTO_TEST_CASE(without_arguments_the_overview_is_named) {
     BOOST_TEST(refusal({}).hint == "see 'det-submit --help'");
     BOOST_TEST(refusal({"experiment"}).message == "'det-submit experiment' needs a command");
 }
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_texts) {
     BOOST_TEST(text_of({"--version"}).ends_with("\n"));
 }
 
-BOOST_AUTO_TEST_CASE(aliases_mean_their_groups) {
+BOOST_AUTO_TEST_CASE(aliases_stand_for_their_groups) {
     auto const page = text_of({"experiment", "list", "--help"});
     BOOST_TEST(text_of({"e", "list", "--help"}) == page);
     BOOST_TEST(text_of({"exp", "list", "-h"}) == page);
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(aliases_mean_their_groups) {
     BOOST_TEST(refusal({"e", "creat"}).hint == "use 'det-submit experiment create'");
 }
 
-BOOST_AUTO_TEST_CASE(the_nearest_command_is_named_else_all_of_them) {
+BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_commands) {
     BOOST_TEST(refusal({"experimnt", "list"}).hint == "use 'det-submit experiment'");
     BOOST_TEST(refusal({"frobnicate"}).hint ==
                "commands: checkpoint, config, dump, experiment, job, resource-pool, search, site, task, "
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(the_nearest_command_is_named_else_all_of_them) {
     BOOST_TEST(refusal({"trial", "frobnicate"}).message == "there is no command 'trial frobnicate'");
 }
 
-BOOST_AUTO_TEST_CASE(options_that_are_wrong_point_to_the_manual) {
+BOOST_AUTO_TEST_CASE(wrong_options_refer_to_the_manual) {
     std::vector<std::vector<std::string>> const mistakes{
         {"experiment", "wait", "1", "--nope"},    {"experiment", "wait"},
         {"experiment", "wait", "1", "2"},         {"experiment", "wait", "1", "--timeout", "soon"},
@@ -71,12 +71,12 @@ BOOST_AUTO_TEST_CASE(options_that_are_wrong_point_to_the_manual) {
     BOOST_TEST(refusal({"dump"}).hint == "see 'det-submit dump --help'");
 }
 
-BOOST_AUTO_TEST_CASE(help_comes_before_what_is_missing_or_wrong) {
+BOOST_AUTO_TEST_CASE(help_is_printed_despite_wrong_options) {
     BOOST_TEST(
         text_of({"experiment", "wait", "--nope", "--help"}).starts_with("# det-submit experiment wait"));
 }
 
-BOOST_AUTO_TEST_CASE(json_is_understood_by_every_command) {
+BOOST_AUTO_TEST_CASE(every_command_accepts_json) {
     for (auto const& entry : command_table()) {
         auto const command = entry.make();
         std::vector<std::string> arguments{std::string(entry.name), "--json"};
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(json_is_understood_by_every_command) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(words_reach_the_members_that_the_option_table_names) {
+BOOST_AUTO_TEST_CASE(arguments_set_the_members_in_the_option_table) {
     // experiment create is the command with one of each: its positions may stand behind its options.
     for (auto const& line : std::vector<std::vector<std::string>>{
              {"e", "create", "exp.yaml", "code", "--config", "a=1", "--config", "b=2"},
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(words_reach_the_members_that_the_option_table_names) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(files_of_config_check_are_many) {
+BOOST_AUTO_TEST_CASE(config_check_takes_several_files) {
     auto const invocation = must(parse_command_line({"config", "check", "a", "b", "--template", "t", "c"}));
     auto const options = invocation.command->options();
     BOOST_TEST(std::get<std::vector<std::string>*>(options.at(0).target)->size() == 3u);

@@ -66,7 +66,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_commands_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_checkpoint_tells_what_it_holds) {
+BOOST_AUTO_TEST_CASE(the_contents_of_a_checkpoint_are_shown) {
     auto const answer = ask("checkpoint describe " + ended[1]);
     BOOST_TEST(answer["run"] == "1.0.0");
     BOOST_TEST(answer["steps_completed"] == 2);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(damage_is_found_and_named) {
     BOOST_TEST(answer[1]["is_whole"] == false);
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_is_whole_or_is_not_made) {
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_copied_completely_or_not_at_all) {
     auto const target = directory / "copy";
     BOOST_TEST(run("checkpoint download " + ended[0] + " -o " + target.string()) == 0);
     BOOST_TEST(must(read_file(target / "rank-00000.safetensors")) ==
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_whole_or_is_not_made) {
     BOOST_TEST(!path_exists(directory / "other"));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_trial_the_newest_or_the_best_is_taken) {
+BOOST_AUTO_TEST_CASE(the_newest_or_best_checkpoint_of_a_trial_is_downloaded) {
     auto const take = [&](std::string const& options, std::string const& target) {
         return ask("trial download 1.0 " + options + " -o " + (directory / target).string())["uuid"];
     };
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(of_a_trial_the_newest_or_the_best_is_taken) {
     BOOST_TEST(run("trial download 1.0 --uuid " + running[0]) == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_deleted_is_gone_once_it_was_confirmed) {
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_removed_after_confirmation) {
     BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(is_there(ended[0]));
     BOOST_TEST(run("checkpoint delete " + ended[0] + " " + ended[2] + " --yes") == 0);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_deleted_is_gone_once_it_was_confirmed) {
     BOOST_TEST(!path_exists(store.path_of(ended[2])));
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_runs_keeps_what_it_would_go_on_from) {
+BOOST_AUTO_TEST_CASE(a_running_trial_keeps_the_checkpoint_that_it_resumes_from) {
     BOOST_TEST(run("checkpoint delete --yes " + running[0] + " " + running[2]) ==
                to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "trial 2.0 may still run"), err);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_runs_keeps_what_it_would_go_on_from) {
     BOOST_TEST(run("checkpoint delete --yes " + running[2]) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(files_can_be_taken_out_of_a_checkpoint) {
+BOOST_AUTO_TEST_CASE(files_can_be_removed_from_a_checkpoint) {
     BOOST_TEST(run("checkpoint rm --glob *.safetensors " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(run("checkpoint rm --yes " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(run("checkpoint rm --yes --glob *.safetensors " + ended[0]) == 0);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(files_can_be_taken_out_of_a_checkpoint) {
     BOOST_TEST(manifest.files.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_policy_decides_what_stays) {
+BOOST_AUTO_TEST_CASE(the_policy_decides_which_checkpoints_stay) {
     auto const dry = ask("experiment gc 1 --dry-run");
     BOOST_TEST(dry["removed"].size() == 1u);
     BOOST_TEST(is_there(ended[1]));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(the_policy_decides_what_stays) {
     BOOST_TEST(ask("experiment gc 1")["removed"].empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_new_policy_is_followed_at_once_and_from_then_on) {
+BOOST_AUTO_TEST_CASE(a_new_policy_applies_at_once_and_later) {
     BOOST_TEST(run("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0") ==
                to_int(ExitCode::usage));
     BOOST_TEST(contains(err, running[0]), err);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_new_policy_is_followed_at_once_and_from_then_on) {
     BOOST_TEST(ask("experiment gc 2")["policy"] == answer["policy"]);
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_that_has_ended_can_be_removed_and_its_number_stays_taken) {
+BOOST_AUTO_TEST_CASE(an_ended_experiment_can_be_deleted_and_its_id_is_not_reused) {
     BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::usage));
     BOOST_TEST(run("experiment delete 2 --yes") == to_int(ExitCode::could_not));
     BOOST_TEST(is_there(ended[0]));

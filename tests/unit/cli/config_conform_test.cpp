@@ -27,7 +27,7 @@ constexpr std::string_view all_three =
 
 BOOST_FIXTURE_TEST_SUITE(config_conform_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(each_case_is_a_line) {
+BOOST_AUTO_TEST_CASE(each_case_prints_a_line) {
     BOOST_TEST(conform(all_three) == to_int(ExitCode::could_not));
     auto const lines = split_lines(out);
     BOOST_REQUIRE(lines.size() == 3u);
@@ -37,11 +37,11 @@ BOOST_AUTO_TEST_CASE(each_case_is_a_line) {
     BOOST_TEST(contains(err, "1 passed, 1 failed, 1 skipped"));
 }
 
-BOOST_AUTO_TEST_CASE(cases_that_hold_are_a_success) {
+BOOST_AUTO_TEST_CASE(passing_cases_give_success) {
     BOOST_TEST(conform("[{name: good, sane_as: [length.json], case: {batches: 1}}]") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_outcomes_are_told_in_json_too) {
+BOOST_AUTO_TEST_CASE(the_outcomes_are_printed_as_json) {
     BOOST_TEST(conform(all_three, " --json") == to_int(ExitCode::could_not));
     auto const answer = Json::parse(out);
     BOOST_TEST(answer["cases"].size() == 3u);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_outcomes_are_told_in_json_too) {
     BOOST_TEST(answer["cases"][2]["outcome"] == "skip");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_case_file_and_what_is_not_there_have_codes_of_their_own) {
+BOOST_AUTO_TEST_CASE(an_invalid_and_a_missing_case_file_have_different_codes) {
     BOOST_TEST(conform("name: x\n") == to_int(ExitCode::bad_file));
     BOOST_TEST(conform("[{name: x") == to_int(ExitCode::bad_file));
     BOOST_TEST(run("config conform " + (directory / "none.yaml").string()) == to_int(ExitCode::absent));

@@ -62,7 +62,7 @@ environment:
 
 BOOST_FIXTURE_TEST_SUITE(config_show_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(each_value_is_told_where_it_comes_from) {
+BOOST_AUTO_TEST_CASE(each_value_is_shown_with_its_origin) {
     write("exp.yaml", complete);
     write_template("small", small_template);
     BOOST_TEST(run("config show exp.yaml --template small --config slurm.mpi=pmix --config "
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(secrets_are_never_shown) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_is_no_yaml_tells_no_secrets) {
+BOOST_AUTO_TEST_CASE(an_invalid_file_reveals_no_secrets) {
     for (std::string const text :
          {"checkpoint_storage: {type: s3, secret_key: hunter2\n", "storage:\n  secret_key: \"hunter2\n",
           "environment:\n  registry_auth: {'password': [hunter2\n"}) {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_no_yaml_tells_no_secrets) {
     BOOST_TEST(!contains(err, "hunter2"), err);
 }
 
-BOOST_AUTO_TEST_CASE(errors_tell_no_secrets) {
+BOOST_AUTO_TEST_CASE(errors_reveal_no_secrets) {
     write("exp.yaml",
           "entrypoint: ./train\nsearcher: {name: single, metric: loss}\n"
           "environment: {registry_auth: {password: 31337, usr: me}}\n"
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(errors_tell_no_secrets) {
     BOOST_TEST(!contains(err, "hunter2"), err);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_shown_can_be_submitted_and_means_the_same) {
+BOOST_AUTO_TEST_CASE(the_shown_configuration_can_be_submitted_with_the_same_result) {
     write("exp.yaml", "entrypoint: ./train\nsearcher: {name: single, metric: loss}\n");
     auto const first = ask("config show exp.yaml --config max_restarts=2");
     BOOST_TEST(first["max_restarts"] == 2);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_is_shown_can_be_submitted_and_means_the_same) {
     BOOST_TEST(ask("config show again.yaml") == first);
 }
 
-BOOST_AUTO_TEST_CASE(a_part_is_shown_as_it_is_written) {
+BOOST_AUTO_TEST_CASE(a_partial_configuration_is_shown_as_written) {
     write("part.yaml", "resources: {slots_per_trial: 2}\n");
     BOOST_TEST(run("config show part.yaml --sanity") == 0);
     BOOST_TEST(out == "resources:\n  slots_per_trial: 2\n");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_part_is_shown_as_it_is_written) {
     BOOST_TEST(run("config show part.yaml --template absent") == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(config_check_tells_everything_that_is_wrong_with_all_files) {
+BOOST_AUTO_TEST_CASE(config_check_reports_all_errors_of_all_files) {
     write("a.yaml", "entrypoint: ./train\nnonsense: 1\n");
     write("b.yaml",
           "entrypoint: ./train\nsearcher: {name: random, metric: loss, max_trials: 2}\n"
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(config_check_tells_everything_that_is_wrong_with_all_files)
     BOOST_TEST(slurm.calls.empty());
 }
 
-BOOST_AUTO_TEST_CASE(config_check_refuses_what_can_not_be_run_anywhere) {
+BOOST_AUTO_TEST_CASE(config_check_refuses_a_configuration_that_no_site_can_run) {
     write("b.yaml",
           "entrypoint: ./train\nsearcher: {name: single, metric: loss}\n"
           "checkpoint_storage: {type: gcs, bucket: b}\n");
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(config_check_refuses_what_can_not_be_run_anywhere) {
     BOOST_TEST(run("config check --sanity b.yaml") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(config_check_of_a_part_asks_only_whether_it_is_sane) {
+BOOST_AUTO_TEST_CASE(config_check_of_a_part_checks_only_the_written_values) {
     write("part.yaml", "resources: {slots_per_trial: 2}\n");
     write("bad.yaml", "resources: {slot_per_trial: 2}\n");
     BOOST_TEST(run("config check part.yaml --sanity") == 0);

@@ -51,7 +51,7 @@ struct KilledFixture : ContinueFixture {
 
 BOOST_AUTO_TEST_SUITE(continue_killed_test)
 
-BOOST_AUTO_TEST_CASE(a_continuation_killed_at_any_system_call_has_happened_or_not) {
+BOOST_AUTO_TEST_CASE(a_continuation_killed_at_any_system_call_is_complete_or_absent) {
     constexpr int stops_max = 20'000, stride = 16;  // while it only reads
     int kills = 0;
     bool has_begun = false;

@@ -1,4 +1,4 @@
-// `experiment continue`: what goes on, what stays, and what is refused.
+// `experiment continue`: which trials run again, which keys may change, and what is refused.
 #include <det/experiment/root.hpp>
 #include <det/protocol/json.hpp>
 
@@ -12,7 +12,7 @@ using namespace det::experiment;
 
 BOOST_FIXTURE_TEST_SUITE(continue_test, ContinueFixture)
 
-BOOST_AUTO_TEST_CASE(a_trial_that_has_completed_goes_on_with_a_longer_length) {
+BOOST_AUTO_TEST_CASE(a_completed_trial_continues_with_a_longer_length) {
     complete_single();
     BOOST_TEST(state() == "COMPLETED");
     auto const told = ask("experiment continue 1 --config searcher.max_length.batches=200");
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_has_completed_goes_on_with_a_longer_length) {
     BOOST_TEST(ask("trial describe 1.0")["runs"].size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(what_it_was_before_is_kept_and_who_changed_what_is_told) {
+BOOST_AUTO_TEST_CASE(earlier_configurations_are_kept_and_changes_are_shown) {
     complete_single();
     BOOST_TEST(run("experiment continue 1 --config searcher.max_length.batches=200") == 0, err);
     run_trial(0, finish(15));
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(what_it_was_before_is_kept_and_who_changed_what_is_told) {
     BOOST_TEST(spec(2).revisions.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_cancelled_is_wanted_again) {
+BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_desired_again) {
     BOOST_REQUIRE(create() == 0);
     must(journal::write_desired(experiment(1).desired(), Desired::cancel));
     must(make_directories(experiment(1).trial(0).path()));
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(what_was_cancelled_is_wanted_again) {
     BOOST_TEST(spec().revision() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_grid_only_what_failed_runs_again_with_the_value_mended) {
+BOOST_AUTO_TEST_CASE(failed_trials_of_a_grid_run_again_with_the_new_value) {
     fail_in_grid();
     BOOST_TEST(state() == "COMPLETED");
     BOOST_TEST(run("experiment continue 1 --config hyperparameters.units.vals=[8,16,24]") == 0, err);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(of_a_grid_only_what_failed_runs_again_with_the_value_mended
     BOOST_TEST(units == (std::vector<int>{24, 16, 8}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_has_completed_keeps_its_hyperparameters) {
+BOOST_AUTO_TEST_CASE(completed_trials_keep_their_hyperparameters) {
     fail_in_grid();
     auto const calls = slurm.submissions.size();
     BOOST_TEST(run("experiment continue 1 --config hyperparameters.units.vals=[9,16,24]") ==
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_changes_replaces_what_it_names) {
     BOOST_TEST(out == must(read_file(file)));
 }
 
-BOOST_AUTO_TEST_CASE(keys_that_stay_are_named_with_their_place_and_what_to_do) {
+BOOST_AUTO_TEST_CASE(fixed_keys_are_refused_with_location_and_hint) {
     complete_single();
     must(write_file(directory / "changes.yaml",
                     "name: other\ncheckpoint_storage:\n  host_path: /tmp\n  save_trial_best: 3\n"));
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(keys_that_stay_are_named_with_their_place_and_what_to_do) {
     BOOST_TEST(!path_exists(experiment(1).revisions()));
 }
 
-BOOST_AUTO_TEST_CASE(only_what_has_ended_and_has_something_left_is_continued) {
+BOOST_AUTO_TEST_CASE(only_ended_experiments_with_trials_left_are_continued) {
     complete_single();
     auto const refused = [&](std::string const& why) {
         auto const calls = slurm.submissions.size();
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(only_what_has_ended_and_has_something_left_is_continued) {
     BOOST_TEST(run("experiment continue 2") == to_int(ExitCode::slurm_unreachable));
 }
 
-BOOST_AUTO_TEST_CASE(a_search_that_learns_or_has_completed_is_not_continued) {
+BOOST_AUTO_TEST_CASE(an_adaptive_or_completed_search_is_not_continued) {
     BOOST_REQUIRE(create(" --config searcher.name=random --config searcher.max_trials=2") == 0);
     run_trial(0, finish(5));
     run_trial(1, finish(6));
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_learns_or_has_completed_is_not_continued) {
     BOOST_TEST(contains(err, "searcher 'adaptive_asha'"), err);
 }
 
-BOOST_AUTO_TEST_CASE(told_twice_it_is_continued_once) {
+BOOST_AUTO_TEST_CASE(a_repeated_command_continues_once) {
     complete_single();
     std::string const line = "experiment continue 1 --config searcher.max_length.batches=200";
     BOOST_TEST(run(line) == 0, err);
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(told_twice_it_is_continued_once) {
     BOOST_TEST(contains(err, "was continued already"), err);
 }
 
-BOOST_AUTO_TEST_CASE(where_slurm_refuses_it_stays_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_refusal_of_slurm_changes_nothing) {
     complete_single();
     for (auto const* call : {"test", "submit"}) {
         slurm.refused = {call};
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(where_slurm_refuses_it_stays_as_it_was) {
     BOOST_TEST(spec().max_restarts == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(jobs_of_a_continuation_that_was_cut_off_are_cancelled) {
+BOOST_AUTO_TEST_CASE(jobs_of_an_interrupted_continuation_are_cancelled) {
     complete_single();
     auto held = job_of(1, slurm::JobState::pending, "PENDING");
     held.ref = {99, 0};

@@ -31,7 +31,7 @@ struct Fixture : CreateFixture {
 
 BOOST_FIXTURE_TEST_SUITE(create_cleanup_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_slurm_would_refuse_never_touches_a_disk) {
+BOOST_AUTO_TEST_CASE(a_submission_that_slurm_would_refuse_writes_no_files) {
     slurm.refused = {"test"};
     BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(!path_exists(root.path()));
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(what_slurm_would_refuse_never_touches_a_disk) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_was_not_submitted_leaves_no_experiment) {
+BOOST_AUTO_TEST_CASE(a_failed_submission_leaves_no_experiment) {
     slurm.refused = {"submit"};
     BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
                to_int(ExitCode::refused_by_slurm));
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_not_submitted_leaves_no_experiment) {
     BOOST_TEST(must(list_directory(root.contexts())).size() == 1u);  // the next attempt finds it
 }
 
-BOOST_AUTO_TEST_CASE(code_that_another_experiment_may_use_by_now_stays_after_a_failure) {
+BOOST_AUTO_TEST_CASE(stored_code_stays_after_a_failure) {
     // While the first one waits for sbatch, another creates an experiment of the same code.
     bool other_is_there = false;
     slurm.on_call = [&](std::string const& call) {
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(code_that_another_experiment_may_use_by_now_stays_after_a_f
     BOOST_TEST(path_exists(root.context(spec.context.value().sha256)));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
+BOOST_AUTO_TEST_CASE(existing_files_stay_after_a_failure) {
     BOOST_TEST(create() == 0, err);
     auto const before = paths();
     slurm.refused = {"submit"};
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(what_was_there_before_a_failure_is_there_after_it) {
     BOOST_TEST(out == "Created experiment 2\n");
 }
 
-BOOST_AUTO_TEST_CASE(directories_that_the_user_made_stay_even_if_they_are_empty) {
+BOOST_AUTO_TEST_CASE(empty_directories_of_the_user_stay) {
     must(make_directories(root.contexts()));
     slurm.refused = {"submit"};
     BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(directories_that_the_user_made_stay_even_if_they_are_empty)
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_could_not_be_released_stays_and_is_told) {
+BOOST_AUTO_TEST_CASE(a_job_that_could_not_be_released_stays_and_is_reported) {
     slurm.refused = {"release"};
     BOOST_TEST(create() == to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(contains(err, "experiment 1 was submitted as job 4711, which is held"), err);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_could_not_be_released_stays_and_is_told) {
     BOOST_TEST(ask("experiment list")[0]["job_id"] == "4711");
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_slurm_may_or_may_not_have_keeps_its_experiment) {
+BOOST_AUTO_TEST_CASE(an_unclear_submission_keeps_its_experiment) {
     slurm.submit_error = Error{codes::submission_unclear, "sbatch was not answered"};
     BOOST_TEST(create() == to_int(ExitCode::slurm_unreachable));
     BOOST_TEST(contains(err, "experiment 1 is kept"), err);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_slurm_may_or_may_not_have_keeps_its_experiment) 
     BOOST_TEST(ask("experiment list")[0]["state"] == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(a_job_whose_event_can_not_be_written_stays_and_is_told) {
+BOOST_AUTO_TEST_CASE(a_job_whose_event_cannot_be_written_stays_and_is_reported) {
     slurm.on_call = [this](std::string const& call) {
         if (call != "submit") return;
         must(remove_tree(experiment(1).events()));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_job_whose_event_can_not_be_written_stays_and_is_told) {
     BOOST_TEST(slurm.calls.back() == "submit");  // it must not run
 }
 
-BOOST_AUTO_TEST_CASE(a_context_that_is_refused_leaves_nothing_and_slurm_alone) {
+BOOST_AUTO_TEST_CASE(a_refused_context_leaves_no_files_and_no_job) {
     std::filesystem::create_symlink("/etc", directory / "code/out");
     BOOST_TEST(create() == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "[unsafe-link]"), err);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_refused_leaves_nothing_and_slurm_alone) {
     BOOST_TEST(!path_exists(root.path()));
 }
 
-BOOST_AUTO_TEST_CASE(a_configuration_that_is_wrong_asks_nobody_anything) {
+BOOST_AUTO_TEST_CASE(an_invalid_configuration_does_not_query_slurm) {
     must(write_file(directory / "exp.yaml", config_text() + "nonsense: 1\n"));
     BOOST_TEST(create() == to_int(ExitCode::bad_file));
     BOOST_TEST(slurm.calls.empty());
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_configuration_that_is_wrong_asks_nobody_anything) {
     BOOST_TEST(!path_exists(root.path()));
 }
 
-BOOST_AUTO_TEST_CASE(a_root_that_can_not_be_made_is_told) {
+BOOST_AUTO_TEST_CASE(a_root_that_cannot_be_created_is_reported) {
     must(write_file(directory / "file", ""));
     environment.set("DET_ROOT", (directory / "file/det").string());
     BOOST_TEST(create() != 0);

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(tested.at(0) == submit.options.at(1));
 }
 
-BOOST_AUTO_TEST_CASE(slurm_is_asked_first_without_a_file_on_a_disk) {
+BOOST_AUTO_TEST_CASE(slurm_tests_the_script_before_files_are_written) {
     bool asked = false;
     slurm.on_call = [&](std::string const& call) {
         if (call != "test") return;
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(slurm_is_asked_first_without_a_file_on_a_disk) {
     BOOST_TEST(asked);
 }
 
-BOOST_AUTO_TEST_CASE(all_is_there_before_slurm_has_the_job_and_its_id_before_it_may_run) {
+BOOST_AUTO_TEST_CASE(files_are_written_before_submission_and_the_job_id_before_release) {
     slurm.on_call = [&](std::string const& call) {
         if (call == "submit") {
             BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).id.value == 1u);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
     BOOST_TEST(contains(must(read_file(experiment(1).config())), "max_restarts: 5"));  // defaults filled in
 }
 
-BOOST_AUTO_TEST_CASE(the_spec_says_what_jobs_need) {
+BOOST_AUTO_TEST_CASE(the_spec_has_what_jobs_need) {
     must(write_file(directory / "exp.yaml", config_text() + "hyperparameters: {lr: 0.1}\nmax_restarts: 3\n"));
     BOOST_TEST(create() == 0, err);
     auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_spec_says_what_jobs_need) {
     BOOST_TEST(spec.context.value().sha256 + ".tar.zst" == must(list_directory(root.contexts())).at(0));
 }
 
-BOOST_AUTO_TEST_CASE(the_next_number_is_above_all_that_there_are) {
+BOOST_AUTO_TEST_CASE(the_next_id_is_above_all_existing_ones) {
     for (auto const* name : {"9", "41", "notes", "0"}) must(make_directories(root.experiments() / name));
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 42\n");
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(without_a_context_nothing_is_packed) {
     BOOST_TEST(!must(parse_spec(must(read_file(experiment(1).spec())))).context.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_else_can_read_an_experiment) {
+BOOST_AUTO_TEST_CASE(experiments_are_private_to_their_user) {
     auto const old = ::umask(0);
     auto const code = create();
     ::umask(old);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(secrets_stay_in_the_file_that_the_user_wrote) {
     for (auto const& option : slurm.submissions.at(1).options) BOOST_TEST(!contains(option, "hunter2"));
 }
 
-BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_script_and_asks_for_nothing) {
+BOOST_AUTO_TEST_CASE(a_dry_run_prints_the_script_and_submits_nothing) {
     BOOST_TEST(create(" --dry-run") == 0, err);
     BOOST_TEST(out.starts_with("#!"));
     BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_script_and_asks_for_nothing) {
     BOOST_TEST(Json::parse(out)["script"].get<std::string>().starts_with("#!"));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_just_asked_of_slurm_is_not_asked_again_for_a_minute) {
+BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
     cache = directory / "cache";
     auto const asked = [this] { return std::count(slurm.calls.begin(), slurm.calls.end(), "partitions"); };
     BOOST_TEST(create() == 0, err);
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(code_that_others_could_change_is_refused) {
     BOOST_TEST(contains(err, "belongs to another user"), err);
 }
 
-BOOST_AUTO_TEST_CASE(a_link_that_leads_nowhere_is_told_and_packed) {
+BOOST_AUTO_TEST_CASE(a_dangling_link_is_packed_with_a_warning) {
     std::filesystem::create_symlink("missing", directory / "code/link");
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(contains(err, "warning:"), err);

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_creation_killed_at_any_system_call_leaves_a_whole_experim
     BOOST_TEST(stop > 100);
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_that_slurm_has_jobs_of_is_on_the_disk) {
+BOOST_AUTO_TEST_CASE(an_experiment_with_submitted_jobs_is_on_disk) {
     CreateFixture scene;
     auto const synced = list_synced([&] { return scene.create(); });
     auto const experiment = scene.experiment(1);

@@ -40,7 +40,7 @@ std::string golden_format(std::string const& name) {
 
 BOOST_FIXTURE_TEST_SUITE(dump_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(every_kind_of_document_says_what_it_is) {
+BOOST_AUTO_TEST_CASE(every_kind_of_document_is_named) {
     for (auto const& [name, claim] : std::map<std::string, std::string>{{"spec.json", "spec/1"},
                                                                         {"event.json", "event/1"},
                                                                         {"desired", "desired/1"},
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_journal_is_a_record_a_line) {
     BOOST_TEST(err == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_torn_tail_is_talk_and_no_error) {
+BOOST_AUTO_TEST_CASE(a_torn_tail_is_a_message_and_no_error) {
     auto const whole = journal();
     BOOST_TEST(dump(whole.substr(0, whole.size() - 3)) == 0);
     BOOST_TEST(split_lines(out).size() == 1u);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_torn_tail_is_talk_and_no_error) {
     BOOST_TEST(err == "torn tail of 5 bytes\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_stands_behind_damage_is_not_believed) {
+BOOST_AUTO_TEST_CASE(records_behind_damage_are_not_printed) {
     auto bytes = journal();
     bytes[journal::header_size_bytes + journal::frame_head_size_bytes + 1] ^= 1;
     BOOST_TEST(dump(bytes) == to_int(ExitCode::could_not));
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(records_of_newer_programs_are_counted) {
     BOOST_TEST(err == "1 records of types that this program does not know\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_file_of_ours_is_said_to_be_none) {
+BOOST_AUTO_TEST_CASE(a_foreign_file_is_refused) {
     BOOST_TEST(dump("2026-11-21T12:00:00.000000Z [rank=0] hello\n") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "it is not a journal of det-submit"), err);
     BOOST_TEST(dump("") == 0);  // a journal whose writer died before its first byte

@@ -26,7 +26,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(experiment_wait_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(each_change_of_the_state_is_told_once_until_it_completed) {
+BOOST_AUTO_TEST_CASE(each_change_of_state_is_printed_once) {
     std::optional<journal::JournalWriter> life;
     clock.on_sleep = [&](auto elapsed) {
         if (elapsed == 5s) slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(each_change_of_the_state_is_told_once_until_it_completed) {
     BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more before the end is believed
 }
 
-BOOST_AUTO_TEST_CASE(slurm_is_asked_every_ten_seconds) {
+BOOST_AUTO_TEST_CASE(slurm_is_queried_every_ten_seconds) {
     BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
     BOOST_TEST(slurm.calls.size() == 7u);
     BOOST_TEST(contains(err, "experiment 1 is still QUEUED after 60 s [timed-out]"), err);
@@ -65,26 +65,26 @@ BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_is_given_back_is_not_the_end) {
+BOOST_AUTO_TEST_CASE(a_requeued_run_does_not_end_the_wait) {
     end(run_end(2, Cause::preempted, NextAction::requeue, 0, "Slurm preempted the job"));
     BOOST_TEST(run("experiment wait 1 --timeout 30") == to_int(ExitCode::timed_out));
 }
 
-BOOST_AUTO_TEST_CASE(a_supervisor_that_died_ends_the_waiting) {
+BOOST_AUTO_TEST_CASE(an_interrupted_trial_ends_the_wait) {
     start_run(experiment, 0, 1);
     slurm.job.reset();
     BOOST_TEST(run("experiment wait 1") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "ended as INTERRUPTED"), err);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_is_seen_without_slurm_too) {
+BOOST_AUTO_TEST_CASE(the_end_is_found_without_slurm_too) {
     end(finish(2));
     slurm.is_down = true;
     BOOST_TEST(run("experiment wait 1") == 0);
     BOOST_TEST(contains(err, "warning: no answer"), err);
 }
 
-BOOST_AUTO_TEST_CASE(a_slurm_that_goes_away_does_not_end_the_waiting) {
+BOOST_AUTO_TEST_CASE(an_unreachable_slurm_does_not_end_the_wait) {
     start_run(experiment, 0, 1);
     slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
     clock.on_sleep = [this](auto elapsed) { slurm.is_down = elapsed > 5s; };
@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(a_slurm_that_goes_away_does_not_end_the_waiting) {
     BOOST_TEST(contains(err, "still RUNNING"), err);
 }
 
-BOOST_AUTO_TEST_CASE(json_is_the_experiment_as_it_ended) {
+BOOST_AUTO_TEST_CASE(json_has_the_ended_experiment) {
     end(run_end(2, Cause::failed, NextAction::stop, 9, "over"));
     BOOST_TEST(run("experiment wait 1 --json") == to_int(ExitCode::could_not));
     BOOST_TEST(Json::parse(out)["state"] == "ERROR");
 }
 
-BOOST_AUTO_TEST_CASE(nobody_waits_for_what_is_not_there) {
+BOOST_AUTO_TEST_CASE(waiting_for_an_unknown_experiment_fails) {
     BOOST_TEST(run("experiment wait 2") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment wait x") == to_int(ExitCode::usage));
     BOOST_TEST(run("experiment wait 1 --timeout=-1") == to_int(ExitCode::usage));

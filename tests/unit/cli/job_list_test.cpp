@@ -55,19 +55,19 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(job_list_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(jobs_come_as_they_are_served) {
+BOOST_AUTO_TEST_CASE(jobs_are_listed_in_scheduling_order) {
     // Those with nodes, then by priority, then by number.
     BOOST_TEST(order() == "5_0 9 6 3 8_2 8_11 ");
 }
 
-BOOST_AUTO_TEST_CASE(the_queue_is_a_table_for_people_and_json_for_programs) {
+BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_a_table_or_json) {
     BOOST_TEST(run("job list") == 0);
     check_golden("cli/job_list.txt", out);
     BOOST_TEST(run("job list --json") == 0);
     check_golden("cli/job_list.json", out);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_forges_no_row_and_moves_no_cursor) {
+BOOST_AUTO_TEST_CASE(control_bytes_of_a_job_name_are_escaped) {
     slurm.other_jobs.clear();
     for (auto const* name : {"new\n0 | 1 | TYPE_EXPERIMENT", "\x1b[2J\x1b]0;title\a", "right \u202eto left",
                              "\xff\xfe", "unit\x1fseparator\r", "\x9b\u009b"}) {
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_name_forges_no_row_and_moves_no_cursor) {
     for (auto const& line : split_lines(out)) BOOST_TEST(escape_control(line) == line, line);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_can_be_asked_for) {
+BOOST_AUTO_TEST_CASE(jobs_of_one_pool_can_be_listed) {
     for (auto const* option : {"-p cpu", "--resource-pool cpu", "--resource-pool=cpu"}) {
         auto const jobs = ask(std::string("job list ") + option);
         BOOST_REQUIRE(jobs.size() == 1u);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_pool_can_be_asked_for) {
     BOOST_TEST(ask("job list -p nope").empty());
 }
 
-BOOST_AUTO_TEST_CASE(rows_can_be_chosen) {
+BOOST_AUTO_TEST_CASE(rows_can_be_selected) {
     BOOST_TEST(order("--limit 2") == "5_0 9 ");
     BOOST_TEST(order("--reverse --limit 2") == "8_11 8_2 ");
     BOOST_TEST(order("--user nobody") == "");
@@ -105,13 +105,13 @@ BOOST_AUTO_TEST_CASE(slots_are_gpus_or_the_cpus_of_a_pool_without) {
     BOOST_TEST(ask("job list")[0]["slots_acquired"] == 8);
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_queue_is_a_header) {
+BOOST_AUTO_TEST_CASE(an_empty_queue_prints_a_header) {
     slurm.other_jobs.clear();
     BOOST_TEST(run("job list") == 0);
     BOOST_TEST(split_lines(out).size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(without_slurm_there_is_no_queue) {
+BOOST_AUTO_TEST_CASE(without_slurm_the_queue_is_an_error) {
     slurm.is_down = true;
     BOOST_TEST(run("job list") == to_int(ExitCode::slurm_unreachable));
     BOOST_TEST(out == "");

@@ -87,7 +87,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(job_update_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(an_owner_puts_a_job_ahead_by_its_nice) {
+BOOST_AUTO_TEST_CASE(an_owner_moves_a_job_ahead_by_its_nice) {
     BOOST_TEST(update("update 8 --ahead-of 6") == 0, err);
     BOOST_TEST(changes() == "change 8 nice=98;");
     check_golden("cli/job_update.txt", for_everybody(out));
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_moves_and_makes_none) {
     BOOST_TEST(contains(err, "nothing was changed"));
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_is_named_by_its_number_and_moved_to_a_pool_where_it_fits) {
+BOOST_AUTO_TEST_CASE(an_experiment_is_moved_to_a_pool_where_it_fits) {
     BOOST_TEST(update("update 7 --priority 1") == 0, err);
     BOOST_TEST(changes() == "change 5 nice=0;");
     BOOST_TEST(update("update 7 --resource-pool small") == to_int(ExitCode::bad_file));
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_is_named_by_its_number_and_moved_to_a_pool_wh
     BOOST_TEST(changes() == "");
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_that_was_moved_to_another_pool_is_submitted_there_again) {
+BOOST_AUTO_TEST_CASE(a_moved_experiment_is_resubmitted_to_its_new_pool) {
     slurm.partition_list.push_back(
         {"large", false, true, "OFF", std::chrono::seconds(0), {{4, 8, "idle", "gpu:4"}}});
     slurm.on_call = [this](std::string const& call) {
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_that_was_moved_to_another_pool_is_submitted_t
     BOOST_TEST(contains(err, "recording where the experiment's jobs are now"), err);
 }
 
-BOOST_AUTO_TEST_CASE(a_stranger_is_passed_as_far_as_the_nice_reaches) {
+BOOST_AUTO_TEST_CASE(another_users_job_is_passed_as_far_as_the_nice_allows) {
     BOOST_TEST(update("update 5 --ahead-of 9") == 0, err);  // equal priorities: the older one is first
     BOOST_TEST(changes() == "change 5 nice=0;");
     BOOST_TEST(update("update 8 --ahead-of 9") == to_int(ExitCode::could_not));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_passed_as_far_as_the_nice_reaches) {
     BOOST_TEST(changes() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_tells_all_that_is_wrong_before_it_does_anything) {
+BOOST_AUTO_TEST_CASE(a_batch_reports_all_errors_before_any_change) {
     BOOST_TEST(update("update-batch 5.prio=1 6.priority=0 8.ahead-of=77 5.priority=2") ==
                to_int(ExitCode::usage));
     check_golden("cli/job_update_batch_errors.txt", err);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(an_update_is_exactly_one_change) {
     BOOST_TEST(changes() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_weight_is_refused_with_what_the_site_does_instead) {
+BOOST_AUTO_TEST_CASE(a_weight_is_refused_with_the_policy_of_the_site) {
     BOOST_TEST(update("update 5 --weight 2") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "priority/basic"), err);
     slurm.config =
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(an_operator_sets_the_priority_itself) {
     BOOST_TEST(run("job update 9 --priority 1 --rights king") == to_int(ExitCode::usage));
 }
 
-BOOST_AUTO_TEST_CASE(what_slurm_does_not_come_to_is_told) {
+BOOST_AUTO_TEST_CASE(an_order_that_slurm_does_not_reach_is_an_error) {
     obeys = false;
     BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "Slurm did not come to job 8 ahead of job 6"), err);

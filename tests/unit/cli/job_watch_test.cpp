@@ -10,8 +10,8 @@
 
 #include "cli_support.hpp"
 #include "golden.hpp"
-#include "job/watch_jobs.hpp"
-#include "output/terminal_text.hpp"
+#include "job/watch.hpp"
+#include "output/table.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_screen_shows_the_queue_and_the_selected_job) {
     check_golden("cli/job_watch_help.txt", text_of(render_screen(view, {14, 60})));
 }
 
-BOOST_AUTO_TEST_CASE(every_line_fits_and_drives_no_terminal) {
+BOOST_AUTO_TEST_CASE(every_line_fits_the_screen_without_control_bytes) {
     for (std::size_t columns : {std::size_t{1}, std::size_t{20}, std::size_t{33}, std::size_t{200}}) {
         for (std::size_t rows : {std::size_t{1}, std::size_t{3}, std::size_t{30}}) {
             auto view = small_view();
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(keys_select_and_filter) {
     BOOST_TEST((std::holds_alternative<Quit>(press("q"))));
 }
 
-BOOST_AUTO_TEST_CASE(half_a_key_waits_for_its_other_half) {
+BOOST_AUTO_TEST_CASE(an_incomplete_key_sequence_waits_for_its_rest) {
     std::string typed = "\x1b[";
     BOOST_TEST(take_keys(typed).empty());
     typed += "B";
@@ -243,7 +243,7 @@ private:
     std::string seen_;
 };
 
-BOOST_AUTO_TEST_CASE(in_a_terminal_it_follows_keys_and_size_and_leaves_all_as_it_was) {
+BOOST_AUTO_TEST_CASE(job_watch_handles_keys_and_resizes_and_restores_the_terminal) {
     InTerminal terminal;
     terminal.expect("\x1b[?1049h");
     terminal.expect("pool: all");
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(in_a_terminal_it_follows_keys_and_size_and_leaves_all_as_it
     BOOST_TEST(terminal.is_as_before());
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_ends_it_and_the_terminal_is_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_signal_ends_job_watch_and_the_terminal_is_restored) {
     for (int const number : {SIGINT, SIGTERM}) {
         InTerminal terminal;
         terminal.expect("pool: all");
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_it_and_the_terminal_is_as_it_was) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_terminal_it_says_what_to_use) {
+BOOST_AUTO_TEST_CASE(without_a_terminal_job_watch_refers_to_job_list) {
     int pipe_fds[2];
     BOOST_REQUIRE(::pipe(pipe_fds) == 0);
     auto const error = must_fail(WatchTerminal::open(pipe_fds[0], pipe_fds[1]));

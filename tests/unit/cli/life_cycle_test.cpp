@@ -35,7 +35,7 @@ struct Fixture : CreateFixture {
 
 BOOST_FIXTURE_TEST_SUITE(life_cycle_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_is_archived_is_out_of_sight_and_comes_back) {
+BOOST_AUTO_TEST_CASE(archived_experiments_are_hidden_until_unarchived) {
     BOOST_TEST(run("experiment archive 1") == 0, err);
     BOOST_TEST(ask("experiment list").size() == 3u);
     BOOST_TEST(ask("experiment list --all").size() == 4u);
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(what_is_archived_is_out_of_sight_and_comes_back) {
     BOOST_TEST(ask("experiment list").size() == 4u);
 }
 
-BOOST_AUTO_TEST_CASE(only_what_has_ended_is_archived) {
+BOOST_AUTO_TEST_CASE(only_ended_experiments_are_archived) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment archive 2") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "it is RUNNING"), err);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(names_descriptions_and_labels_change_and_are_shown) {
     BOOST_TEST(run({"experiment", "set", "name", "1", ""}) == to_int(ExitCode::usage));
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_runs_may_save_its_work_when_its_experiment_is_cancelled) {
+BOOST_AUTO_TEST_CASE(a_running_trial_may_save_when_its_experiment_is_cancelled) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
     BOOST_TEST(was_called("signal 4712_0 USR2"));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_runs_may_save_its_work_when_its_experiment_is_
     BOOST_TEST((desired(2) == Desired::kill));  // what is milder takes nothing back
 }
 
-BOOST_AUTO_TEST_CASE(a_pause_is_told_while_the_ranks_still_save) {
+BOOST_AUTO_TEST_CASE(a_pause_is_shown_while_the_ranks_save) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(ask("experiment describe 2")["desired"] == "run");
     BOOST_TEST(run("experiment pause 2") == 0, err);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_pause_is_told_while_the_ranks_still_save) {
     BOOST_TEST(contains(out, "Experiment 2: PAUSED\n"), out);
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_waits_has_nothing_to_save) {
+BOOST_AUTO_TEST_CASE(a_waiting_trial_is_cancelled_at_once) {
     auto const waiting = create_example(root, 20);
     show_job(20, slurm::JobState::pending, "PENDING");
     BOOST_TEST(run("experiment cancel 20") == 0, err);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_waits_has_nothing_to_save) {
     BOOST_TEST(state(20) == "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(what_has_ended_is_not_ended_again) {
+BOOST_AUTO_TEST_CASE(an_ended_experiment_is_not_ended_again) {
     auto const calls = slurm.calls.size();
     for (auto const* command : {"experiment cancel 1", "experiment kill 1", "trial kill 1.0"}) {
         BOOST_TEST(run(command) == to_int(ExitCode::could_not), command);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(one_trial_is_killed_alone) {
     BOOST_TEST(run("trial kill 2.7") == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(a_creation_that_was_cut_off_is_finished_or_put_away) {
+BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_completed_or_archived) {
     auto const lost = create_example(root, 21);
     for (auto const& name : must(list_directory(lost.events())))
         std::filesystem::remove(lost.events() / name);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_paused_creation_waits_until_it_is_activated) {
     BOOST_TEST(state(11) == "QUEUED");
 }
 
-BOOST_AUTO_TEST_CASE(a_fork_has_its_parents_configuration_code_and_secrets) {
+BOOST_AUTO_TEST_CASE(a_fork_has_the_configuration_code_and_secrets_of_its_parent) {
     must(write_file(directory / "exp.yaml", config_text() + "data: {secrets: {token: hunter2}, files: 3}\n"));
     BOOST_TEST(create(" --config max_restarts=2") == 0, err);
     BOOST_TEST(run("experiment fork 11 --config name=again") == 0, err);
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
     BOOST_TEST(create(" --test --paused") == to_int(ExitCode::usage));
 }
 
-BOOST_AUTO_TEST_CASE(more_trials_than_an_array_holds_are_several_arrays) {
+BOOST_AUTO_TEST_CASE(trials_beyond_max_array_size_go_to_further_arrays) {
     slurm.config = slurm::ClusterConfig({{"MaxArraySize", "3"}, {"MaxJobCount", "8"}});
     auto const options = std::string(" --config searcher.name=random --config searcher.max_trials=");
     BOOST_TEST(create(options + "7") == 0, err);
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(more_trials_than_an_array_holds_are_several_arrays) {
     BOOST_TEST(!path_exists(experiment(12).path()));
 }
 
-BOOST_AUTO_TEST_CASE(slots_at_once_are_limited_where_slurm_lets_us) {
+BOOST_AUTO_TEST_CASE(max_slots_limits_running_tasks_where_slurm_permits) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment set max-slots 2 17") == 0, err);
     BOOST_TEST(was_called("change 4712 running=2"));  // trials of 8 slots
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(the_configuration_is_shown_as_it_runs_and_as_it_was_written
     BOOST_TEST(ask("experiment config 11")["name"] == "example");
 }
 
-BOOST_AUTO_TEST_CASE(lists_come_as_values_with_commas_too) {
+BOOST_AUTO_TEST_CASE(lists_can_be_printed_as_csv) {
     BOOST_TEST(run({"experiment", "set", "name", "1", "a, \"b\""}) == 0, err);
     BOOST_TEST(run("experiment list --csv") == 0, err);
     BOOST_TEST(out.starts_with("ID,Owner,Name,Parent ID,State,Trials,Started,Ended,Resource Pool\n"), out);
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_trial_is_described) {
     BOOST_TEST(ask("experiment describe 2")["trials"][0]["interruptions"].empty());
 }
 
-BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {
+BOOST_AUTO_TEST_CASE(task_list_shows_the_nodes_of_all_users) {
     auto mine = job_of(2, slurm::JobState::running, "RUNNING");
     mine.comment = job_comment(root, {2});
     mine.nodes = 2;
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(who_has_which_nodes_is_listed_other_peoples_jobs_too) {
     BOOST_TEST(ask("task list --resource-pool cpu")[0]["slots"] == 32);  // two whole nodes
 }
 
-BOOST_AUTO_TEST_CASE(what_was_interrupted_is_submitted_once_more) {
+BOOST_AUTO_TEST_CASE(interrupted_trials_are_resubmitted) {
     slurm.job = job_of(2, slurm::JobState::failed, "FAILED");
     BOOST_TEST(state(2) == "INTERRUPTED");
     auto const told = ask("experiment activate 2");
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(what_was_interrupted_is_submitted_once_more) {
     BOOST_TEST(slurm.submissions.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_there_and_who_does_not_answer_are_told_apart) {
+BOOST_AUTO_TEST_CASE(unknown_experiments_and_an_unreachable_slurm_are_distinguished) {
     for (std::string const command : {"experiment activate", "experiment archive", "experiment cancel",
                                       "experiment config", "experiment kill", "experiment list-trials",
                                       "experiment unarchive", "trial describe", "trial kill"}) {

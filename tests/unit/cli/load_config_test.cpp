@@ -35,7 +35,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(load_config_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_only_the_creator_knows_is_the_lowest_layer) {
+BOOST_AUTO_TEST_CASE(values_of_the_submission_are_the_lowest_layer) {
     auto const loaded = must(load());
     BOOST_TEST(loaded.config.name == "exp");
     BOOST_TEST(loaded.config.reproducibility.experiment_seed.value() == 1'795'262'400 % (1LL << 31));
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(what_only_the_creator_knows_is_the_lowest_layer) {
     BOOST_TEST(must(load()).config.name == "mine");
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_any_name_has_a_name_that_yaml_can_say) {
+BOOST_AUTO_TEST_CASE(a_default_name_is_made_of_any_file_name) {
     for (auto const* name : {"a: b.yaml", "\"'#{}.yaml", "[x.yaml", "123.yaml", "null.yaml"}) {
         file = directory / name;
         write("entrypoint: ./train\nsearcher: {name: single, metric: loss}\n");
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_any_name_has_a_name_that_yaml_can_say) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(overrides_stand_over_the_file_which_stands_over_the_template) {
+BOOST_AUTO_TEST_CASE(overrides_replace_the_file_which_replaces_the_template) {
     write_template("mine", "max_restarts: 1\nscheduling_unit: 11\ndescription: template\n");
     write(must(read_file(file)) + "max_restarts: 2\nscheduling_unit: 22\n");
     auto const config = must(load("mine", {"max_restarts=3", "max_restarts=4"})).config;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(overrides_stand_over_the_file_which_stands_over_the_templat
     BOOST_TEST(config.description == "template");
 }
 
-BOOST_AUTO_TEST_CASE(templates_of_ones_own_come_before_the_shipped_ones) {
+BOOST_AUTO_TEST_CASE(own_templates_take_precedence_over_shipped_ones) {
     BOOST_TEST((must(load("mpi")).config.slurm.mpi == Mpi::pmix));  // shipped
     write_template("mpi", "description: mine\n");
     auto const config = must(load("mpi")).config;
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(templates_of_ones_own_come_before_the_shipped_ones) {
     BOOST_TEST(config.description == "mine");
 }
 
-BOOST_AUTO_TEST_CASE(a_template_that_is_not_there_is_told_with_the_nearest) {
+BOOST_AUTO_TEST_CASE(an_unknown_template_is_reported_with_the_nearest_name) {
     auto const error = refusal("debuging");
     BOOST_TEST((error.code == codes::no_such_template));
     BOOST_TEST(error.hint == "use 'debugging'");
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_template_that_is_not_there_is_told_with_the_nearest) {
     BOOST_TEST(contains(hint, "preemptible"), hint);
 }
 
-BOOST_AUTO_TEST_CASE(a_templates_name_is_no_path) {
+BOOST_AUTO_TEST_CASE(a_template_name_is_not_a_path) {
     must(make_directories(root.templates() / "deeper"));
     must(write_file(directory / "evil.yaml", "description: evil\n"));
     must(write_file(root.templates() / ".hidden.yaml", "description: hidden\n"));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_template_that_can_not_be_read_does_not_fall_back_to_a_shi
     BOOST_TEST((refusal("mpi").code == codes::not_a_file));
 }
 
-BOOST_AUTO_TEST_CASE(all_that_is_wrong_is_found_at_once_each_with_its_file) {
+BOOST_AUTO_TEST_CASE(all_errors_are_reported_at_once_with_their_files) {
     write("entrypoint: ./train\nnonsense: 1\n");
     write_template("mine", "max_restarts: many\n");
     auto const text = explain(must_fail(load("mine", {"resources.slots_per_trial"})));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_wrong_is_found_at_once_each_with_its_file) {
     BOOST_TEST(contains(text, "resources.slots_per_trial"), text);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_or_too_large_is_told) {
+BOOST_AUTO_TEST_CASE(a_missing_or_too_large_file_is_reported) {
     BOOST_TEST(
         (must_fail(load_config({directory / "absent.yaml", {}, {}}, root, {})).sorted().at(0).error.code ==
          codes::no_such_file));
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_or_too_large_is_told) {
     BOOST_TEST((refusal(std::nullopt).code == codes::document_too_large));
 }
 
-BOOST_AUTO_TEST_CASE(config_check_tells_of_every_file) {
+BOOST_AUTO_TEST_CASE(config_check_reports_every_file) {
     auto const good = file.string();
     file = directory / "bad.yaml";
     write("entrypoint: ./train\nnonsense: 1\n");

@@ -1,8 +1,7 @@
-#include "logs/log_merge.hpp"
-
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
+#include "logs/log_reader.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -42,7 +41,7 @@ void check_lines(std::vector<std::string> const& actual, std::vector<std::string
 
 BOOST_FIXTURE_TEST_SUITE(log_merge_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_line_is_time_rank_and_text) {
+BOOST_AUTO_TEST_CASE(a_line_is_split_into_time_rank_and_text) {
     auto const whole = at(30, "[rank=12] loss [0.5] done");
     auto const line = parse_log_line(whole);
     BOOST_TEST(line.whole == whole);
@@ -78,25 +77,25 @@ BOOST_AUTO_TEST_CASE(lines_of_all_nodes_come_in_the_order_of_time) {
     check_lines(merged(), {"0:a", "1:b", "10:c", "0:d", "1:e"});
 }
 
-BOOST_AUTO_TEST_CASE(at_the_same_time_the_first_node_speaks_first) {
+BOOST_AUTO_TEST_CASE(lines_of_the_same_time_are_ordered_by_node) {
     for (auto const* node : {"10", "2", "0"})
         write("node-" + std::string(node) + ".log", at(10, "x") + "\n" + at(11, "y") + "\n");
     check_lines(merged(), {"0:x", "2:x", "10:x", "0:y", "2:y", "10:y"});
 }
 
-BOOST_AUTO_TEST_CASE(what_has_no_time_stays_behind_the_line_before_it) {
+BOOST_AUTO_TEST_CASE(a_line_without_time_follows_the_line_before_it) {
     write("node-0.log", at(10, "a") + "\nno time\n" + at(30, "c") + "\n");
     write("node-1.log", at(11, "b") + "\n");
     check_lines(merged(), {"0:a", "0:no time", "1:b", "0:c"});
 }
 
-BOOST_AUTO_TEST_CASE(a_torn_last_line_is_shown_as_far_as_it_goes) {
+BOOST_AUTO_TEST_CASE(an_incomplete_last_line_is_shown) {
     write("node-0.log", at(10, "a") + "\n" + at(12, "hal"));
     write("node-1.log", at(11, "b") + "\n2026-11-2");
     check_lines(merged(), {"0:a", "1:b", "1:2026-11-2", "0:hal"});
 }
 
-BOOST_AUTO_TEST_CASE(other_files_are_no_logs) {
+BOOST_AUTO_TEST_CASE(only_node_logs_are_logs) {
     for (auto const* name : {"life", "journal", "node-.log", "node-x.log", "node-1.log.old", "node-1"})
         write(name, at(10, "x") + "\n");
     check_lines(merged(), {});

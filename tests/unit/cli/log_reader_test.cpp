@@ -78,20 +78,20 @@ BOOST_AUTO_TEST_CASE(a_torn_line_waits_for_its_rest) {
     BOOST_TEST(reader.offset() == line_of(0, "a").size());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_log_is_handed_on_in_pieces) {
+BOOST_AUTO_TEST_CASE(a_line_longer_than_the_buffer_is_split) {
     write(std::string(1000, 'x') + "\n");
     check_lines(read(0, TornLine::leave, 400),
                 {std::string(400, 'x'), std::string(400, 'x'), std::string(200, 'x')});
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_gone_or_shorter_than_it_was_is_at_its_end) {
+BOOST_AUTO_TEST_CASE(a_removed_or_truncated_log_is_at_its_end) {
     check_lines(read(0, TornLine::show), {});
     write("a\n");
     check_lines(read(100, TornLine::show), {});
     BOOST_TEST(must(find_tail(path, 100, 5, filter)).count == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_read_is_told) {
+BOOST_AUTO_TEST_CASE(an_unreadable_log_is_an_error) {
     must(make_directory(path));
     LogReader reader(path, 0, 16384, filter, TornLine::show);
     auto const found = reader.next();
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_read_is_told) {
     BOOST_TEST(found.error().message.find("node-0.log") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_last_lines_that_pass_are_found_from_the_end) {
+BOOST_AUTO_TEST_CASE(the_last_matching_lines_are_found_from_the_end) {
     std::string text;
     std::vector<std::size_t> begins;
     for (int i = 0; i < 60'000; ++i) {  // several windows
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_last_lines_that_pass_are_found_from_the_end) {
     BOOST_TEST(must(find_tail(path, 0, 5, filter)).offset == text.size());
 }
 
-BOOST_AUTO_TEST_CASE(one_rank_is_not_another) {
+BOOST_AUTO_TEST_CASE(the_filter_selects_exactly_one_rank) {
     write(line_of(1, "a") + line_of(11, "b") + "[rank=1] no time\n" + line_of(1, "[rank=2] c"));
     filter.only_rank(1);
     check_lines(read(0, TornLine::show), {"a", "[rank=2] c"});

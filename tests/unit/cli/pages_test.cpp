@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_command_prints_its_page) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_option_stands_in_its_commands_page) {
+BOOST_AUTO_TEST_CASE(every_option_is_on_the_page_of_its_command) {
     for (auto const& entry : command_table()) {
         auto const page = find_page(entry.page_name());
         std::vector<std::string> names{"--json"};
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(every_option_stands_in_its_commands_page) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_page_is_that_of_a_command) {
+BOOST_AUTO_TEST_CASE(every_page_belongs_to_a_command) {
     std::filesystem::path const folder = det::test::source_path("submitter/cli");
     std::set<std::string> names;
     for (auto const& entry : command_table()) names.insert(entry.page_name());
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(every_command_has_a_source_and_a_page_of_its_name) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(aliases_lead_to_groups_that_there_are) {
+BOOST_AUTO_TEST_CASE(aliases_name_existing_groups) {
     for (auto const& alias : group_aliases()) {
         auto const table = command_table();
         BOOST_TEST(std::any_of(table.begin(), table.end(),

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_are_listed_oldest_first) {
     check_golden("cli/checkpoints.json", out);
 }
 
-BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_those_that_are_there_and_were_validated) {
+BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_stored_and_validated_ones) {
     auto const best = [&](int number) {
         return ask(fmt::format("experiment list-checkpoints 1 --best {}", number));
     };
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_without_checkpoints_has_an_empty_list) {
     BOOST_TEST(run("experiment list-checkpoints 4") == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(metrics_go_on_over_runs) {
+BOOST_AUTO_TEST_CASE(metrics_of_all_runs_are_listed) {
     BOOST_TEST(run("trial metrics 1.0") == 0);
     check_golden("cli/trial_metrics.txt", out);
     auto const metrics = ask("trial metrics 1.0");
@@ -83,14 +83,14 @@ BOOST_AUTO_TEST_CASE(metrics_go_on_over_runs) {
                                    {"metrics", {{"loss", 0.25}}}}));
 }
 
-BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_asked_for) {
+BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     auto const metrics = ask("trial metrics 1 --group validation");
     BOOST_REQUIRE(metrics.size() == 1u);
     BOOST_TEST(metrics[0]["steps_completed"] == 100);
     BOOST_TEST(ask("trial metrics 1 --group absent").empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_is_not_there_is_told) {
+BOOST_AUTO_TEST_CASE(an_unknown_trial_is_reported) {
     for (auto const* command :
          {"trial metrics 1.1", "trial logs 1.1", "trial logs 4", "trial logs 1 --run 2"}) {
         BOOST_TEST(run(command) == to_int(ExitCode::absent), command);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_is_not_there_is_told) {
     BOOST_TEST(run("trial metrics 1.x") == to_int(ExitCode::usage));
 }
 
-BOOST_AUTO_TEST_CASE(logs_are_printed_as_they_are_run_after_run) {
+BOOST_AUTO_TEST_CASE(logs_are_printed_unchanged_run_after_run) {
     log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=1] c\n");
     log(0, 1, std::string(noon) + "[rank=4] b\n");
     log(1, 0, std::string(noon) + "resumed\n");
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(logs_are_printed_as_they_are_run_after_run) {
     BOOST_TEST(out == std::string(noon) + "resumed\n");
 }
 
-BOOST_AUTO_TEST_CASE(one_ranks_lines_can_be_asked_for) {
+BOOST_AUTO_TEST_CASE(lines_of_one_rank_can_be_selected) {
     log(0, 0, std::string(noon) + "[rank=1] a\n" + later + "[rank=11] b\n" + later + "no rank\n");
     for (auto const* option : {"--rank", "--rank-id"}) {
         BOOST_TEST(run(std::string("trial logs 1 ") + option + " 1") == 0);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(one_ranks_lines_can_be_asked_for) {
     BOOST_TEST(out == "");
 }
 
-BOOST_AUTO_TEST_CASE(as_json_each_line_is_an_object_whatever_ranks_print) {
+BOOST_AUTO_TEST_CASE(with_json_each_log_line_is_an_object) {
     log(0, 3, std::string(noon) + "[rank=12] \x1b[31m\xff\"\r\n" + "Killed");
     BOOST_TEST(run("trial logs 1 --json") == 0);
     auto const lines = split_lines(out);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(as_json_each_line_is_an_object_whatever_ranks_print) {
     BOOST_TEST(Json::parse(lines[1])["message"] == "Killed");
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_logs_cannot_drive_it) {
+BOOST_AUTO_TEST_CASE(on_a_terminal_control_bytes_of_logs_are_escaped) {
     log(0, 0, std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
     BOOST_TEST(run("trial logs 1") == 0);
     BOOST_TEST(out == std::string(noon) + "[rank=1] \x1b[2Jgone\tand \xff \r\n");
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_logs_cannot_drive_it) {
     BOOST_TEST(out == std::string(noon) + "[rank=1] \\x1b[2Jgone\tand \\xff \\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_node_is_asked_for_by_number_or_name) {
+BOOST_AUTO_TEST_CASE(a_node_is_selected_by_number_or_name) {
     log(0, 0, std::string(noon) + "[rank=0] a\n");
     log(0, 1, std::string(noon) + "[rank=4] b\n");
     for (auto const* node : {"1", "n1"}) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_asked_for_by_number_or_name) {
     BOOST_TEST(out == "");
 }
 
-BOOST_AUTO_TEST_CASE(the_first_or_the_last_lines_can_be_asked_for) {
+BOOST_AUTO_TEST_CASE(the_first_or_last_lines_can_be_selected) {
     log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=0] c\n");
     log(0, 1, std::string(noon) + "[rank=4] b\n" + later + "[rank=4] d\n");
     log(1, 0, std::string(noon) + "[rank=0] e\n");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(the_first_or_the_last_lines_can_be_asked_for) {
     BOOST_TEST(run("trial logs 1 --head 1 --tail 1") == to_int(ExitCode::usage));
 }
 
-BOOST_AUTO_TEST_CASE(lines_are_asked_for_by_time_level_and_text) {
+BOOST_AUTO_TEST_CASE(lines_are_selected_by_time_level_and_text) {
     log(0, 0,
         "2026-11-21T11:00:00.000000Z [rank=0] INFO: starting\n"
         "2026-11-21T12:00:00.000000Z [rank=0] WARNING: slow\n"
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(lines_are_asked_for_by_time_level_and_text) {
         BOOST_TEST(run(std::string("trial logs 1 ") + option) == to_int(ExitCode::usage), option);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_run_that_failed_the_rank_that_failed_first_is_shown) {
+BOOST_AUTO_TEST_CASE(the_rank_of_a_run_that_failed_first_is_shown) {
     auto const experiment = create_example(root, 20, "fails");
     auto life = start_run(experiment, 0, 1);
     auto const run_directory = experiment.trial(0).run(0);
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(of_a_run_that_failed_the_rank_that_failed_first_is_shown) {
     BOOST_TEST(ask("trial describe 1")["runs"][0]["first_failure"].is_null());
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_somebody_stopped_has_no_failing_rank) {
+BOOST_AUTO_TEST_CASE(a_stopped_run_has_no_failing_rank) {
     auto const experiment = create_example(root, 20, "preempted");
     auto life = start_run(experiment, 0, 1);
     RankEnd const end{minute(2), 3, "n0", 1, 0, ""};

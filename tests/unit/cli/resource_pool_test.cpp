@@ -43,7 +43,7 @@ struct Fixture : CliFixture {
 
 BOOST_FIXTURE_TEST_SUITE(resource_pool_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(pools_are_a_table_for_people_and_json_for_programs) {
+BOOST_AUTO_TEST_CASE(pools_are_printed_as_a_table_or_json) {
     BOOST_TEST(run("resource-pool list") == 0);
     check_golden("cli/resource_pool_list.txt", out);
     BOOST_TEST(run("rp list --json") == 0);
@@ -59,12 +59,12 @@ BOOST_AUTO_TEST_CASE(one_pool_is_described) {
     BOOST_TEST(ask("rp describe fast")["limits"]["slots_per_trial"] == 8);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_that_is_not_there_is_told_with_the_nearest) {
+BOOST_AUTO_TEST_CASE(an_unknown_pool_is_reported_with_the_nearest_name) {
     BOOST_TEST(run("rp describe computer") == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "hint: use 'compute'; resource pools here: fast, compute, cpu"), err);
 }
 
-BOOST_AUTO_TEST_CASE(without_slurm_there_are_no_pools) {
+BOOST_AUTO_TEST_CASE(without_slurm_pools_are_an_error) {
     slurm.is_down = true;
     BOOST_TEST(run("rp list") == to_int(ExitCode::slurm_unreachable));
     BOOST_TEST(out == "");

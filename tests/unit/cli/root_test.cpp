@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(the_root_is_det_root_else_det_at_home) {
     BOOST_TEST((must_fail(find_root({})).code == codes::usage));
 }
 
-BOOST_AUTO_TEST_CASE(one_root_is_one_path_however_it_is_written) {
+BOOST_AUTO_TEST_CASE(different_spellings_of_a_root_give_one_path) {
     auto const root = must(find_root(with({{"DET_ROOT", "/a/b/../c//"}})));
     BOOST_TEST(root.path() == "/a/c");
     BOOST_TEST(job_comment(root, {7}) == job_comment(RootLayout("/a/c"), {7}));

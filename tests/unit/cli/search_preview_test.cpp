@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(json_has_the_same_trials) {
               {"hyperparameters", {{"width", 10}, {"opt", {{"name", "sgd"}}}, {"group", Json::object()}}}}));
 }
 
-BOOST_AUTO_TEST_CASE(so_many_are_shown_as_asked_for) {
+BOOST_AUTO_TEST_CASE(the_requested_number_of_trials_is_shown) {
     write(random_search);
     auto const all = ask(preview());
     auto const two = ask(preview(" --trials 2"));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(so_many_are_shown_as_asked_for) {
     BOOST_TEST(ask(preview(" --config searcher.max_trials=1000 --trials 1000"))["trials"].size() == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_seed_that_nobody_wrote_is_told_to_be_new) {
+BOOST_AUTO_TEST_CASE(a_generated_seed_is_reported) {
     write("searcher: {name: single, metric: loss}\n");
     BOOST_TEST(run(preview()) == 0);
     BOOST_TEST(contains(out, "single: 1 trial; experiment seed"), out);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_nobody_wrote_is_told_to_be_new) {
     BOOST_TEST(err == "");
 }
 
-BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_refused) {
+BOOST_AUTO_TEST_CASE(an_invalid_search_is_refused) {
     write("searcher: {name: grid, metric: loss}\n");
     BOOST_TEST(run(preview()) == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "a grid search without hyperparameters has no trials"), err);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_refused) {
     BOOST_TEST(run("search preview absent.yaml") == to_int(ExitCode::absent));
 }
 
-BOOST_AUTO_TEST_CASE(a_random_search_is_submitted_as_jobs_of_the_trials_that_were_previewed) {
+BOOST_AUTO_TEST_CASE(the_submitted_trials_are_those_of_the_preview) {
     write(random_search);
     auto const previewed = ask(preview())["trials"];
     BOOST_TEST(create() == 0, err);

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_site_file_that_others_can_write_is_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_site_file_that_is_named_has_to_be_there) {
+BOOST_AUTO_TEST_CASE(a_named_site_file_must_exist) {
     BOOST_TEST((refusal() == codes::no_such_file));
     environment.set("DET_SITE", directory.path().string());
     BOOST_TEST((refusal() == codes::not_a_file));
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_site_file_that_is_named_has_to_be_there) {
     BOOST_TEST(load_site_file(environment).has_value());  // most clusters have none
 }
 
-BOOST_AUTO_TEST_CASE(the_root_is_where_the_site_says) {
+BOOST_AUTO_TEST_CASE(the_site_file_sets_the_root) {
     write("storage_root: " + directory.path().string() + "/roots/%u\n");
     environment.unset("DET_ROOT");
     auto const path = directory.path() / "roots" / user_name(environment);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(the_root_is_where_the_site_says) {
     BOOST_TEST((must_fail(find_root(environment)).code == codes::unknown_key));
 }
 
-BOOST_AUTO_TEST_CASE(a_site_may_have_a_batch_script_of_its_own) {
+BOOST_AUTO_TEST_CASE(a_site_may_have_its_own_batch_script) {
     auto const mine = directory / "mine.sbatch";
     write("job_template: " + mine.string() + "\n");
     BOOST_TEST(create(" --dry-run") == to_int(ExitCode::absent));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_site_may_have_a_batch_script_of_its_own) {
     BOOST_TEST(contains(err, "unknown value '{{nonsense}}'"), err);
 }
 
-BOOST_AUTO_TEST_CASE(the_sites_defaults_stand_below_templates_and_its_invariants_over_everything) {
+BOOST_AUTO_TEST_CASE(site_defaults_are_below_templates_and_invariants_above_everything) {
     write(
         "default_compute_pool: compute\n"
         "sbatch_args: [--nice=1]\n"
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_sites_defaults_stand_below_templates_and_its_invariants
     BOOST_TEST(slurm.calls.empty());  // the file says it all
 }
 
-BOOST_AUTO_TEST_CASE(slurm_is_asked_for_the_default_pool_where_the_file_names_none) {
+BOOST_AUTO_TEST_CASE(slurm_is_queried_for_the_default_pool_if_the_file_names_none) {
     write("pools: [{name: compute, task_defaults: {max_restarts: 2}}]\n");
     BOOST_TEST(Json::parse(show(" --json"))["max_restarts"] == 2);
     slurm.is_down = true;
@@ -150,13 +150,13 @@ BOOST_AUTO_TEST_CASE(slurm_is_asked_for_the_default_pool_where_the_file_names_no
     BOOST_TEST(contains(err, "names no default_compute_pool"), err);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_site_demands_and_what_a_person_wrote_must_fit_together) {
+BOOST_AUTO_TEST_CASE(a_contradiction_between_invariants_and_configuration_is_an_error) {
     write("invariants: {labels: {a: true}, name: [x]}\n");
     BOOST_TEST(run("config show " + (directory / "exp.yaml").string()) == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "site.yaml:2"), err);
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_goes_to_the_sites_pool) {
+BOOST_AUTO_TEST_CASE(an_experiment_is_submitted_to_the_sites_pool) {
     write(
         "default_compute_pool: fast\njob_project_source: label\n"
         "pools: [{name: fast, partition: compute, qos: high, network_interface: hsn0, limits: {time: "
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_down_are_a_warning) {
     BOOST_TEST(contains(err, "warning: a trial needs 2 nodes, and 0 of those that fit are up now"), err);
 }
 
-BOOST_AUTO_TEST_CASE(site_check_says_what_to_change_and_fails_until_it_is_done) {
+BOOST_AUTO_TEST_CASE(site_check_reports_changes_and_fails_until_they_are_made) {
     write("pools: [{name: compute, grace_time: 60}]\n");
     slurm.config = slurm::ClusterConfig({{"SLURM_VERSION", "22.05.8"},
                                          {"PreemptType", "preempt/partition_prio"},

@@ -34,13 +34,13 @@ BOOST_AUTO_TEST_CASE(widths_count_characters_not_bytes) {
     BOOST_TEST(table.render() == "Name  | X\n------+--\nGröße | 1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_cell_can_not_drive_the_terminal_or_make_a_row) {
+BOOST_AUTO_TEST_CASE(control_bytes_of_a_cell_are_escaped) {
     Table table({"Name"});
     table.add({"\x1b[31mred\nnext"});
     BOOST_TEST(table.render() == "Name\n-----------------\n\\x1b[31mred\\nnext\n");
 }
 
-BOOST_AUTO_TEST_CASE(times_are_short_and_say_their_zone) {
+BOOST_AUTO_TEST_CASE(short_times_have_a_zone) {
     BOOST_TEST(short_time(parse_utc("2026-11-21T08:15:30.999999Z")) == "2026-11-21 08:15:30Z");
     BOOST_TEST(short_time(std::nullopt) == "");
 }

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_template_is_stored_as_it_was_written) {
     BOOST_TEST(described["path"] == path_of("small").string());
 }
 
-BOOST_AUTO_TEST_CASE(create_wants_a_free_name_and_set_does_not) {
+BOOST_AUTO_TEST_CASE(create_requires_a_new_name_and_set_does_not) {
     BOOST_TEST(set("small") == 0);
     BOOST_TEST(out == "Set template small\n");
     write("max_restarts: 7\n");
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(create_wants_a_free_name_and_set_does_not) {
     BOOST_TEST(stored("small") == "max_restarts: 7\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_in_a_template_is_told_and_nothing_is_changed) {
+BOOST_AUTO_TEST_CASE(errors_of_a_template_are_reported_and_nothing_changes) {
     BOOST_TEST(set("small") == 0);
     write("template: other\nresorces: {}\nmax_restarts: -1\n");
     BOOST_TEST(set("small") == to_int(ExitCode::bad_file));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_in_a_template_is_told_and_nothing_is_changed)
     BOOST_TEST(run({"template", "set", "small", directory.path().string()}) == to_int(ExitCode::bad_file));
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_a_word_and_no_path) {
+BOOST_AUTO_TEST_CASE(a_template_name_with_a_slash_is_refused) {
     for (std::string const name : {"", ".", "..", ".hidden", "a/b", "../x", "a b", "\xc3\xa9", "a\n"}) {
         BOOST_TEST(set(name) == to_int(ExitCode::usage), name);
         BOOST_TEST(run({"template", "create", name, file.string()}) == to_int(ExitCode::usage), name);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_a_word_and_no_path) {
     for (std::string const name : {"A-1", "x_y.z", "7"}) BOOST_TEST(set(name) == 0, name);
 }
 
-BOOST_AUTO_TEST_CASE(the_list_has_ones_own_and_the_shipped_ones) {
+BOOST_AUTO_TEST_CASE(own_and_shipped_templates_are_listed) {
     BOOST_TEST(run("template list") == 0);
     BOOST_TEST(contains(out, "\nmpi         | shipped\n"), out);
     BOOST_TEST(!path_exists(root.path()));  // looking makes nothing
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(the_list_has_ones_own_and_the_shipped_ones) {
     BOOST_TEST(ask("template list --details")[3]["config"]["max_restarts"] == 2);
 }
 
-BOOST_AUTO_TEST_CASE(secrets_of_a_template_are_kept_and_not_shown) {
+BOOST_AUTO_TEST_CASE(secrets_of_a_template_are_stored_and_not_shown) {
     write("# Mine\ncheckpoint_storage: {type: s3, secret_key: hunter2}\n");
     BOOST_TEST(set("s3") == 0);
     for (auto const* line : {"template describe s3", "template describe s3 --json", "template list -d",
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(secrets_of_a_template_are_kept_and_not_shown) {
     BOOST_TEST(contains(stored("s3"), "secret_key: hunter2"), stored("s3"));
 }
 
-BOOST_AUTO_TEST_CASE(a_value_is_set_where_it_stands) {
+BOOST_AUTO_TEST_CASE(a_value_is_replaced_in_place) {
     set("small");
     BOOST_TEST(set_value("small", "resources.slots_per_trial", "4") == 0);
     BOOST_TEST(out == "Set template small\n");
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_value_is_set_where_it_stands) {
     BOOST_TEST(!config.contains("max_restarts"));
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_does_not_fit_changes_nothing) {
+BOOST_AUTO_TEST_CASE(an_invalid_value_changes_nothing) {
     set("small");
     BOOST_TEST(set_value("small", "resources.slot_per_trial", "4") == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "use 'slots_per_trial'"), err);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_shipped_template_is_changed_in_a_copy) {
     BOOST_TEST(contains(err, "is shipped with det-submit"), err);
 }
 
-BOOST_AUTO_TEST_CASE(a_template_that_is_not_there_is_told_with_the_nearest) {
+BOOST_AUTO_TEST_CASE(an_unknown_template_is_reported_with_the_nearest_name) {
     set("small");
     for (std::string const command : {"describe", "remove"}) {
         BOOST_TEST(run("template " + command + " smal") == to_int(ExitCode::absent));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_template_that_is_not_there_is_told_with_the_nearest) {
     BOOST_TEST(contains(err, "hint: use 'small'"), err);
 }
 
-BOOST_AUTO_TEST_CASE(a_template_that_others_can_change_is_not_used) {
+BOOST_AUTO_TEST_CASE(a_template_that_others_can_write_is_refused) {
     set("small");
     BOOST_REQUIRE(::chmod(path_of("small").c_str(), 0664) == 0);
     BOOST_TEST(run("template describe small") == to_int(ExitCode::could_not));
