@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <unistd.h>
 
 #include "error_codes.hpp"
 
@@ -42,6 +43,13 @@ Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths) {
     auto init = ProcessHandle::open(record->init);
     if (!init) return std::optional<RunningCluster>();
     return std::optional(RunningCluster{*record, *std::move(init)});
+}
+
+Status require_root() {
+    if (::geteuid() == 0) return Ok{};
+    return Error{codes::permission,
+                 "this needs root: it makes network, mount and PID namespaces, and device nodes",
+                 "run it with 'sudo'"};
 }
 
 Result<RunningCluster> require_running(ClusterPaths const& paths) {

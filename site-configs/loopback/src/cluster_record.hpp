@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
@@ -34,6 +33,7 @@ struct RunningCluster {
 
 /// Returns nullopt if there is no such cluster, or if its init process has ended.
 Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths);
+Status require_root();
 /// Fails with codes::no_such_cluster if find_running() finds none.
 Result<RunningCluster> require_running(ClusterPaths const& paths);
 

@@ -6,7 +6,6 @@
 #include "commands.hpp"
 #include "error_codes.hpp"
 #include "freezer.hpp"
-#include "requirements.hpp"
 
 namespace det::loopback {
 namespace {

@@ -1,4 +1,5 @@
 #include <det/foundation/diagnostic.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 
 #include <cerrno>
@@ -20,8 +21,6 @@
 #include "error_codes.hpp"
 #include "login_environment.hpp"
 #include "namespaces.hpp"
-#include "requirements.hpp"
-#include "signal_reader.hpp"
 
 namespace det::loopback {
 namespace {
@@ -85,11 +84,10 @@ void change_directory(std::filesystem::path const& wanted, std::string const& ho
 }
 
 /// Replaces the process. Returns only if the command can't be started.
-Error execute(std::vector<std::string> argv, Environment const& environment) {
-    auto lines = environment.to_list();
-    auto variables = null_terminated(lines);
-    environ = variables.data();  // execvp uses the PATH of the login to find the program
-    ::execvp(argv[0].c_str(), null_terminated(argv).data());
+Error execute(std::vector<std::string> const& argv, Environment const& environment) {
+    CStrings const variables(environment.to_list());
+    environ = const_cast<char**>(variables.data());  // execvp uses the PATH of the login to find the program
+    ::execvp(argv[0].c_str(), CStrings(argv).data());
     return os_error(fmt::format("start '{}'", argv[0]), errno);
 }
 
@@ -146,16 +144,14 @@ Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment
     auto const argv = login.argv.empty() ? std::vector<std::string>{user.account.shell} : login.argv;
     auto const environment = login_environment(caller, user.account, paths);
 
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    UniqueFd const parent_pipe(ends[0]);
-    UniqueFd write_end(ends[1]);
-    SignalReader const signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    DET_TRY_ASSIGN(auto pipe, make_pipe());
+    DET_TRY_ASSIGN(auto const signals,
+                   SignalReader::open(signal_set({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT})));
     pid_t const command = ::fork();
     if (command < 0) return os_error("start a process in the cluster", errno);
     if (command == 0) {
-        write_end.reset();
-        run_command(user, argv, environment, directory, parent_pipe);
+        pipe.write_end.reset();
+        run_command(user, argv, environment, directory, pipe.read_end);
     }
     return wait_for(command, signals);
 }

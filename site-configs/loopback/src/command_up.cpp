@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <poll.h>
+#include <unistd.h>
 
 #include "cluster_lock.hpp"
 #include "cluster_record.hpp"
@@ -12,8 +13,6 @@
 #include "error_codes.hpp"
 #include "freezer.hpp"
 #include "init_start.hpp"
-#include "node_states.hpp"
-#include "requirements.hpp"
 
 namespace det::loopback {
 namespace {
@@ -38,6 +37,37 @@ private:
     ClusterPaths const& paths_;
     bool committed_ = false;
 };
+
+struct Program {
+    char const* name;
+    char const* package;  // Debian package
+};
+
+constexpr Program programs[] = {
+    {"munged", "munge"},       {"slurmctld", "slurmctld"}, {"slurmd", "slurmd"},
+    {"sinfo", "slurm-client"}, {"srun", "slurm-client"},   {"ip", "iproute2"},
+};
+
+bool is_installed(std::string const& name) {
+    constexpr char const* directories[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                           "/usr/bin",        "/sbin",          "/bin"};
+    return std::any_of(std::begin(directories), std::end(directories), [&](auto const* directory) {
+        return ::access(fmt::format("{}/{}", directory, name).c_str(), X_OK) == 0;
+    });
+}
+
+/// Fails if one of the programs that a cluster needs is not installed.
+Status require_programs() {
+    std::vector<std::string> names, packages;
+    for (auto const& program : programs) {
+        if (is_installed(program.name)) continue;
+        names.emplace_back(program.name);
+        if (packages.empty() || packages.back() != program.package) packages.emplace_back(program.package);
+    }
+    if (names.empty()) return Ok{};
+    return Error{codes::missing_program, fmt::format("not installed: {}", join(names, ", ")),
+                 fmt::format("on Debian run 'apt-get install {}'", join(packages, " "))};
+}
 
 /// Removes the files of an earlier cluster of this name that is no longer running.
 Status require_not_running(ClusterPaths const& paths) {
@@ -151,7 +181,7 @@ Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     DET_TRY_ASSIGN(auto const lock, ClusterLock::take(paths));
     DET_TRY(require_not_running(paths));
 
-    SignalReader const interrupts{SIGINT, SIGTERM, SIGHUP};
+    DET_TRY_ASSIGN(auto const interrupts, SignalReader::open(signal_set({SIGINT, SIGTERM, SIGHUP})));
     auto const software = own_executable().parent_path().parent_path();
     auto options = wanted;
     options.plugin = choose_plugin(wanted.plugin, software);

@@ -1,7 +1,9 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,21 @@ Result<int> run_env(ClusterPaths const& paths, std::string const& user);
 /// to this process are forwarded to the command; the command is killed when this process ends. Moves the
 /// calling process into the cluster's namespaces.
 Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment const& caller);
+
+struct NodeState {
+    std::string name;
+    std::string state;  // as sinfo prints it: idle, down* ...
+    std::string gres;
+};
+
+/// Runs sinfo in the cluster.
+Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths, std::chrono::milliseconds timeout);
+
+/// The main function of the init process, the first process of the cluster's PID namespace: when it ends, for
+/// any reason, the kernel kills all other processes of the cluster. It makes the hosts, supervises the
+/// daemons and serves the control socket until SIGTERM. `startup` is the pipe to 'cluster up'
+/// (init_start.hpp).
+Status run_init_process(InitOptions const& options, UniqueFd startup);
 
 /// Ends the cluster if it is running and removes its files. The caller holds the ClusterLock.
 Status tear_down(ClusterPaths const& paths, Keep keep);

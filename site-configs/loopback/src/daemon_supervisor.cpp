@@ -1,6 +1,7 @@
 #include "daemon_supervisor.hpp"
 
 #include <det/foundation/clock.hpp>
+#include <det/foundation/process.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -43,14 +44,13 @@ void redirect(std::filesystem::path const& output) {
     ::dup2(log, STDERR_FILENO);
 }
 
-[[noreturn]] void execute(DaemonSpec spec, std::vector<std::string> environment) {
+[[noreturn]] void execute(DaemonSpec const& spec, std::vector<std::string> const& environment) {
     redirect(spec.output);
     ::setsid();
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec.host == nullptr || spec.host->enter()) {
         restore_default_signals();
-        ::execvpe(spec.argv.at(0).c_str(), null_terminated(spec.argv).data(),
-                  null_terminated(environment).data());
+        ::execvpe(spec.argv.at(0).c_str(), CStrings(spec.argv).data(), CStrings(environment).data());
     }
     ::perror(spec.argv.at(0).c_str());
     ::_exit(127);

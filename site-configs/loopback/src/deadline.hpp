@@ -1,9 +1,7 @@
 #pragma once
-#include <algorithm>
+#include <det/foundation/polling.hpp>
+
 #include <chrono>
-#include <cstdint>
-#include <limits>
-#include <poll.h>
 #include <thread>
 
 namespace det::loopback {
@@ -15,12 +13,8 @@ public:
         : at_(std::chrono::steady_clock::now() + from_now) {}
 
     bool has_passed() const { return std::chrono::steady_clock::now() >= at_; }
-    /// The timeout for poll(2). Rounded up, so that a wait does not end before the deadline.
-    int milliseconds_left() const {
-        auto const left =
-            std::chrono::ceil<std::chrono::milliseconds>(at_ - std::chrono::steady_clock::now());
-        return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
-    }
+    /// The timeout for poll(2).
+    int milliseconds_left() const { return poll_timeout_ms(at_, std::chrono::steady_clock::now()); }
 
 private:
     std::chrono::steady_clock::time_point at_;

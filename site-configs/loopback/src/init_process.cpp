@@ -1,5 +1,4 @@
-#include "init_process.hpp"
-
+#include <det/foundation/polling.hpp>
 #include <det/foundation/text.hpp>
 
 #include <array>
@@ -10,12 +9,12 @@
 #include <sched.h>
 
 #include "cluster_record.hpp"
+#include "commands.hpp"
 #include "control.hpp"
 #include "daemons.hpp"
 #include "error_codes.hpp"
 #include "freezer.hpp"
 #include "init_start.hpp"
-#include "signal_reader.hpp"
 
 namespace det::loopback {
 namespace {
@@ -130,7 +129,8 @@ public:
 
     /// Returns after SIGTERM, or with an error if a daemon does not start.
     Status run() {
-        SignalReader const signals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+        DET_TRY_ASSIGN(auto const signals,
+                       SignalReader::open(signal_set({SIGCHLD, SIGTERM, SIGINT, SIGHUP})));
         DET_TRY_ASSIGN(auto const control, ControlServer::listen(options_.paths));
         while (!ending_) {
             supervisor_.tick(std::chrono::steady_clock::now());

@@ -36,7 +36,7 @@ std::vector<std::string> command_line(InitOptions const& options) {
 }
 
 /// Drops the terminal, descriptors, working directory and environment of the caller.
-[[noreturn]] void execute_init(std::vector<std::string> argv, int pipe, std::string const& log) {
+[[noreturn]] void execute_init(std::vector<std::string> const& argv, int pipe, std::string const& log) {
     restore_default_signals();
     ::umask(022);
     static_cast<void>(::chdir("/") == 0);
@@ -46,8 +46,8 @@ std::vector<std::string> command_line(InitOptions const& options) {
     if (pipe == startup_fd) ::fcntl(pipe, F_SETFD, 0);
     if (pipe != startup_fd) ::dup2(pipe, startup_fd);
     ::close_range(startup_fd + 1, ~0U, 0);
-    std::vector<std::string> environment{fmt::format("PATH={}", system_path)};
-    ::execve(argv[0].c_str(), null_terminated(argv).data(), null_terminated(environment).data());
+    std::vector<std::string> const environment{fmt::format("PATH={}", system_path)};
+    ::execve(argv[0].c_str(), CStrings(argv).data(), CStrings(environment).data());
     ::perror("start the init process");
     ::_exit(127);
 }
@@ -97,21 +97,18 @@ Result<std::optional<std::string>> read_some(UniqueFd const& pipe, SignalReader 
 }  // namespace
 
 Result<UniqueFd> start_init_process(InitOptions const& options) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("make a pipe", errno);
-    UniqueFd read_end(ends[0]);
-    UniqueFd const write_end(ends[1]);
+    DET_TRY_ASSIGN(auto pipe, make_pipe());
     auto const argv = command_line(options);
     auto const log = (options.paths.log() / "init.log").string();
 
     pid_t const child = ::fork();
     if (child < 0) return os_error("start the init process", errno);
-    if (child == 0) fork_init(argv, write_end.get(), log);
+    if (child == 0) fork_init(argv, pipe.write_end.get(), log);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (status != 0) return os_error("make a PID namespace", exit_code_of_wait_status(status));
-    return read_end;
+    return std::move(pipe.read_end);
 }
 
 Status wait_until_started(UniqueFd const& pipe, SignalReader const& interrupts, Deadline const& deadline,

@@ -1,12 +1,12 @@
 #pragma once
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 
 #include <functional>
 #include <string_view>
 
 #include "cluster_options.hpp"
 #include "deadline.hpp"
-#include "signal_reader.hpp"
 
 // 'cluster up' starts the init process and waits for its report, which arrives through a pipe. Each message
 // is a line:

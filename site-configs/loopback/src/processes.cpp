@@ -62,16 +62,8 @@ bool ProcessHandle::wait_until(Deadline const& deadline) const {
 
 void restore_default_signals() {
     for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-    sigset_t none;
-    ::sigemptyset(&none);
+    auto const none = signal_set({});
     ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-}
-
-std::vector<char*> null_terminated(std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    for (auto& string : strings) pointers.push_back(string.data());
-    pointers.push_back(nullptr);
-    return pointers;
 }
 
 }  // namespace det::loopback

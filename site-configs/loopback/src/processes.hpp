@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
-#include <vector>
 
 #include "deadline.hpp"
 
@@ -49,9 +48,6 @@ private:
 
 /// In a child before exec: sets every signal to its default action and unblocks all signals.
 void restore_default_signals();
-
-/// The null-terminated array that execve() takes. It points into `strings`.
-std::vector<char*> null_terminated(std::vector<std::string>& strings);
 
 inline constexpr char const* system_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
