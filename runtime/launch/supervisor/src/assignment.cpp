@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/assignment.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
@@ -36,6 +37,15 @@ Result<int> smallest_count(std::string_view counts) {
 
 Result<bool> Assignment::has_ended(std::uint32_t trial) const {
     return supervisor::has_ended(experiment.trial(trial), spec.first_run_of(trial));
+}
+
+Desired Assignment::desired() const {
+    return journal::load_desired(experiment.desired()).value_or(Desired::run);
+}
+
+Desired Assignment::desired(std::uint32_t trial) const {
+    auto const of_trial = journal::load_desired(experiment.trial(trial).desired());
+    return stricter(desired(), of_trial.value_or(Desired::run));
 }
 
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,

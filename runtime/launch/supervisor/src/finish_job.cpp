@@ -118,12 +118,8 @@ private:
     }
 
     Desired desired_of_first() const {
-        auto const& experiment = assignment_.experiment;
-        auto const of_all = journal::load_desired(experiment.desired());
-        auto const of_trial = journal::load_desired(experiment.trial(assignment_.first_trial).desired());
-        bool const has_own = assignment_.spec.lanes == 1;
-        return stricter(of_all.value_or(Desired::run),
-                        has_own ? of_trial.value_or(Desired::run) : Desired::run);
+        return assignment_.spec.lanes == 1 ? assignment_.desired(assignment_.first_trial)
+                                           : assignment_.desired();
     }
 
     /// Requeues the job or replaces it by a new one. Slurm then sends SIGTERM, which this process blocks.

@@ -1,17 +1,20 @@
 #include "lane.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/journal/event_log.hpp>
-#include <det/launch/supervisor/log_policies.hpp>
+#include <det/foundation/files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
+#include <det/slurm/srun.hpp>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <csignal>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
-#include "step_support.hpp"
+#include "run_facts.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -35,9 +38,38 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
     return compress_host_list(chosen);
 }
 
-/// Slurm's states of a failed node: "down", "down*", "fail", "idle*".
-bool has_failed(slurm::Node const& node) {
-    return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
+/// Starts and ends 16 empty steps, so that the next step of this job gets a number that an earlier
+/// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
+/// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
+/// run's step.
+void skip_step_numbers(SupervisorContext const& context) {
+    constexpr int steps = 16;  // more than the old run and its launcher have had
+    slurm::StepRequest request;
+    request.command = {"true"};
+    auto const argv = slurm::render_srun(request);
+    auto environment = context.environment;
+    environment.unset(variables::spank);
+    std::vector<slurm::StepProcess> started;
+    for (int i = 0; i < steps; ++i) {
+        auto step = slurm::StepProcess::start(argv, environment);
+        if (step) started.push_back(*std::move(step));
+    }
+    for (auto& step : started) step.wait();
+}
+
+/// A TCP port that was free on this host a moment ago; 0 if none was found.
+std::uint16_t find_free_port() {
+    UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (!socket || ::bind(socket.get(), generic, size) != 0 ||
+        ::getsockname(socket.get(), generic, &size) != 0) {
+        return 0;
+    }
+    return ntohs(address.sin_port);
 }
 
 }  // namespace
@@ -82,12 +114,7 @@ Status Lane::begin(std::uint32_t trial) {
     return Ok{};
 }
 
-Desired Lane::desired() const {
-    auto const& experiment = assignment_.experiment;
-    auto const of_all = journal::load_desired(experiment.desired());
-    auto const of_trial = journal::load_desired(experiment.trial(run_->plan.id.trial.index).desired());
-    return stricter(of_all.value_or(Desired::run), of_trial.value_or(Desired::run));
-}
+Desired Lane::desired() const { return assignment_.desired(run_->plan.id.trial.index); }
 
 std::optional<std::string> Lane::find_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
@@ -128,121 +155,16 @@ void Lane::clear_step() {
 
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
-    DET_TRY_ASSIGN(auto facts, gather_facts());
+    DET_TRY_ASSIGN(auto facts, gather_facts(assignment_, context_,
+                                            {run_->plan, run_->record, run_->machine, run_->exit_code,
+                                             run_->output_begin_bytes}));
     facts.job = job;
     facts.slurm_answered = slurm_answered;
-    if (exit_code != 0 && run_->machine.stop_reason() == lifecycle::StopReason::none) {
-        DET_TRY(add_log_policies(facts));
-        DET_TRY(add_failed_nodes(facts));
-        if (facts.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes(facts));
-        facts.refused_by_srun = find_srun_refusal();
-    }
     auto outcome = lifecycle::classify_run_end(facts);
     if (outcome.cause != Cause::superseded) return record_outcome(std::move(outcome));
     // Another incarnation owns the trial now: this one writes nothing more into its directory.
     context_.log(fmt::format("run {}: {}", to_string(id()), outcome.message));
     run_->outcome = std::move(outcome);
-    return Ok{};
-}
-
-Result<lifecycle::RunFacts> Lane::gather_facts() const {
-    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
-    auto const& resume = run_->plan.resume;
-    lifecycle::RunFacts facts;
-    facts.incarnation = assignment_.incarnation;
-    facts.step_exit_code = run_->exit_code;
-    facts.stop_reason = run_->machine.stop_reason();
-    facts.was_killed = run_->machine.was_killed();
-    facts.silent_host = run_->machine.silent_host();
-    facts.shares_node = assignment_.spec.lanes > 1;
-    facts.notice_received = run_->machine.notice_received();
-    facts.preemption_acknowledged = run_->record.was_acknowledged();
-    facts.higher_run_exists = run_->record.has_newer_run();
-    facts.desired = desired();
-    facts.restarts = resume.restarts;
-    facts.restarts_max = assignment_.spec.max_restarts;
-    facts.failures_without_progress = resume.failures_without_progress;
-    facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
-    facts.has_begun_before = resume.has_begun_before;
-    facts.has_progressed = run_->record.has_progressed(resume.steps_completed, *store);
-    return facts;
-}
-
-Status Lane::add_log_policies(lifecycle::RunFacts& facts) const {
-    auto const& spec = assignment_.spec;
-    auto const found = match_log_policies(spec.log_policies, run_->record.layout(), spec.shape.nodes);
-    if (!found) {
-        context_.log(fmt::format("the log policies are passed over: {}", found.error().message));
-        return Ok{};
-    }
-    facts.cancels_retries = found->cancels_retries;
-    if (found->bad_nodes.empty()) return Ok{};
-    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
-    for (auto const node : found->bad_nodes)
-        facts.bad_nodes.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
-    facts.bad_nodes.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_by);
-    return count_good_nodes(facts.bad_nodes);
-}
-
-/// Adds the run's nodes that Slurm has lost. Without spare nodes this is not needed: Slurm requeues the job.
-Status Lane::add_failed_nodes(lifecycle::RunFacts& facts) const {
-    if (assignment_.spec.spare_nodes == 0) return Ok{};
-    auto const nodes = context_.slurm.nodes();
-    if (!nodes) return Ok{};
-    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
-    lifecycle::BadNodes bad;
-    for (auto const& node : *nodes) {
-        if (contains(hosts, node.name) && has_failed(node) && !contains(bad.hosts, node.name))
-            bad.hosts.push_back(node.name);
-    }
-    if (bad.hosts.empty()) return Ok{};
-    bad.why = "Slurm has lost";
-    bad.is_failure_of_trial = false;
-    facts.bad_nodes = std::move(bad);
-    return count_good_nodes(facts.bad_nodes);
-}
-
-/// srun's error message if srun ended with exit code 1 before any task started; otherwise empty.
-std::string Lane::find_srun_refusal() const {
-    constexpr int refused = 1;
-    if (run_->exit_code != refused || has_begun(run_->record.layout())) return "";
-    return find_srun_error(context_.output, run_->output_begin_bytes);
-}
-
-/// Adds the nodes on which srun could not start a task. The network to a node or its slurmd may be down for a
-/// moment. This does not count as a failure of the trial, because no task has started there.
-Status Lane::add_unreached_nodes(lifecycle::RunFacts& facts) const {
-    // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
-    constexpr int signals_end = 128 + 64;
-    if (run_->exit_code <= signals_end) return Ok{};
-    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_->plan.hosts));
-    lifecycle::BadNodes bad;
-    for (auto const node : run_->record.nodes_not_reached(static_cast<int>(hosts.size())))
-        bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
-    if (bad.hosts.empty()) return Ok{};
-    bad.why = "Slurm could start nothing on";
-    bad.is_failure_of_trial = false;
-    bad.may_come_back = true;
-    facts.bad_nodes = std::move(bad);
-    return count_good_nodes(facts.bad_nodes);
-}
-
-Status Lane::count_good_nodes(lifecycle::BadNodes& bad) const {
-    auto all_bad = bad_hosts();
-    all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
-    auto const needed = assignment_.spec.shape.nodes;
-    DET_TRY_ASSIGN(auto const here, expand_host_list(assignment_.hosts));
-    auto const good_here =
-        std::count_if(here.begin(), here.end(), [&](auto const& host) { return !contains(all_bad, host); });
-    bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
-    auto const nodes = context_.slurm.nodes();
-    if (!nodes) return Ok{};
-    auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
-        return node.partition == assignment_.partition && !node.is_unavailable() &&
-               !contains(all_bad, node.name);
-    });
-    bad.is_enough_elsewhere =
-        good >= assignment_.spec.shape.nodes + static_cast<int>(assignment_.spec.spare_nodes);
     return Ok{};
 }
 

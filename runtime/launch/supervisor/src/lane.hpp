@@ -66,12 +66,6 @@ private:
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
-    Result<lifecycle::RunFacts> gather_facts() const;
-    Status add_log_policies(lifecycle::RunFacts& facts) const;
-    Status add_failed_nodes(lifecycle::RunFacts& facts) const;
-    Status add_unreached_nodes(lifecycle::RunFacts& facts) const;
-    std::string find_srun_refusal() const;
-    Status count_good_nodes(lifecycle::BadNodes& bad) const;
     Status record_outcome(lifecycle::RunOutcome outcome);
 
     Assignment const& assignment_;

@@ -1,5 +1,4 @@
-#include <det/foundation/files.hpp>
-#include <det/journal/event_log.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -10,7 +9,6 @@
 #include <fmt/format.h>
 #include <list>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "finish_job.hpp"
@@ -24,42 +22,6 @@ using Time = RunStateMachine::Time;
 
 constexpr auto query_timeout = 6s;  // the query is repeated later
 
-/// TERM (Slurm's notice) and USR2 (from det-submit: the desired state has changed) as a descriptor to poll.
-class SupervisorSignals {
-public:
-    /// Blocks both in this process and in the processes that it starts.
-    static Result<SupervisorSignals> open() {
-        sigset_t set;
-        ::sigemptyset(&set);
-        for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&set, number);
-        ::sigprocmask(SIG_BLOCK, &set, nullptr);
-        UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-        if (!fd) return os_error("watch for signals", errno);
-        return SupervisorSignals(std::move(fd));
-    }
-
-    struct Received {
-        bool notice = false;  // TERM
-        bool wake = false;    // USR2
-    };
-
-    int fd() const { return fd_.get(); }
-    /// The signals received since the last call.
-    Received read() {
-        Received received;
-        signalfd_siginfo info{};
-        while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
-            (info.ssi_signo == SIGTERM ? received.notice : received.wake) = true;
-        }
-        return received;
-    }
-
-private:
-    explicit SupervisorSignals(UniqueFd fd) : fd_(std::move(fd)) {}
-
-    UniqueFd fd_;
-};
-
 /// The job as Slurm shows it, if slurmctld answers.
 struct JobSnapshot {
     bool answered = false;
@@ -70,8 +32,8 @@ struct JobSnapshot {
 /// out the actions of the lanes' state machines.
 class JobSupervisor {
 public:
-    JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SupervisorSignals notices)
-        : assignment_(assignment), context_(context), signals_(std::move(notices)), claims_(assignment) {
+    JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SignalReader signals)
+        : assignment_(assignment), context_(context), signals_(std::move(signals)), claims_(assignment) {
         for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, context);
     }
 
@@ -131,18 +93,18 @@ private:
             polled.push_back({lane.pidfd(), POLLIN, 0});
             wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
         }
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(wake - context_.clock.steady_now());
-        ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(0, left.count())));
+        ::poll(polled.data(), polled.size(), poll_timeout_ms(wake, context_.clock.steady_now()));
     }
 
     void handle_events() {
-        auto const received = signals_.read();
+        bool has_notice = false, is_woken = false;
+        while (auto const info = signals_.take()) (info->ssi_signo == SIGTERM ? has_notice : is_woken) = true;
         auto const now = context_.clock.steady_now();
-        notice_received_ = notice_received_ || received.notice;
-        if (received.notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
+        notice_received_ = notice_received_ || has_notice;
+        if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
         bool const is_time = now >= next_check_at_;
         if (is_time) check_heartbeats(now);
-        if (received.wake || is_time) {
+        if (is_woken || is_time) {
             schedule_next_check();
             for_running_lanes([&](Lane& lane) { return lane.machine().on_desired(lane.desired(), now); });
         }
@@ -162,14 +124,14 @@ private:
     /// Calls `ask` for each running lane and performs the actions; Slurm is asked once for all lanes.
     template <class Ask>
     void for_running_lanes(Ask ask) {
-        bool find_silent_node = false;
+        bool must_query = false;
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             auto const act = ask(lane);
-            if (act == RunAction::query_job) find_silent_node = true;
+            if (act == RunAction::query_job) must_query = true;
             perform(lane, act);
         }
-        if (find_silent_node) query_job();
+        if (must_query) query_job();
     }
 
     void perform(Lane& lane, RunAction act) {
@@ -222,7 +184,7 @@ private:
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
             case NextAction::requeue_held:
-                if (assignment_.spec.lanes > 1 && desired_of_all() != Desired::pause)
+                if (assignment_.spec.lanes > 1 && assignment_.desired() != Desired::pause)
                     return release_trial(lane);
                 break;
             case NextAction::requeue:
@@ -258,10 +220,6 @@ private:
         }
     }
 
-    Desired desired_of_all() const {
-        return journal::load_desired(assignment_.experiment.desired()).value_or(Desired::run);
-    }
-
     void finish_this_job() {
         int const failure =
             finish_job(assignment_, context_, claims_, lanes_,
@@ -286,7 +244,7 @@ private:
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
         HeartbeatMonitor::checks_until_silent;
     pid_t const slurmstepd_ = ::getppid();
-    SupervisorSignals signals_;
+    SignalReader signals_;
     Claims claims_;
     std::list<Lane> lanes_;
     Time next_check_at_;
@@ -301,8 +259,10 @@ private:
 }  // namespace
 
 Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context) {
-    DET_TRY_ASSIGN(auto notices, SupervisorSignals::open());
-    return JobSupervisor(assignment, context, std::move(notices)).run();
+    // TERM is Slurm's notice; det-submit sends USR2 when the desired state has changed.
+    DET_TRY_ASSIGN(auto signals,
+                   SignalReader::open(signal_set({SIGTERM, SIGUSR2}), SignalReader::AtEnd::stay_blocked));
+    return JobSupervisor(assignment, context, std::move(signals)).run();
 }
 
 }  // namespace det::launch::supervisor

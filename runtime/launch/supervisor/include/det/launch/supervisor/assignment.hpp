@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/lifecycle/run_end.hpp>
+#include <det/protocol/desired.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/slurm/job.hpp>
@@ -14,9 +15,8 @@ namespace det::launch::supervisor {
 struct Assignment {
     ExperimentLayout experiment;
     ExperimentSpec spec;
-    std::uint32_t first_trial =
-        // The trial of the job's array task. If trials share nodes, the job tries to claim this trial first
-        0;
+    // The trial of the job's array task. If trials share nodes, the job tries to claim this trial first
+    std::uint32_t first_trial = 0;
     slurm::JobRef job;
     lifecycle::Incarnation incarnation;
     std::string hosts;  // the job's nodes as a compressed host list, batch host first
@@ -28,6 +28,10 @@ struct Assignment {
     int lanes() const { return static_cast<int>(spec.lanes); }
     /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;
+    /// What the user wants of the experiment; `run` if that can't be read.
+    Desired desired() const;
+    /// The stricter one of what the user wants of the experiment and of the trial.
+    Desired desired(std::uint32_t trial) const;
 };
 
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of

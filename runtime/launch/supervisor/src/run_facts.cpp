@@ -1,0 +1,182 @@
+#include "run_facts.hpp"
+
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launch/supervisor/log_policies.hpp>
+#include <det/protocol/host_list.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace det::launch::supervisor {
+namespace {
+
+bool contains(std::vector<std::string> const& hosts, std::string const& host) {
+    return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+}
+
+/// Slurm's states of a failed node: "down", "down*", "fail", "idle*".
+bool has_failed(slurm::Node const& node) {
+    return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
+}
+
+/// The first error that srun wrote to the file after `begin_bytes`, without its "srun: error: "; empty if
+/// there is none.
+std::string find_srun_error(std::filesystem::path const& output, std::uint64_t begin_bytes) {
+    constexpr std::string_view mark = "srun: error: ";
+    constexpr std::uint64_t limit_bytes = std::uint64_t{64} << 10;
+    auto const size = output_size_bytes(output);
+    if (size <= begin_bytes) return "";
+    std::string text(std::min(size - begin_bytes, limit_bytes), '\0');
+    std::ifstream file(output, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(begin_bytes));
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    for (auto const line : split_lines(text)) {
+        if (line.starts_with(mark)) return std::string(trim(line.substr(mark.size())));
+    }
+    return "";
+}
+
+class FactCollector {
+public:
+    FactCollector(Assignment const& assignment, SupervisorContext const& context, EndedRun const& run)
+        : assignment_(assignment), context_(context), run_(run) {}
+
+    Result<lifecycle::RunFacts> gather() {
+        DET_TRY_ASSIGN(auto const store,
+                       checkpoint::storage::open_store(assignment_.spec, context_.environment));
+        auto const& resume = run_.plan.resume;
+        auto& facts = facts_;
+        facts.incarnation = assignment_.incarnation;
+        facts.step_exit_code = run_.exit_code;
+        facts.stop_reason = run_.machine.stop_reason();
+        facts.was_killed = run_.machine.was_killed();
+        facts.silent_host = run_.machine.silent_host();
+        facts.shares_node = assignment_.spec.lanes > 1;
+        facts.notice_received = run_.machine.notice_received();
+        facts.preemption_acknowledged = run_.record.was_acknowledged();
+        facts.higher_run_exists = run_.record.has_newer_run();
+        facts.desired = assignment_.desired(run_.plan.id.trial.index);
+        facts.restarts = resume.restarts;
+        facts.restarts_max = assignment_.spec.max_restarts;
+        facts.failures_without_progress = resume.failures_without_progress;
+        facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
+        facts.has_begun_before = resume.has_begun_before;
+        facts.has_progressed = run_.record.has_progressed(resume.steps_completed, *store);
+        if (run_.exit_code != 0 && facts.stop_reason == lifecycle::StopReason::none) DET_TRY(find_causes());
+        return std::move(facts);
+    }
+
+private:
+    /// For a run that failed and was not asked to stop: what made it fail.
+    Status find_causes() {
+        DET_TRY(add_log_policies());
+        DET_TRY(add_failed_nodes());
+        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
+        facts_.refused_by_srun = find_srun_refusal();
+        return Ok{};
+    }
+
+    Status add_log_policies() {
+        auto const& spec = assignment_.spec;
+        auto const found = match_log_policies(spec.log_policies, run_.record.layout(), spec.shape.nodes);
+        if (!found) {
+            context_.log(fmt::format("the log policies are ignored: {}", found.error().message));
+            return Ok{};
+        }
+        facts_.cancels_retries = found->cancels_retries;
+        if (found->bad_nodes.empty()) return Ok{};
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
+        lifecycle::BadNodes bad;
+        for (auto const node : found->bad_nodes)
+            bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
+        bad.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_by);
+        return set_bad_nodes(std::move(bad));
+    }
+
+    /// Adds the run's nodes that Slurm has lost. Without spare nodes this is not needed: Slurm requeues the
+    /// job.
+    Status add_failed_nodes() {
+        if (assignment_.spec.spare_nodes == 0) return Ok{};
+        auto const nodes = context_.slurm.nodes();
+        if (!nodes) return Ok{};
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
+        lifecycle::BadNodes bad;
+        for (auto const& node : *nodes) {
+            if (contains(hosts, node.name) && has_failed(node) && !contains(bad.hosts, node.name))
+                bad.hosts.push_back(node.name);
+        }
+        if (bad.hosts.empty()) return Ok{};
+        bad.why = "Slurm has lost";
+        bad.is_failure_of_trial = false;
+        return set_bad_nodes(std::move(bad));
+    }
+
+    /// Adds the nodes on which srun could not start a task. The network to a node or its slurmd may be down
+    /// for a moment. This does not count as a failure of the trial, because no task has started there.
+    Status add_unreached_nodes() {
+        // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
+        constexpr int signals_end = 128 + 64;
+        if (run_.exit_code <= signals_end) return Ok{};
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
+        lifecycle::BadNodes bad;
+        for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size())))
+            bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
+        if (bad.hosts.empty()) return Ok{};
+        bad.why = "Slurm could start nothing on";
+        bad.is_failure_of_trial = false;
+        bad.may_come_back = true;
+        return set_bad_nodes(std::move(bad));
+    }
+
+    /// Also counts the nodes that are left.
+    Status set_bad_nodes(lifecycle::BadNodes bad) {
+        auto all_bad = run_.plan.resume.bad_hosts;
+        all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
+        auto const needed = assignment_.spec.shape.nodes;
+        DET_TRY_ASSIGN(auto const here, expand_host_list(assignment_.hosts));
+        auto const good_here = std::count_if(here.begin(), here.end(),
+                                             [&](auto const& host) { return !contains(all_bad, host); });
+        bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
+        auto const nodes = context_.slurm.nodes();
+        if (nodes) {
+            auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
+                return node.partition == assignment_.partition && !node.is_unavailable() &&
+                       !contains(all_bad, node.name);
+            });
+            bad.is_enough_elsewhere = good >= needed + static_cast<int>(assignment_.spec.spare_nodes);
+        }
+        facts_.bad_nodes = std::move(bad);
+        return Ok{};
+    }
+
+    /// srun's error message if srun ended with exit code 1 before any task started; otherwise empty.
+    std::string find_srun_refusal() const {
+        constexpr int refused = 1;
+        if (run_.exit_code != refused || has_begun(run_.record.layout())) return "";
+        return find_srun_error(context_.output, run_.output_begin_bytes);
+    }
+
+    Assignment const& assignment_;
+    SupervisorContext const& context_;
+    EndedRun const& run_;
+    lifecycle::RunFacts facts_;
+};
+
+}  // namespace
+
+Result<lifecycle::RunFacts> gather_facts(Assignment const& assignment, SupervisorContext const& context,
+                                         EndedRun const& run) {
+    return FactCollector(assignment, context, run).gather();
+}
+
+std::uint64_t output_size_bytes(std::filesystem::path const& output) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(output, error)) return 0;
+    auto const size = std::filesystem::file_size(output, error);
+    return error ? 0 : size;
+}
+
+}  // namespace det::launch::supervisor

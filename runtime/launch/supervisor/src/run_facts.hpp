@@ -1,0 +1,27 @@
+#pragma once
+#include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_record.hpp>
+#include <det/launch/supervisor/run_state_machine.hpp>
+#include <det/launch/supervisor/supervise.hpp>
+#include <det/lifecycle/run_end.hpp>
+
+namespace det::launch::supervisor {
+
+/// A run whose step has ended.
+struct EndedRun {
+    RunPlan const& plan;
+    RunRecord const& record;
+    RunStateMachine const& machine;
+    int exit_code;                     // of the first rank that failed, if it is known, else of the step
+    std::uint64_t output_begin_bytes;  // srun's messages about this run begin here
+};
+
+/// Collects the facts that determine why the run ended and what follows, from its files, the state machine,
+/// Slurm's nodes, the log policies and srun's messages. `job` and `slurm_answered` are left to the caller.
+Result<lifecycle::RunFacts> gather_facts(Assignment const& assignment, SupervisorContext const& context,
+                                         EndedRun const& run);
+
+/// Size of a regular file; 0 for anything else, such as a pipe, which can't be read again.
+std::uint64_t output_size_bytes(std::filesystem::path const& output);
+
+}  // namespace det::launch::supervisor
