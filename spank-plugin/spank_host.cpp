@@ -138,7 +138,7 @@ Status Host::prepend_command(std::string const& program) const {
     int const code = spank_get_item(job_, S_JOB_ARGV, &count, &words);
     if (code != ESPANK_SUCCESS) return spank_error("spank_get_item(S_JOB_ARGV)", code);
     if (count < 1 || words == nullptr || words[0] == nullptr) return Ok{};
-    char* const copy = ::strdup(spell_as_put_in_front(program).c_str());
+    char* const copy = ::strdup(mark_as_prepended(program).c_str());
     if (copy == nullptr) return Error{codes::internal, "out of memory"};
     auto const kept = set_variable(variables::wrapped_command, words[0]);
     if (kept) {

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_successor_job_is_submitted_if_slurm_does_not_requeue) {
     shell(fmt::format("det experiment pause {}", id));
     wait_for_state(id, "PAUSED");
     auto const paused = trial(id).at("runs").at(0);
-    BOOST_TEST(paused.at("message").get<std::string>().find("takes its place") != std::string::npos,
+    BOOST_TEST(paused.at("message").get<std::string>().find("replaces it") != std::string::npos,
                paused.at("message"));
     BOOST_TEST(shell("squeue --noheader --format=%r") == "JobHeldUser");
     shell(fmt::format("det experiment activate {}", id));

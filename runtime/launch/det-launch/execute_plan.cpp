@@ -51,8 +51,8 @@ Status read_trial(fs::path const& info, LaunchContext& context) {
     return Ok{};
 }
 
-/// A file that tells the nodes without processes of a launch that the launch has ended. Launches are
-/// numbered, because an entrypoint may start several.
+/// A file that the chief creates on the nodes without processes of a launch when the launch has ended.
+/// Launches are numbered, because an entrypoint may start several.
 class LaunchEnd {
 public:
     static Result<LaunchEnd> begin(fs::path const& run_dir) {
@@ -79,7 +79,7 @@ public:
         auto const step = launchers::plan_step_on(nodes, line, environment, wrap_rank);
         DET_TRY_ASSIGN(int const exit_code, launchers::run_remotely(step, environment, SystemClock()));
         if (exit_code == 0) return Ok{};
-        return Error{codes::process, "could not tell the other nodes that the launch has ended"};
+        return Error{codes::process, "the other nodes could not be notified that the launch has ended"};
     }
 
 private:
@@ -135,7 +135,7 @@ Result<int> execute_plan(launchers::LaunchPlan const& plan, LaunchContext const&
     }
     if (plan.port && !is_port_free(*plan.port)) {
         return Error{codes::transport,
-                     fmt::format("port {}, at which the ranks are to meet, is in use here", *plan.port),
+                     fmt::format("port {} of the ranks' rendezvous is in use on this node", *plan.port),
                      "C10D_PORT in environment.environment_variables names another one"};
     }
     for (auto const& file : plan.files) DET_TRY(write_file(file.path, file.text));

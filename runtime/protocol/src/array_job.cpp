@@ -75,9 +75,10 @@ Json jobs_body(std::vector<ArrayJob> const& arrays) {
 std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {
     std::vector<ArrayJob> arrays;
     for (auto const& event : events) {
-        bool const tells = event.kind == event_kinds::created || event.kind == event_kinds::resubmitted ||
-                           event.kind == event_kinds::continued;
-        if (tells && event.body->is_object()) append_arrays(arrays, *event.body);
+        bool const names_jobs = event.kind == event_kinds::created ||
+                                event.kind == event_kinds::resubmitted ||
+                                event.kind == event_kinds::continued;
+        if (names_jobs && event.body->is_object()) append_arrays(arrays, *event.body);
     }
     return arrays;
 }

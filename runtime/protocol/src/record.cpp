@@ -180,7 +180,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::progress, "progress", progress_to_json, progress_from_json},
     {RecordType::checkpoint_begun, "checkpoint-begun", begun_to_json, begun_from_json},
     {RecordType::first_step, "first-step", moment_to_json<FirstStep>, moment_from_json<FirstStep>},
-    {RecordType::queued_again, "queued-again", moment_to_json<QueuedAgain>, moment_from_json<QueuedAgain>},
+    {RecordType::requeued, "queued-again", moment_to_json<JobRequeued>, moment_from_json<JobRequeued>},
     {RecordType::early_exit, "early-exit", early_exit_to_json, early_exit_from_json},
     {RecordType::status, "status", status_to_json, status_from_json},
     {RecordType::alert, "alert", alert_to_json, alert_from_json},

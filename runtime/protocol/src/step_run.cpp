@@ -61,13 +61,13 @@ std::string step_run_key(std::string_view job_id, std::string_view step_id, std:
     return fmt::format("{}.{}-{}", job_id, step_id, restart_count.empty() ? "0" : restart_count);
 }
 
-std::string spell_as_put_in_front(std::string const& program) {
+std::string mark_as_prepended(std::string const& program) {
     auto const slash = program.rfind('/');
     return slash == std::string::npos ? program
                                       : program.substr(0, slash) + "/./" + program.substr(slash + 1);
 }
 
-bool is_put_in_front(std::string_view argv0) {
+bool is_prepended(std::string_view argv0) {
     auto const slash = argv0.rfind('/');
     return slash != std::string_view::npos && argv0.substr(0, slash).ends_with("/.");
 }
@@ -107,7 +107,7 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
     // this one.
     auto const counts =
         launch == Launch::rank ? task.tasks_per_node : fmt::format("{}(x{})", slots.size(), task.cross_size);
-    Variables told{
+    Variables assigned{
         {variables::spank, "auto"},
         {variables::launch, std::string(to_string(launch))},
         {variables::run_key, key_of(task, lookup)},
@@ -126,12 +126,13 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
     };
     if (launch == Launch::rank) {
         auto ranks = rank_variables(task);
-        told.insert(told.end(), std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end()));
+        assigned.insert(assigned.end(), std::make_move_iterator(ranks.begin()),
+                        std::make_move_iterator(ranks.end()));
         if (text_of(lookup, "MASTER_PORT").empty()) {
-            told.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
+            assigned.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
         }
     }
-    return told;
+    return assigned;
 }
 
 }  // namespace det

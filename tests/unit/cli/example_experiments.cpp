@@ -75,7 +75,7 @@ void write_examples(RootLayout const& root) {
     auto const completed = create_example(root, 1);
     auto life = start_run(completed, 0, 1);
     must(life.append(run_end(5, Cause::preempted, NextAction::requeue, 0, "Slurm preempted the job")));
-    must(life.append(QueuedAgain{minute(5)}));
+    must(life.append(JobRequeued{minute(5)}));
     auto first = report(completed, 0);
     must(first.append(MetricsReported{minute(2), "training", 50, Json{{"loss", 0.5}}}));
     must(first.append(

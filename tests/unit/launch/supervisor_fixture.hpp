@@ -98,7 +98,7 @@ struct SupervisorFixture {
     /// Whether the job was requeued after that run.
     bool was_requeued_after(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
-        return last_of<QueuedAgain>(life.records).has_value();
+        return last_of<JobRequeued>(life.records).has_value();
     }
     template <class Kind>
     static std::optional<Kind> last_of(std::vector<Record> const& records) {

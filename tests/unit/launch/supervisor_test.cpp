@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_refused_requeue_is_reported_and_ends_the_trial) {
     slurm.refuses_requeue = true;
     BOOST_TEST(supervise() == 1);
     BOOST_TEST(to_string(end_of(0).next_action) == "stop");
-    BOOST_TEST(end_of(0).message.find("could not be queued again") != std::string::npos);
+    BOOST_TEST(end_of(0).message.find("could not be requeued") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_does_not_requeue_is_replaced) {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_slurm_does_not_requeue_is_replaced) {
     a.spec.sbatch_options = {"--partition=compute", "--comment=det:7"};
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
-    BOOST_TEST(end_of(0).message.ends_with("; Slurm does not queue it again: job 4711 takes its place"),
+    BOOST_TEST(end_of(0).message.ends_with("; Slurm refused to requeue it: job 4711 replaces it"),
                end_of(0).message);
     BOOST_REQUIRE(slurm.submissions.size() == 1u);
     BOOST_TEST(slurm.submissions[0].script == experiment.script());

@@ -82,7 +82,7 @@ BOOST_FIXTURE_TEST_CASE(a_worker_that_is_killed_has_failed, Launched) {
 BOOST_FIXTURE_TEST_CASE(a_worker_that_disconnects_without_exit_code_has_failed, Launched) {
     // Kills the process that would have sent the exit code.
     BOOST_TEST(exit_code({"kill -9 $PPID; sleep 1000", for_ever}) == 128 + SIGKILL);
-    BOOST_TEST(said.back().find("vanished") != std::string::npos, said.back());
+    BOOST_TEST(said.back().find("disconnected") != std::string::npos, said.back());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launcher_that_ends_before_its_workers_has_failed, Launched) {

@@ -21,7 +21,7 @@ std::vector<Record> one_of_each() {
             PreemptionAcknowledged{noon, noon},
             CheckpointBegun{noon, "uuid", 10},
             FirstStep{noon},
-            QueuedAgain{noon},
+            JobRequeued{noon},
             EarlyExitReported{noon, "INVALID_HP"},
             StatusSet{noon, "warming up"},
             AlertRaised{noon, "loss", "it is NaN", "warn"},

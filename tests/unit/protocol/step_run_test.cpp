@@ -115,11 +115,11 @@ BOOST_AUTO_TEST_CASE(ports_differ_between_steps_and_attempts_and_stay_in_their_r
     BOOST_TEST(step_run_key("1", "2", "") == "1.2-0");
 }
 
-BOOST_AUTO_TEST_CASE(a_program_knows_that_it_was_put_in_front) {
-    BOOST_TEST(spell_as_put_in_front("/opt/det/bin/det-wrap-rank") == "/opt/det/bin/./det-wrap-rank");
-    BOOST_TEST(is_put_in_front("/opt/det/bin/./det-wrap-rank"));
+BOOST_AUTO_TEST_CASE(a_program_recognises_that_it_was_prepended) {
+    BOOST_TEST(mark_as_prepended("/opt/det/bin/det-wrap-rank") == "/opt/det/bin/./det-wrap-rank");
+    BOOST_TEST(is_prepended("/opt/det/bin/./det-wrap-rank"));
     for (auto const* name : {"/opt/det/bin/det-wrap-rank", "det-wrap-rank", "", "/x"})
-        BOOST_TEST(!is_put_in_front(name));
+        BOOST_TEST(!is_prepended(name));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ extern "C" spank_err_t spank_prepend_task_argv(spank_t, int count, char const* w
 
 BOOST_AUTO_TEST_SUITE(newer_slurm_test)
 
-BOOST_AUTO_TEST_CASE(the_wrapper_is_put_in_front_by_slurms_own_call) {
+BOOST_AUTO_TEST_CASE(the_wrapper_is_prepended_by_slurms_own_call) {
     fake_spank() = {};
     fake_spank().argv = {"./train"};
     det::spank_of_newer_slurm::Host const host(nullptr);

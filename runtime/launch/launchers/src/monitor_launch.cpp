@@ -242,7 +242,7 @@ LaunchOutcome launch_outcome(LaunchFacts const& facts) {
     }
     if (facts.was_terminated && facts.launcher_exit == 0)
         return {128 + SIGTERM, "a worker was ended by TERM"};
-    if (facts.disconnected) return {launcher_or_one, fmt::format("{} vanished", *facts.disconnected)};
+    if (facts.disconnected) return {launcher_or_one, fmt::format("{} disconnected without an exit code", *facts.disconnected)};
     if (facts.unfinished > 0 && facts.launcher_exit == 0) {
         return {launcher_or_one,
                 fmt::format("the launcher ended before {} of its workers", facts.unfinished)};

@@ -129,9 +129,9 @@ private:
             assignment_, {start, end_.was_completing, bad_hosts(), by_new_job, end_.timeout}, context_);
         if (!new_job) return record_failure(new_job.error());
         if (!*new_job) return record_requeue();
-        add_to_outcomes(
-            by_new_job ? fmt::format(" (as job {})", **new_job)
-                       : fmt::format("; Slurm does not queue it again: job {} takes its place", **new_job));
+        add_to_outcomes(by_new_job
+                            ? fmt::format(" (as job {})", **new_job)
+                            : fmt::format("; Slurm refused to requeue it: job {} replaces it", **new_job));
         log_failure(claims_.release_all());
     }
 
@@ -150,7 +150,7 @@ private:
                 outcome.next_action = NextAction::left_to_slurm;
             });
         } else {
-            add_to_outcomes(fmt::format("; but it could not be queued again: {}", error.message),
+            add_to_outcomes(fmt::format("; but it could not be requeued: {}", error.message),
                             [](auto& outcome) { outcome.next_action = NextAction::stop; });
         }
     }

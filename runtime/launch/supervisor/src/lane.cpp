@@ -149,7 +149,7 @@ void Lane::abandon_step() {
 /// A step whose srun is gone still holds its CPUs and memory, so that the next step could not start.
 void Lane::clear_step() {
     if (auto const cleared = context_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
-        context_.log(fmt::format("what is left of run {} may be in the way: {}", to_string(id()),
+        context_.log(fmt::format("what is left of run {} may keep its CPUs and memory: {}", to_string(id()),
                                  cleared.error().message));
 }
 

@@ -32,7 +32,7 @@ Status request_requeue(Assignment const& assignment, RequeueRequest const& reque
 
 void delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
     if (auto const soon = context.slurm.start_not_before(job, start_after_requeue); !soon)
-        context.log(fmt::format("the job starts when Slurm likes: {}", soon.error().message));
+        context.log(fmt::format("the job may start two minutes later: {}", soon.error().message));
 }
 
 void prepare_start(Assignment const& assignment, RequeueRequest const& request,
@@ -49,8 +49,8 @@ void prepare_start(Assignment const& assignment, RequeueRequest const& request,
 bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
     auto const job = slurm.find_job(assignment.job);
     if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
-    bool const makes_room = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
-    return (*job)->state == slurm::JobState::running || makes_room;
+    bool const is_preempted = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
+    return (*job)->state == slurm::JobState::running || is_preempted;
 }
 
 Result<std::optional<ArrayJob>> find_own_array(Assignment const& assignment) {

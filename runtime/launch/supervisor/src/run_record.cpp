@@ -57,7 +57,7 @@ Status RunRecord::end(UtcTime now, lifecycle::RunOutcome const& outcome, int exi
                         Durability::power_loss);
 }
 
-Status RunRecord::record_requeued(UtcTime now) { return life_.append(QueuedAgain{now}); }
+Status RunRecord::record_requeued(UtcTime now) { return life_.append(JobRequeued{now}); }
 
 Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
     return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));

@@ -115,7 +115,7 @@ int end_as(CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = Environment::of_this_process();
-    if (!is_put_in_front(argv[0]))
+    if (!is_prepended(argv[0]))
         environment.unset(variables::wrapped_command);  // meant for the wrapped command
     bool const is_wrapped = environment.find(variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&

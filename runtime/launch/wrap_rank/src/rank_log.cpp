@@ -100,8 +100,7 @@ void RankLog::fail(Error error) {
     file_.reset();
     if (has_reported_) return;
     has_reported_ = true;
-    error.hint =
-        "the command goes on; what it prints is on its standard output only until the log can be written";
+    error.hint = "the command continues; its output is only on standard output until the log can be written";
     on_error_(error);
 }
 

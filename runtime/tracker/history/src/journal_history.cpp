@@ -24,7 +24,7 @@ Result<lifecycle::RunView> load_run(RunLayout const& run) {
     for (auto const& record : life.records) {
         if (auto const* started = std::get_if<RunStarted>(&record)) view.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) view.ended = *ended;
-        if (auto const* queued = std::get_if<QueuedAgain>(&record)) view.queued_again = queued->time;
+        if (auto const* queued = std::get_if<JobRequeued>(&record)) view.queued_again = queued->time;
     }
     return view;
 }

@@ -125,15 +125,14 @@ struct TrialMetadataSet {
     JsonValue metadata;
 };
 
-// In `life`: Slurm has requeued the job.
-
-struct QueuedAgain {
+/// In `life`: Slurm has requeued the job.
+struct JobRequeued {
     UtcTime time;
 };
 
 using Record =
     std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
-                 ProgressReported, CheckpointBegun, FirstStep, QueuedAgain, EarlyExitReported, StatusSet,
+                 ProgressReported, CheckpointBegun, FirstStep, JobRequeued, EarlyExitReported, StatusSet,
                  AlertRaised, TrialMetadataSet>;
 
 /// The number of a record type in the frames of a journal. Never reused.
@@ -146,7 +145,7 @@ enum class RecordType : std::uint16_t {
     progress = 6,
     checkpoint_begun = 7,
     first_step = 8,
-    queued_again = 9,
+    requeued = 9,
     early_exit = 10,
     status = 11,
     alert = 12,

@@ -48,8 +48,8 @@ std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 
 /// Before Slurm 23.11 the plugin can only replace argv[0] of a task. It then spells the path of the wrapper
 /// as "/opt/det/bin/./det-wrap-rank", so that the wrapper can distinguish this call from a call by the user.
-std::string spell_as_put_in_front(std::string const& program);
-bool is_put_in_front(std::string_view argv0);
+std::string mark_as_prepended(std::string const& program);
+bool is_prepended(std::string_view argv0);
 
 /// The key of the run of a script's step: "123.0-1" is job, step and restart count.
 std::string step_run_key(std::string_view job_id, std::string_view step_id, std::string_view restart_count);

@@ -70,8 +70,8 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchCon
 /// Plans `det-launch CMD...`: det-launch itself starts one process of CMD per slot of this node.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);
 
-/// A Python program that prints the versions of Python and torch; needs_redirects() tells from its output
-/// whether LaunchContext::torch_needs_redirects must be set.
+/// A Python program that prints the versions of Python and torch; needs_redirects() determines from its
+/// output whether LaunchContext::torch_needs_redirects must be set.
 inline constexpr std::string_view torch_version_script =
     "import sys; from importlib.metadata import version; print(*sys.version_info[:2], version('torch'))";
 bool needs_redirects(std::string_view versions);
