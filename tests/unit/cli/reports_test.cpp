@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_stored_and_validated_ones) {
     std::string const uuid = "00000000-0000-4000-8000-000000000001";
     auto const spec = must(journal::load_spec(ExperimentLayout(root, {1})));
     checkpoint::SharedFsStore store(spec.checkpoint_path);
-    must(store.begin(uuid));
+    must(make_directories(store.path_of(uuid)));
     must(store.commit({uuid, "1.0.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
     BOOST_REQUIRE(best(2).size() == 1u);
     BOOST_TEST(best(2)[0]["uuid"] == uuid);

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
         must(make_directories(run.path()));
         auto chief = must(journal::JournalWriter::create(run.journal()));
         auto const& uuid = uuids.emplace_back(make_uuid());
-        must(store.begin(uuid));
+        must(make_directories(store.path_of(uuid)));
         must(store.commit({uuid, "7.0", 100 * (number + 1), {}, 1, Json::object()},
                           [] { return Status(Ok{}); }));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     auto chief = must(journal::JournalWriter::create(last.journal()));
     must(chief.append(CheckpointBegun{UtcTime{1}, untold, 400}));
     must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
-    must(store.begin(untold));
+    must(make_directories(store.path_of(untold)));
     must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
     auto const found = must(find_resume_point(experiment.trial(0), {0, 4}, store));
     BOOST_TEST(found.checkpoint == untold);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
 BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const uuid = make_uuid();
-    must(store.begin(uuid));
+    must(make_directories(store.path_of(uuid)));
     must(store.commit({uuid, "7.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
     for (std::uint32_t number = 0; number < 3; ++number) {
         auto const run = experiment.trial(0).run(number);

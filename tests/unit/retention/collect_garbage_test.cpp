@@ -17,6 +17,12 @@ using namespace det::retention;
 
 namespace collect_garbage_test {
 
+/// Writes the file `w` of a checkpoint that is not committed.
+void write_part(checkpoint::SharedFsStore const& store, std::string const& uuid, std::string const& text) {
+    must(make_directories(store.path_of(uuid)));
+    must(write_file(store.path_of(uuid) / "w", text));
+}
+
 constexpr UtcTime noon{1'795'262'400'000'000};
 
 /// Experiment 1, whose trial 0 has committed at steps 1 to 4 and validated best at step 2, trial 1 at step 1.
@@ -54,7 +60,7 @@ struct Fixture {
     }
     std::string commit() {
         uuids.push_back(make_uuid());
-        must(write_file(must(store.begin(uuids.back())) / "w", "bytes"));
+        write_part(store, uuids.back(), "bytes");
         must(store.commit({uuids.back(), "1.0.0", 1, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
         return uuids.back();
     }
@@ -110,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_committed_but_unreported_checkpoint_is_listed) {
     auto const run = experiment.trial(1).run(1);
     must(make_directories(run.path()));
     must(must(journal::JournalWriter::create(run.journal())).append(CheckpointBegun{noon, untold, 9}));
-    must(write_file(must(store.begin(untold)) / "w", "bytes"));
+    write_part(store, untold, "bytes");
     must(store.commit({untold, "1.1.0", 9, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
     auto const listed = must(list_committed(experiment, must(journal::load_spec(experiment)), &store));
     BOOST_REQUIRE(listed.size() == 6u);
@@ -168,7 +174,7 @@ BOOST_AUTO_TEST_CASE(uncommitted_checkpoints_are_removed_unless_their_run_may_st
     for (auto const& uuid : {half, nowhere, unreported}) begin(killed, uuid);
     begin(alive, writing);
     for (auto const& uuid : {half, writing, strangers})
-        must(write_file(must(store.begin(uuid)) / "w", "byt"));
+        write_part(store, uuid, "byt");
 
     GcOptions options;
     options.mode = GcMode::dry_run;

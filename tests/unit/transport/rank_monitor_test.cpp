@@ -20,7 +20,7 @@ using namespace det::transport;
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-namespace watch_test {
+namespace rank_monitor_test {
 
 constexpr int ranks = 4;
 
@@ -54,7 +54,7 @@ void wait_for_files(std::filesystem::path const& directory, std::string_view pre
     }
 }
 
-}  // namespace watch_test
+}  // namespace rank_monitor_test
 
 BOOST_FIXTURE_TEST_SUITE(rank_monitor_test, Meet)
 

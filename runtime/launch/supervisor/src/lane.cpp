@@ -21,17 +21,13 @@ namespace {
 
 using Hosts = std::vector<std::string>;
 
-bool contains(Hosts const& hosts, std::string const& host) {
-    return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
-}
-
 /// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
 Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
     if (assignment.spec.spare_nodes == 0) return assignment.hosts;
     DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
     auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
     auto good = hosts;
-    std::erase_if(good, [&](auto const& host) { return contains(bad, host); });
+    std::erase_if(good, [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
     // If there are too few good nodes, the run uses the first nodes of the job.
     auto& chosen = good.size() >= needed ? good : hosts;
     chosen.resize(std::min(chosen.size(), needed));
