@@ -12,7 +12,7 @@
 using namespace det;
 using namespace std::chrono_literals;
 
-namespace {
+namespace python_trial {
 
 namespace fs = std::filesystem;
 
@@ -53,7 +53,7 @@ struct Site : LoopbackCluster {
     }
 };
 
-}  // namespace
+}  // namespace python_trial
 
 BOOST_FIXTURE_TEST_SUITE(python_trial, Site)
 
