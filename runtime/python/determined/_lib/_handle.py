@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import byref, c_double, c_int32, c_uint64, c_void_p
+from ctypes import byref, c_double, c_int32, c_size_t, c_uint64, c_void_p
 from typing import Callable, List, NamedTuple, Optional
 
 from determined._lib._library import (
@@ -92,6 +92,10 @@ class Handle:
         self._pointer = pointer
         self._answer = c_int32()
         self._answer_pointer = byref(self._answer)
+        self._strings = c_void_p()
+        self._strings_pointer = byref(self._strings)
+        self._size = c_size_t()
+        self._size_pointer = byref(self._size)
 
     def join_run(self, checkpoint_path: str, checkpoint_storage: Optional[str], preempt_mode: int) -> None:
         """Collective.
@@ -115,24 +119,52 @@ class Handle:
         finally:
             self._library.det_context_destroy(pointer)
 
-    # Collectives on bytes.
+    # Collectives on bytes. What the calls write to is kept, because making it takes as long as a small exchange.
 
     def gather(self, value: bytes, local: bool = False) -> List[bytes]:
         library = self._library
-        call = library.det_distributed_gather_bytes_local if local else library.det_distributed_gather_bytes
-        return self._strings_of(call, value, len(value))
+        return self._exchange(
+            library.det_distributed_gather_bytes_local if local else library.det_distributed_gather_bytes, value
+        )
 
     def allgather(self, value: bytes, local: bool = False) -> List[bytes]:
         library = self._library
-        call = library.det_distributed_allgather_bytes_local if local else library.det_distributed_allgather_bytes
-        return self._strings_of(call, value, len(value))
+        return self._exchange(
+            library.det_distributed_allgather_bytes_local if local else library.det_distributed_allgather_bytes,
+            value,
+        )
 
-    def broadcast(self, value: bytes, local: bool = False) -> bytes:
-        """The value of rank 0, or of local rank 0."""
+    def _exchange(self, call: Callable[..., int], value: bytes) -> List[bytes]:
+        status = call(self._pointer, value, len(value), self._strings_pointer)
+        if status != 0:
+            raise self._library.last_error(status)
+        return self._library.take_strings(self._strings.value or 0)
+
+    def send_broadcast(self, value: bytes, local: bool = False) -> None:
+        """broadcast() on rank 0, or on local rank 0: gives the other ranks the value."""
+        self._broadcast(value, local)
+        self._library.det_strings_destroy(self._strings)
+
+    def receive_broadcast(self, local: bool = False) -> bytes:
+        """broadcast() on the other ranks."""
+        self._broadcast(b"", local)
+        library, strings = self._library, self._strings
+        value = ctypes.string_at(library.det_strings_get(strings, 0, self._size_pointer), self._size.value)
+        library.det_strings_destroy(strings)
+        return value
+
+    def _broadcast(self, value: bytes, local: bool) -> None:
         library = self._library
         if local:
-            return self._strings_of(library.det_distributed_broadcast_bytes_local, value, len(value))[0]
-        return self._strings_of(library.det_distributed_broadcast_bytes, value, len(value), 0)[0]
+            status = library.det_distributed_broadcast_bytes_local(
+                self._pointer, value, len(value), self._strings_pointer
+            )
+        else:
+            status = library.det_distributed_broadcast_bytes(
+                self._pointer, value, len(value), 0, self._strings_pointer
+            )
+        if status != 0:
+            raise library.last_error(status)
 
     def _strings_of(self, call: Callable[..., int], *arguments: object) -> List[bytes]:
         strings = c_void_p()

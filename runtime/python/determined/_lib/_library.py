@@ -152,9 +152,10 @@ class Library:
         """Copies a list of byte strings and frees it."""
         size = c_size_t()
         pointer = ctypes.byref(size)
+        get = self.det_strings_get
         values = []
         for index in range(self.det_strings_count(strings)):
-            address = self.det_strings_get(strings, index, pointer)
+            address = get(strings, index, pointer)
             values.append(ctypes.string_at(address, size.value))
         self.det_strings_destroy(strings)
         return values

@@ -9,6 +9,9 @@ from typing import Any, List, Optional, Tuple, Type
 from determined import _lib
 
 
+_PROTOCOL = pickle.HIGHEST_PROTOCOL
+
+
 def _environment_name(*names: str) -> str:
     """The first of these variables that is set, with its name, as a name for a group of ranks."""
     for name in names:
@@ -250,7 +253,7 @@ class DistributedContext:
         """
         if self.size < 2:
             return [stuff]
-        return _unpickle(self._handle().allgather(_pickle(stuff)), self.rank, stuff)
+        return _unpickle((self._handle_of_ranks or self._handle()).allgather(pickle.dumps(stuff, _PROTOCOL)), self.rank, stuff)
 
     def allgather_local(self, stuff: Any) -> List[Any]:
         """allgather() among the ranks of a node. All ranks of all nodes call it."""
@@ -267,22 +270,22 @@ class DistributedContext:
         if self.size < 2:
             return stuff
         if self.rank == 0:
-            self._handle().broadcast(_pickle(stuff))
+            (self._handle_of_ranks or self._handle()).send_broadcast(pickle.dumps(stuff, _PROTOCOL))
             return stuff
-        return pickle.loads(self._handle().broadcast(b""))
+        return pickle.loads((self._handle_of_ranks or self._handle()).receive_broadcast())
 
     def broadcast_local(self, stuff: Any = None) -> Any:
         """broadcast() from local rank 0 to the ranks of its node. All ranks of all nodes call it."""
         if self.size < 2:
             return stuff
         if self.local_rank == 0:
-            self._handle().broadcast(_pickle(stuff), local=True)
+            self._handle().send_broadcast(_pickle(stuff), local=True)
             return stuff
-        return pickle.loads(self._handle().broadcast(b"", local=True))
+        return pickle.loads(self._handle().receive_broadcast(local=True))
 
 
 def _pickle(value: Any) -> bytes:
-    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(value, _PROTOCOL)
 
 
 def _unpickle(values: List[bytes], own_index: int, own: Any) -> List[Any]:
