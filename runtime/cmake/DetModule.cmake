@@ -1,5 +1,5 @@
-# The standard headers and {fmt} that most sources use, compiled once for all modules. The sanitizer presets do not use
-# it: they find a source that does not include what it uses.
+# The standard headers and {fmt} that most sources use, compiled once for all modules. The preset `headers` does not use
+# it: it finds a source that does not include what it uses.
 if(DET_PRECOMPILE)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
   add_library(det_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
