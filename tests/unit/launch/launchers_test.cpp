@@ -190,6 +190,23 @@ BOOST_AUTO_TEST_CASE(a_damaged_rendezvous_is_an_error) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(tensorflow_is_one_process_per_node_with_the_addresses_of_all) {
+    auto const plan = must(plan_tensorflow({"--port", "29400", "--", "python3", "train.py"}, context(1)));
+    Arguments const expected{
+        "/opt/det-wrap-rank", "RANK", "/opt/det-launch", "worker", "python3", "train.py"};
+    BOOST_REQUIRE(plan.processes.size() == 1u);
+    BOOST_TEST((plan.processes[0].argv == expected));
+    BOOST_TEST(Json::parse(variable(plan, "TF_CONFIG")) ==
+               Json::parse(R"({"cluster": {"worker": ["n0:29400", "n1:29400"]},
+                               "task": {"type": "worker", "index": 1}})"));
+    BOOST_TEST(variable(plan, "RANK") == "1");
+    BOOST_TEST(variable(plan, "WORLD_SIZE") == "2");
+    BOOST_TEST(must(plan_tensorflow({"x"}, context())).port.value() == 31000);
+    check_usage(plan_tensorflow({"--port", "0", "x"}, context()), "--port takes a port");
+    check_usage(plan_tensorflow({"--trial", "m:T"}, context()), "unknown option '--trial'");
+    check_usage(plan_tensorflow({"--"}, context()), "a command is missing");
+}
+
 BOOST_AUTO_TEST_CASE(trial_classes_are_distinguished_from_commands) {
     for (auto const* text : {"model_def:MyTrial", "a.b_c:T1"}) BOOST_TEST(is_trial_class(text));
     for (auto const* text : {"python3 x.py", "m:A.B", "m:", ":T", "m: T", "a/b:T", "sh -c a:b", ""}) {

@@ -30,6 +30,7 @@ constexpr Launcher launchers[] = {
     {"torch_distributed", "start the ranks by PyTorch's torch.distributed.run", plan_torch_distributed},
     {"horovod", "start the ranks by horovodrun", plan_horovod},
     {"deepspeed", "start the ranks by DeepSpeed's launcher", plan_deepspeed},
+    {"tensorflow", "start a process per node, connected by TF_CONFIG", plan_tensorflow},
     {"mpi", "start the ranks by Open MPI's mpirun", plan_mpi},
 };
 
