@@ -1,9 +1,9 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
-#include <det/launch/launchers/launchers.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/trial_class.hpp>
 #include <det/yaml/render.hpp>
 
 namespace det::experiment {
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// started under torch_distributed.
 std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
     if (auto const* command = std::get_if<std::string>(&entrypoint)) {
-        if (!launch::launchers::is_trial_class(*command)) return {"sh", "-c", *command};
+        if (!is_trial_class(*command)) return {"sh", "-c", *command};
         return {det_launch, "torch_distributed", "--trial", *command};
     }
     return std::get<std::vector<std::string>>(entrypoint);

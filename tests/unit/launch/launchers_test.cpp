@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/launchers.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/trial_class.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -205,6 +206,18 @@ BOOST_AUTO_TEST_CASE(tensorflow_is_one_process_per_node_with_the_addresses_of_al
     check_usage(plan_tensorflow({"--port", "0", "x"}, context()), "--port takes a port");
     check_usage(plan_tensorflow({"--trial", "m:T"}, context()), "unknown option '--trial'");
     check_usage(plan_tensorflow({"--"}, context()), "a command is missing");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_launches_a_trial_class_if_a_launcher_gets_one) {
+    auto const launches = [](Arguments const& command) { return launches_trial_class(command); };
+    BOOST_TEST(launches({"dlprof", "python3", "-m", "determined.launch.autohorovod", "--trial", "m:T"}));
+    BOOST_TEST(launches({"python3", "-m", "determined.launch.autohorovod", "m:T"}));
+    BOOST_TEST(launches({"det-launch", "horovod", "--cycle-time-ms", "2", "--", "--trial=m:T"}));
+    BOOST_TEST(!launches({"python3", "train.py", "--trial", "m:T"}));
+    BOOST_TEST(!launches({"det-launch", "python3", "train.py", "--trial", "m:T"}));
+    BOOST_TEST(!launches({"python3", "-m", "determined.launch.horovod", "-v", "--", "a.py", "--trial", "m:T"}));
+    BOOST_TEST(!launches({"det-launch"}));
+    BOOST_TEST(!launches({}));
 }
 
 BOOST_AUTO_TEST_CASE(trial_classes_are_distinguished_from_commands) {

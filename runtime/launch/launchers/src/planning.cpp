@@ -4,6 +4,7 @@
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/protocol/trial_class.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,13 +18,6 @@ constexpr std::string_view trial_option = "--trial";
 Error usage(std::string_view launcher, std::string_view what) {
     return {codes::usage, fmt::format("det-launch {}: {}", launcher, what),
             fmt::format("det-launch {} [[OVERRIDE...] --] (--trial MODULE:CLASS | CMD...)", launcher)};
-}
-
-bool is_word(std::string_view text, std::string_view also) {
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               also.find(c) != std::string_view::npos;
-    });
 }
 
 constexpr Launcher launchers[] = {
@@ -50,16 +44,6 @@ std::span<Launcher const> all_launchers() { return launchers; }
 Launcher const* find_launcher(std::string_view name) {
     auto const found = std::ranges::find(launchers, name, &Launcher::name);
     return found == std::end(launchers) ? nullptr : &*found;
-}
-
-bool is_trial_class(std::string_view entrypoint) {
-    auto const colon = entrypoint.find(':');
-    return colon != std::string_view::npos && is_word(entrypoint.substr(0, colon), "_.") &&
-           is_word(entrypoint.substr(colon + 1), "_");
-}
-
-std::vector<std::string> trial_class_command(std::string const& trial_class) {
-    return {"python3", "-m", "determined.exec.harness", trial_class};
 }
 
 Result<LauncherArguments> split_arguments(std::string_view launcher,
@@ -90,7 +74,7 @@ Result<LauncherArguments> split_arguments(std::string_view launcher,
         return usage(launcher, "--trial takes MODULE:CLASS, for example model_def:MyTrial");
     }
     if (command.size() > 2) return usage(launcher, "--trial and a command exclude each other");
-    command = trial_class_command(command[1]);
+    command = {"python3", "-m", "determined.exec.harness", command[1]};
     return parts;
 }
 

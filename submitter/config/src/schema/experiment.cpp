@@ -1,4 +1,8 @@
+#include <det/protocol/trial_class.hpp>
+
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "../check.hpp"
 #include "assign.hpp"
@@ -25,9 +29,28 @@ yaml::Node labels_as_list(yaml::Node const& value) {
     return yaml::Node(std::move(names), value.location());
 }
 
-void refuse_empty_entrypoint(yaml::Node const& value, Path const& path, Checker& checker) {
+/// The words of a command; those of a shell's script, too, if the command is `[sh, -c, SCRIPT]`.
+std::vector<std::string> entrypoint_words(yaml::Node const& value) {
+    std::string text;
+    if (value.text() != nullptr) text = *value.text();
+    if (value.is_list()) {
+        for (auto const& item : value.items()) text += (item.text() == nullptr ? std::string() : *item.text()) + " ";
+    }
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+void check_entrypoint(yaml::Node const& value, Path const& path, Checker& checker) {
     bool const is_empty = value.is_list() ? value.items().empty() : value.text()->empty();
     if (is_empty) checker.refuse_value(value, path.text() + " is empty", "write the command to run");
+    if (!checker.is_for_creation()) return;
+    bool const is_class = !value.is_list() && is_trial_class(*value.text());
+    if (!is_class && !launches_trial_class(entrypoint_words(value))) return;
+    checker.refuse(codes::not_supported,
+                   path.text() + " starts a trial class, and these are not supported yet",
+                   "write a training script that uses determined.core, and start it by "
+                   "'python3 -m determined.launch.torch_distributed python3 train.py'",
+                   value.location());
 }
 
 constexpr Type const* entrypoint_alternatives[] = {&text, &text_list};
@@ -140,7 +163,7 @@ constinit Type const labels{.shape = Shape::either,
 constinit Type const entrypoint{.shape = Shape::either,
                                 .alternatives = entrypoint_alternatives,
                                 .merge = Merge::atomic,
-                                .rule = refuse_empty_entrypoint};
+                                .rule = check_entrypoint};
 constinit Type const data{.shape = Shape::object, .keys = data_keys, .allows_other_keys = true};
 constinit Type const length{
     .shape = Shape::object, .keys = length_keys, .merge = Merge::atomic, .rule = require_one_unit};

@@ -77,10 +77,4 @@ inline constexpr std::string_view torch_version_script =
     "import sys; from importlib.metadata import version; print(*sys.version_info[:2], version('torch'))";
 bool needs_redirects(std::string_view versions);
 
-/// The command that runs one of Determined's trial classes ("model_def:MyTrial").
-std::vector<std::string> trial_class_command(std::string const& trial_class);
-
-/// Whether an entrypoint is the name of a trial class rather than a command.
-bool is_trial_class(std::string_view entrypoint);
-
 }  // namespace det::launch::launchers

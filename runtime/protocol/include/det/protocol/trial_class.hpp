@@ -1,0 +1,17 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+/// Whether an entrypoint is the name of one of Determined's trial classes ("model_def:MyTrial") rather than a
+/// command.
+bool is_trial_class(std::string_view entrypoint);
+
+/// Whether a command starts a trial class by a launcher:
+/// `python3 -m determined.launch.horovod --trial model_def:MyTrial`, `det-launch horovod --trial ...`. A `--trial`
+/// behind the name of a script is an option of the script.
+bool launches_trial_class(std::span<std::string const> command);
+
+}  // namespace det
