@@ -5,7 +5,7 @@ import sys
 from typing import List, NoReturn, Optional
 
 import determined
-from determined.launch._programs import launch
+from determined.launch._become import launch
 
 USAGE = """usage: python3 -m determined.launch.horovod [[HOROVODRUN_OPTION...] --] (--trial MODULE:CLASS | SCRIPT...)
 

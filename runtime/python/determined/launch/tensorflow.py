@@ -3,7 +3,7 @@
 import sys
 from typing import List, NoReturn, Optional
 
-from determined.launch._programs import launch
+from determined.launch._become import launch
 
 USAGE = """usage: python3 -m determined.launch.tensorflow [--port PORT] [--] SCRIPT...
 

@@ -3,7 +3,7 @@
 import sys
 from typing import List, NoReturn, Optional
 
-from determined.launch._programs import become
+from determined.launch._become import become
 
 USAGE = """usage: python3 -m determined.launch.wrap_rank [--no-redirect-stdio] RANK [--] SCRIPT...
 

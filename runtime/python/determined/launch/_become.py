@@ -1,27 +1,10 @@
-"""Finds the programs of det-submit and becomes one of them."""
+"""Becomes a program of det-submit."""
 
 import os
-import pathlib
-import shutil
 import sys
-from typing import Iterator, List, NoReturn, Optional
+from typing import List, NoReturn
 
-
-def _candidates(name: str) -> Iterator[pathlib.Path]:
-    # The package is in PREFIX/lib/det-submit/python/determined, or deeper where libraries are in lib/<machine>.
-    for parent in list(pathlib.Path(__file__).resolve().parents)[4:7]:
-        yield parent / "bin" / name
-    modules = os.environ.get("DET_MODULES")  # PREFIX/lib
-    if modules:
-        yield pathlib.Path(modules).parent / "bin" / name
-    found = shutil.which(name)
-    if found:
-        yield pathlib.Path(found)
-
-
-def find_program(name: str) -> Optional[str]:
-    """The path of a program of det-submit: beside this package, beside the run's own programs, or in PATH."""
-    return next((str(path) for path in _candidates(name) if os.access(path, os.X_OK)), None)
+from determined._programs import find_program
 
 
 def become(name: str, arguments: List[str]) -> NoReturn:

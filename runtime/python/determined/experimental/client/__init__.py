@@ -1,0 +1,173 @@
+"""Reads and creates experiments from Python, by det-submit.
+
+    from determined.experimental import client
+
+    experiment = client.create_experiment("adaptive.yaml", "code")
+    if experiment.wait() is client.ExperimentState.COMPLETED:
+        experiment.top_checkpoint().download("best")
+"""
+
+import json
+import os
+import tempfile
+from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Union
+
+from determined._refused import refuse
+from determined.experimental.client import _checkpoint
+from determined.experimental.client._checkpoint import Checkpoint, CheckpointTrainingMetadata
+from determined.experimental.client._command import CommandError, ask
+from determined.experimental.client._enums import (
+    CheckpointSortBy,
+    CheckpointState,
+    DownloadMode,
+    ExperimentState,
+    OrderBy,
+    TrialSortBy,
+    TrialState,
+)
+from determined.experimental.client._experiment import Experiment
+from determined.experimental.client._trial import Trial, TrialMetrics
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def login(*_: Any, **__: Any) -> None:
+    """Does nothing: det-submit works as the user of this process."""
+
+
+def create_experiment(
+    config: Union[Path, Dict[str, Any]],
+    model_dir: Optional[Path] = None,
+    includes: Optional[Iterable[Path]] = None,
+    project_id: Optional[int] = None,
+    template: Optional[str] = None,
+) -> Experiment:
+    """Submits an experiment.
+
+    Args:
+        config: a YAML file or a map
+        model_dir: the directory that holds the code
+        includes: further files and directories for the working directory
+        template: the name of a configuration template
+
+    Raises:
+        ValueError: config is of another type, or project_id is given
+        CommandError: det-submit refuses it
+    """
+    if project_id is not None:
+        raise ValueError("det-submit has no numbers of projects: set project in the configuration")
+    words = [] if model_dir is None else [os.fspath(model_dir)]
+    words += [word for path in includes or () for word in ("--include", os.fspath(path))]
+    words += [] if template is None else ["--template", template]
+    if isinstance(config, (str, os.PathLike)):
+        return Experiment(ask("experiment", "create", os.fspath(config), *words)["id"])
+    if not isinstance(config, dict):
+        raise ValueError(f"config must be a path or a map, not {type(config).__name__}")
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+        json.dump(config, file)  # JSON is YAML
+        file.flush()
+        return Experiment(ask("experiment", "create", file.name, *words)["id"])
+
+
+def get_experiment(experiment_id: int) -> Experiment:
+    """An experiment by its number."""
+    return Experiment(experiment_id)
+
+
+def list_experiments() -> List[Experiment]:
+    """The experiments of this user that are not archived."""
+    return [Experiment(content["id"]) for content in ask("experiment", "list")]
+
+
+def get_trial(trial_id: int) -> Trial:
+    """A trial by its number."""
+    return Trial(trial_id)
+
+
+def get_checkpoint(uuid: str) -> Checkpoint:
+    """A checkpoint by its storage_id.
+
+    Raises:
+        CheckpointNotFound: there is no such checkpoint
+    """
+    return Checkpoint(_checkpoint.find(uuid))
+
+
+def iter_trials_metrics(trial_ids: List[int], group: Optional[str] = None) -> Iterator[TrialMetrics]:
+    """Yields the reports of several trials."""
+    for trial_id in trial_ids:
+        yield from Trial(trial_id).iter_metrics(group)
+
+
+class Determined:
+    """The functions of this module as methods. The arguments are not used."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    create_experiment = staticmethod(create_experiment)
+    get_experiment = staticmethod(get_experiment)
+    list_experiments = staticmethod(list_experiments)
+    get_trial = staticmethod(get_trial)
+    get_checkpoint = staticmethod(get_checkpoint)
+    iter_trials_metrics = staticmethod(iter_trials_metrics)
+
+    def __getattr__(self, name: str) -> Any:
+        return _absent(name)
+
+
+_ABSENT = {
+    "create_model get_model get_model_by_id get_models list_models": (
+        "det-submit has no model registry: use the storage_ids of checkpoints"
+    ),
+    "create_user get_session_username get_user_by_id get_user_by_name list_users logout whoami": (
+        "det-submit has no users of its own: use those of the system"
+    ),
+    "create_project create_workspace delete_workspace get_project get_workspace list_workspaces": (
+        "det-submit has no such objects: write workspace and project in the configuration"
+    ),
+}
+_REASONS = {name: reason for names, reason in _ABSENT.items() for name in names.split()}
+_CLASSES = ["Model", "ModelOrderBy", "ModelSortBy", "ModelVersion", "Project", "User", "Workspace"]
+
+
+def _absent(name: str) -> Any:
+    """A function in place of one that det-submit does not have. Calling it is a NotImplementedError."""
+    if name not in _REASONS:
+        raise AttributeError(f"determined.experimental.client has no '{name}'")
+
+    def call(*_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError(f"{name}(): {_REASONS[name]}")
+
+    return call
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        refuse(__name__, "there are no models, users, workspaces and projects to list", _CLASSES)(name)
+    return _absent(name)
+
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointSortBy",
+    "CheckpointState",
+    "CheckpointTrainingMetadata",
+    "CommandError",
+    "Determined",
+    "DownloadMode",
+    "Experiment",
+    "ExperimentState",
+    "OrderBy",
+    "Trial",
+    "TrialMetrics",
+    "TrialSortBy",
+    "TrialState",
+    "create_experiment",
+    "get_checkpoint",
+    "get_experiment",
+    "get_trial",
+    "iter_trials_metrics",
+    "list_experiments",
+    "login",
+]

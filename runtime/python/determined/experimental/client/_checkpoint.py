@@ -1,0 +1,143 @@
+"""Checkpoints of experiments."""
+
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Optional, Union
+
+from determined import errors
+from determined.experimental.client._command import CommandError, ask
+from determined.experimental.client._enums import CheckpointState, DownloadMode
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class CheckpointTrainingMetadata:
+    """What made a checkpoint.
+
+    Attributes:
+        experiment_config: the configuration
+        experiment_id, trial_id: numbers
+        hparams: the hyperparameters of the trial
+        validation_metrics: what was reported at the same step; {} if nothing was
+    """
+
+    def __init__(self, trial_id: int, steps_completed: int) -> None:
+        trial = ask("trial", "describe", str(trial_id))
+        self.trial_id = trial_id
+        self.experiment_id: int = trial["experiment_id"]
+        self.hparams: Dict[str, Any] = trial["hyperparameters"]
+        self.experiment_config: Dict[str, Any] = ask("experiment", "config", str(self.experiment_id))
+        self.validation_metrics: Dict[str, Any] = {}
+        for report in ask("trial", "metrics", str(trial_id), "--group", "validation"):
+            if report["steps_completed"] == steps_completed:
+                self.validation_metrics = report["metrics"]
+
+
+class Checkpoint:
+    """A checkpoint. Obtained from get_checkpoint() or a list of an Experiment or Trial.
+
+    Attributes:
+        uuid: its storage_id
+        state: the CheckpointState
+        metadata: as the program gave it
+        resources: sizes in bytes by path; those of directories end with a slash
+        report_time: when it was committed, UTC
+    """
+
+    def __init__(self, content: Dict[str, Any]) -> None:
+        self._set(content)
+        self._training: Optional[CheckpointTrainingMetadata] = None
+
+    def _set(self, content: Dict[str, Any]) -> None:
+        self.uuid: str = content["uuid"]
+        self.state = CheckpointState(content["state"])
+        self.metadata: Dict[str, Any] = content["metadata"] or {}
+        self.resources: Dict[str, int] = content["resources"]
+        self.report_time: str = content["time"]
+        self._trial_id: int = content["trial_id"]
+        self._steps_completed: int = content["steps_completed"]
+        self._metric: Optional[float] = content["metric"]
+
+    @property
+    def training(self) -> CheckpointTrainingMetadata:
+        """What made it, read at the first use."""
+        if self._training is None:
+            self._training = CheckpointTrainingMetadata(self._trial_id, self._steps_completed)
+        return self._training
+
+    def reload(self) -> None:
+        """Reads the state again."""
+        self._set(find(self.uuid))
+
+    def download(self, path: Optional[Path] = None, mode: DownloadMode = DownloadMode.AUTO) -> str:
+        """Copies its files, which are compared with their checksums.
+
+        Args:
+            path: the directory to create; None: checkpoints/UUID. If it exists, nothing is copied
+
+        Returns:
+            the directory
+
+        Raises:
+            CheckpointStateException: it has been deleted
+        """
+        DownloadMode(mode)
+        directory = os.path.join("checkpoints", self.uuid) if path is None else os.fspath(path)
+        if os.path.exists(directory):
+            return directory
+        if self.state is CheckpointState.DELETED:
+            raise errors.CheckpointStateException(f"checkpoint {self.uuid} has been deleted")
+        ask("checkpoint", "download", self.uuid, "--output-dir", directory)
+        return directory
+
+    def write_metadata_file(self, path: Path) -> None:
+        """Writes the metadata as JSON."""
+        pathlib.Path(path).write_text(json.dumps(self.metadata, indent=2), encoding="utf-8")
+
+    def delete(self) -> None:
+        """Removes it from its storage. This can't be undone."""
+        ask("checkpoint", "delete", self.uuid, "--yes")
+        self.state = CheckpointState.DELETED
+
+    def remove_files(self, globs: List[str]) -> None:
+        """Removes the files whose paths match one of the patterns. This can't be undone."""
+        options = [word for pattern in globs for word in ("--glob", pattern)]
+        ask("checkpoint", "rm", self.uuid, *options, "--yes")
+        self.reload()
+
+    def add_metadata(self, metadata: Dict[str, Any]) -> None:
+        """Refused: a checkpoint is not changed after it was committed."""
+        raise NotImplementedError("det-submit does not change the metadata of a checkpoint: give it to store_path()")
+
+    def remove_metadata(self, keys: List[str]) -> None:
+        """Refused: a checkpoint is not changed after it was committed."""
+        raise NotImplementedError("det-submit does not change the metadata of a checkpoint")
+
+    def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
+        """What its trial reported at the same step. group: only this group of metrics."""
+        options = [] if group is None else ["--group", group]
+        reports = ask("trial", "metrics", str(self._trial_id), *options)
+        return [report for report in reports if report["steps_completed"] == self._steps_completed]
+
+    def __repr__(self) -> str:
+        return f"Checkpoint(uuid={self.uuid}, trial_id={self._trial_id})"
+
+
+def find(uuid: str) -> Dict[str, Any]:
+    """The entry of a checkpoint in the list of its experiment.
+
+    Raises:
+        CheckpointNotFound: there is no such checkpoint
+    """
+    try:
+        run: str = ask("checkpoint", "describe", uuid)["run"]
+    except CommandError as problem:
+        if problem.exit_code == 4:
+            raise errors.CheckpointNotFound(str(problem)) from None
+        raise
+    for content in ask("experiment", "list-checkpoints", run.split(".", maxsplit=1)[0]):
+        if content["uuid"] == uuid:
+            entry: Dict[str, Any] = content
+            return entry
+    raise errors.CheckpointNotFound(f"no trial has reported checkpoint {uuid}")

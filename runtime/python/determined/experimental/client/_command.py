@@ -1,0 +1,60 @@
+"""Runs det-submit, whose --json answers are what the client returns."""
+
+import json
+import subprocess
+import sys
+from typing import Any, Iterator, List
+
+from determined._programs import find_program
+
+
+class CommandError(RuntimeError):
+    """det-submit refused a command.
+
+    Attributes:
+        exit_code: its exit code; 4: a named thing does not exist
+    """
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def _program() -> str:
+    program = find_program("det-submit")
+    if program is None:
+        raise CommandError("det-submit is neither beside the package determined nor in PATH", 127)
+    return program
+
+
+def ask(*words: str) -> Any:
+    """Runs `det-submit WORDS --json` and returns its answer; None if it prints none. Its warnings go to stderr.
+
+    Raises:
+        CommandError: its exit code is not 0
+    """
+    done = subprocess.run(
+        [_program(), *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise CommandError(done.stderr.strip() or f"det-submit {' '.join(words)} failed", done.returncode)
+    sys.stderr.write(done.stderr)
+    return json.loads(done.stdout) if done.stdout.strip() else None
+
+
+def read_lines(*words: str) -> Iterator[str]:
+    """Yields the lines that `det-submit WORDS` prints, while it runs. Its messages go to stderr.
+
+    Raises:
+        CommandError: its exit code is not 0
+    """
+    command: List[str] = [_program(), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        except GeneratorExit:  # the caller wants no more lines
+            process.terminate()
+            raise
+    if process.returncode != 0:
+        raise CommandError(f"det-submit {' '.join(words)} failed", process.returncode)

@@ -1,0 +1,200 @@
+"""Experiments."""
+
+import time
+from typing import Any, Dict, Iterator, List, Optional, Union
+
+from determined.experimental.client import _sort
+from determined.experimental.client._checkpoint import Checkpoint
+from determined.experimental.client._command import ask
+from determined.experimental.client._enums import CheckpointSortBy, ExperimentState, OrderBy, TrialSortBy
+from determined.experimental.client._trial import Trial
+
+_ENDED = (
+    ExperimentState.COMPLETED,
+    ExperimentState.CANCELED,
+    ExperimentState.ERROR,
+    ExperimentState.INTERRUPTED,
+)
+
+
+class Experiment:
+    """An experiment. Obtained from create_experiment() or get_experiment().
+
+    Attributes:
+        id: its number
+        state: the ExperimentState
+        config: its configuration with all defaults
+        name, description, labels, archived: as they are now
+    """
+
+    def __init__(self, experiment_id: int) -> None:
+        self.id = experiment_id
+        self.reload()
+
+    def reload(self) -> None:
+        """Reads everything again."""
+        content = self._describe()
+        self.state = ExperimentState(content["state"])
+        self.config: Dict[str, Any] = content.get("config") or {}
+        self.name: str = content.get("name", "")
+        self.description: str = content.get("description", "")
+        self.labels: List[str] = content.get("labels", [])
+        self.archived: bool = content.get("archived", False)
+
+    def _describe(self) -> Dict[str, Any]:
+        content: Dict[str, Any] = ask("experiment", "describe", str(self.id))
+        return content
+
+    def _do(self, *words: str) -> None:
+        """Runs `det-submit experiment WORDS`, with the number of the experiment behind the first ones."""
+        ask("experiment", *words)
+        self.reload()
+
+    def wait(self, interval: float = 5.0) -> ExperimentState:
+        """Returns its state once it has ended. interval: seconds between looks.
+
+        Raises:
+            ValueError: it is paused
+        """
+        while True:
+            self.reload()
+            if self.state in _ENDED:
+                return self.state
+            if self.state is ExperimentState.PAUSED:
+                raise ValueError(f"experiment {self.id} is paused: activate it first")
+            time.sleep(interval)
+
+    def activate(self) -> None:
+        """Resumes it after a pause."""
+        self._do("activate", str(self.id))
+
+    def pause(self) -> None:
+        """Frees its nodes. Its trials save their work."""
+        self._do("pause", str(self.id))
+
+    def cancel(self) -> None:
+        """Ends it. Its trials may save their work."""
+        self._do("cancel", str(self.id))
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._do("kill", str(self.id))
+
+    def archive(self) -> None:
+        """Hides it in lists."""
+        self._do("archive", str(self.id))
+
+    def unarchive(self) -> None:
+        """Shows it in lists again."""
+        self._do("unarchive", str(self.id))
+
+    def delete(self) -> None:
+        """Removes it with its checkpoints, metrics and logs. This can't be undone."""
+        ask("experiment", "delete", str(self.id), "--yes")
+
+    def set_name(self, name: str) -> None:
+        """Gives it another name."""
+        self._do("set", "name", str(self.id), name)
+
+    def set_description(self, description: str) -> None:
+        """Describes it."""
+        self._do("set", "description", str(self.id), description)
+
+    def add_label(self, label: str) -> None:
+        """Adds a label."""
+        self._do("label", "add", str(self.id), label)
+
+    def remove_label(self, label: str) -> None:
+        """Removes a label."""
+        self._do("label", "remove", str(self.id), label)
+
+    def set_labels(self, labels: List[str]) -> None:
+        """Replaces its labels."""
+        for label in set(self.labels) - set(labels):
+            self.remove_label(label)
+        for label in set(labels) - set(self.labels):
+            self.add_label(label)
+
+    def list_trials(
+        self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASC
+    ) -> List[Trial]:
+        """Its trials."""
+        return list(self.iter_trials(sort_by, order_by))
+
+    get_trials = list_trials
+
+    def iter_trials(
+        self,
+        sort_by: TrialSortBy = TrialSortBy.ID,
+        order_by: OrderBy = OrderBy.ASC,
+        limit: Optional[int] = None,
+    ) -> Iterator[Trial]:
+        """Yields its trials. limit: the greatest number of them."""
+        contents = self._describe()["trials"]
+        for content in contents:  # the first run's start; one that has not begun comes last
+            content["started"] = next((run["started"] for run in content["runs"]), None) or "~"
+        contents.sort(key=lambda content: content[sort_by.value], reverse=order_by is OrderBy.DESC)
+        for content in contents[:limit]:
+            yield Trial(content["id"])
+
+    def await_first_trial(self, interval: float = 0.1) -> Trial:
+        """Its first trial, once there is one. interval: seconds between looks."""
+        while True:
+            trials = self.list_trials()
+            if trials:
+                return trials[0]
+            time.sleep(interval)
+
+    def list_checkpoints(
+        self,
+        sort_by: Optional[Union[str, CheckpointSortBy]] = None,
+        order_by: Optional[OrderBy] = None,
+        max_results: Optional[int] = None,
+    ) -> List[Checkpoint]:
+        """Its checkpoints that are complete and have the value they are sorted by; by default the best ones first.
+
+        Args:
+            sort_by: a validation metric or a CheckpointSortBy, given together with order_by
+
+        Raises:
+            AssertionError: only one of sort_by and order_by is given
+        """
+        return _sort.list_checkpoints(self.id, None, sort_by, order_by, max_results)
+
+    def top_checkpoint(
+        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> Checkpoint:
+        """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
+
+        Raises:
+            AssertionError: there is none
+        """
+        found = _sort.best_checkpoints(self.id, None, sort_by, smaller_is_better)
+        if not found:
+            raise AssertionError(f"experiment {self.id} has no checkpoint that was validated")
+        return found[0]
+
+    def top_n_checkpoints(
+        self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> List[Checkpoint]:
+        """The best ones of `limit` different trials."""
+        best: Dict[int, Checkpoint] = {}
+        for checkpoint in _sort.best_checkpoints(self.id, None, sort_by, smaller_is_better):
+            best.setdefault(checkpoint._trial_id, checkpoint)
+        return list(best.values())[:limit]
+
+    def download_code(self, output_dir: Optional[str] = None) -> str:
+        """Unpacks the code that it was created with.
+
+        Args:
+            output_dir: the directory to create; None: experiment_ID
+
+        Returns:
+            the directory
+        """
+        directory = output_dir or f"experiment_{self.id}"
+        ask("experiment", "download-model-def", str(self.id), "--output-dir", directory)
+        return directory
+
+    def __repr__(self) -> str:
+        return f"Experiment(id={self.id})"

@@ -1,0 +1,162 @@
+"""Trials."""
+
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+
+from determined.experimental.client import _checkpoint, _sort
+from determined.experimental.client._checkpoint import Checkpoint
+from determined.experimental.client._command import ask, read_lines
+from determined.experimental.client._enums import CheckpointSortBy, OrderBy, TrialState
+
+
+class TrialMetrics(NamedTuple):
+    """One report. end_time is UTC; batch_metrics is None if the program gave none."""
+
+    trial_id: int
+    trial_run_id: int
+    steps_completed: int
+    end_time: str
+    metrics: Dict[str, Any]
+    group: str
+    batch_metrics: Optional[List[Dict[str, Any]]] = None
+
+
+class Trial:
+    """A trial. Obtained from get_trial() or Experiment.list_trials().
+
+    Attributes:
+        id: its number
+        experiment_id: the number of its experiment
+        state: the TrialState
+        hparams: its hyperparameters
+    """
+
+    def __init__(self, trial_id: int) -> None:
+        self.id: int = trial_id
+        self.reload()
+
+    def reload(self) -> None:
+        """Reads the state again."""
+        content = ask("trial", "describe", str(self.id))
+        self.id = content["id"]  # the number of an experiment stands for its first trial
+        self.experiment_id: int = content["experiment_id"]
+        self.state = TrialState(content["state"])
+        self.hparams: Dict[str, Any] = content["hyperparameters"]
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        ask("trial", "kill", str(self.id))
+
+    def iter_logs(
+        self,
+        follow: bool = False,
+        *,
+        head: Optional[int] = None,
+        tail: Optional[int] = None,
+        rank_ids: Optional[List[int]] = None,
+        min_level: Optional[Any] = None,
+        timestamp_before: Optional[str] = None,
+        timestamp_after: Optional[str] = None,
+        search_text: Optional[str] = None,
+    ) -> Iterator[str]:
+        """Yields its lines with their ends.
+
+        Args:
+            follow: go on until the trial has ended
+            head, tail: only the first or the last so many
+            rank_ids: one rank, of which the lines are shown
+            min_level: "info", "warning" ... or an enum with such a name
+            timestamp_before, timestamp_after: UTC, as 2026-11-21T12:00:00Z
+            search_text: a POSIX extended regular expression
+        """
+        if rank_ids is not None and len(rank_ids) != 1:
+            raise ValueError("det-submit shows the lines of one rank or of all: rank_ids must have one number")
+        options = {
+            "--head": head,
+            "--tail": tail,
+            "--rank": rank_ids[0] if rank_ids else None,
+            "--level": None if min_level is None else str(getattr(min_level, "name", min_level)).lower(),
+            "--until": timestamp_before,
+            "--since": timestamp_after,
+            "--grep": search_text,
+        }
+        words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+        return read_lines("trial", "logs", str(self.id), *(["--follow"] if follow else []), *words)
+
+    logs = iter_logs
+
+    def iter_metrics(self, group: Optional[str] = None) -> Iterator[TrialMetrics]:
+        """Yields its reports. group: only those of "training", "validation" or a group of its own."""
+        for report in ask("trial", "metrics", str(self.id), *([] if group is None else ["--group", group])):
+            batch_metrics = report["metrics"].pop("batch_metrics", None)
+            yield TrialMetrics(
+                trial_id=self.id,
+                trial_run_id=report["run"],
+                steps_completed=report["steps_completed"],
+                end_time=report["time"],
+                metrics=report["metrics"],
+                group=report["group"],
+                batch_metrics=batch_metrics,
+            )
+
+    @property
+    def summary_metrics(self) -> Dict[str, Dict[str, Any]]:
+        """The last value of each metric, by group."""
+        last: Dict[str, Dict[str, Any]] = {}
+        for report in self.iter_metrics():
+            last.setdefault(report.group, {}).update(report.metrics)
+        return last
+
+    def list_checkpoints(
+        self,
+        sort_by: Optional[Union[str, CheckpointSortBy]] = None,
+        order_by: Optional[OrderBy] = None,
+        max_results: Optional[int] = None,
+    ) -> List[Checkpoint]:
+        """Its checkpoints that are complete and have the value they are sorted by; by default the best ones first."""
+        return _sort.list_checkpoints(self.experiment_id, self.id, sort_by, order_by, max_results)
+
+    def select_checkpoint(
+        self,
+        latest: bool = False,
+        best: bool = False,
+        uuid: Optional[str] = None,
+        sort_by: Optional[str] = None,
+        smaller_is_better: Optional[bool] = None,
+    ) -> Checkpoint:
+        """One checkpoint: the latest, the best, or one by its name. Exactly one of the three is given.
+
+        Raises:
+            AssertionError: none, or several are given; there is no checkpoint
+        """
+        if sum([latest, best, uuid is not None]) != 1:
+            raise AssertionError("exactly one of latest, best and uuid must be given")
+        if uuid is not None:
+            return Checkpoint(_checkpoint.find(uuid))
+        if best:
+            return self.top_checkpoint(sort_by, smaller_is_better)
+        newest = self.list_checkpoints(CheckpointSortBy.BATCH_NUMBER, OrderBy.DESC, 1)
+        if not newest:
+            raise AssertionError(f"trial {self.id} has no checkpoint")
+        return newest[0]
+
+    def top_checkpoint(
+        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> Checkpoint:
+        """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
+
+        Raises:
+            AssertionError: there is none
+        """
+        found = _sort.best_checkpoints(self.experiment_id, self.id, sort_by, smaller_is_better)
+        if not found:
+            raise AssertionError(f"trial {self.id} has no checkpoint that was validated")
+        return found[0]
+
+    def get_experiment(self) -> Any:
+        """Its experiment."""
+        from determined.experimental.client._experiment import Experiment
+
+        return Experiment(self.experiment_id)
+
+    def __repr__(self) -> str:
+        return f"Trial(id={self.id})"

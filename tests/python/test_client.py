@@ -1,0 +1,192 @@
+"""experimental.client, with a det-submit that answers from files and records its command lines."""
+
+import contextlib
+import io
+import json
+import os
+import unittest
+from unittest import mock
+
+from determined import errors
+from determined.experimental import client
+from support import Case
+
+DET_SUBMIT = """#!/bin/sh
+echo "$*" >>calls
+if [ "$1 $2" = "experiment create" ] && [ -e "$3" ]; then
+  grep -q '"name": "n"' "$3" || exit 1
+  shift 3
+  set -- experiment create FILE "$@"
+fi
+answer=answers/$(echo "$*" | sed 's/ --json$//; s,/,_,g')
+[ -e "$answer" ] || { echo "error: absent" >&2; exit 4; }
+echo "warning: careful" >&2
+cat "$answer"
+"""
+
+TRIAL = {"id": 7000000, "experiment_id": 7, "state": "COMPLETED", "hyperparameters": {"lr": 0.1}}
+RUN = {"started": "2026-11-21T12:00:00Z"}
+EXPERIMENT = {
+    "state": "COMPLETED",
+    "name": "n",
+    "labels": ["a"],
+    "config": {"searcher": {"metric": "acc", "smaller_is_better": False}},
+    "trials": [{"id": 7000000, "runs": [RUN], "state": "COMPLETED"}, {"id": 7000001, "runs": [], "state": "ERROR"}],
+}
+
+
+def checkpoint(uuid, trial, steps, metric, state="COMPLETED"):
+    return {
+        "uuid": uuid,
+        "trial_id": 7000000 + trial,
+        "steps_completed": steps,
+        "metric": metric,
+        "state": state,
+        "time": f"2026-11-21T12:00:{steps:02}Z",
+        "resources": {"state": 1},
+        "metadata": {"steps_completed": steps},
+    }
+
+
+CHECKPOINTS = [
+    checkpoint("u1", 0, 10, 0.5),
+    checkpoint("u2", 0, 20, 0.7),
+    checkpoint("u3", 1, 10, 0.6),
+    checkpoint("u4", 1, 20, 0.9, "DELETED"),
+    checkpoint("u5", 1, 30, None),
+]
+REPORTS = [
+    {"run": 0, "group": "validation", "steps_completed": 10, "time": "t", "metrics": {"acc": 0.5, "loss": 1.0}},
+    {"run": 1, "group": "validation", "steps_completed": 20, "time": "t", "metrics": {"acc": 0.7, "loss": 2.0}},
+]
+TRAINING = {"run": 1, "group": "training", "steps_completed": 20, "time": "t",
+            "metrics": {"loss": 3.0, "batch_metrics": [{"loss": 3}]}}
+ANSWERS = {
+    "experiment create e.yaml code --include x --template t": {"id": 7},
+    "experiment create FILE": {"id": 7},
+    "experiment describe 7": EXPERIMENT,
+    "experiment describe 8": {"state": "PAUSED", "trials": []},
+    "experiment config 7": EXPERIMENT["config"],
+    "experiment list-checkpoints 7": CHECKPOINTS,
+    "experiment label add 7 b": {},
+    "experiment label remove 7 a": {},
+    "trial describe 7000000": TRIAL,
+    "trial describe 7000001": {**TRIAL, "id": 7000001},
+    "trial describe 7": TRIAL,
+    "trial metrics 7000000": [*REPORTS, TRAINING],
+    "trial metrics 7000000 --group validation": REPORTS,
+    "trial metrics 7000001 --group validation": [],
+    "trial logs 7000000 --follow --tail 2 --level info": "[rank=0] INFO: a\n[rank=0] INFO: b\n",
+    "checkpoint describe u2": {"run": "7.0.1"},
+    "checkpoint describe u4": {"run": "7.1.0"},
+    "checkpoint download u2 --output-dir checkpoints/u2": {},
+    "checkpoint delete u2 --yes": {},
+}
+
+
+class Client(Case):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        os.mkdir("answers")
+        for words, answer in ANSWERS.items():
+            with open(f"answers/{words.replace('/', '_')}", "w", encoding="utf-8") as file:
+                file.write(answer if isinstance(answer, str) else json.dumps(answer))
+        with open("det-submit", "w", encoding="utf-8") as file:
+            file.write(DET_SUBMIT)
+        os.chmod("det-submit", 0o755)
+        program = mock.patch("determined.experimental.client._command._program", lambda: "./det-submit")
+        program.start()
+        self.addCleanup(program.stop)
+        messages = contextlib.redirect_stderr(io.StringIO())
+        self.messages = messages.__enter__()
+        self.addCleanup(messages.__exit__, None, None, None)
+
+    def test_experiments_are_created_of_files_and_of_maps(self):
+        self.assertEqual(client.create_experiment("e.yaml", "code", ["x"], template="t").id, 7)
+        self.assertEqual(client.create_experiment({"name": "n"}).name, "n")
+        with self.assertRaisesRegex(ValueError, "config must be a path or a map, not int"):
+            client.create_experiment(7)
+
+    def test_waiting_returns_the_end_and_refuses_a_pause(self):
+        self.assertIs(client.Determined("m").get_experiment(7).wait(), client.ExperimentState.COMPLETED)
+        with self.assertRaisesRegex(ValueError, "experiment 8 is paused"):
+            client.get_experiment(8).wait()
+
+    def test_what_does_not_exist_is_an_error_with_the_words_of_det_submit(self):
+        with self.assertRaisesRegex(client.CommandError, "error: absent") as caught:
+            client.get_experiment(9)
+        self.assertEqual(caught.exception.exit_code, 4)
+        with self.assertRaises(errors.CheckpointNotFound):
+            client.get_checkpoint("u9")
+
+    def test_warnings_of_det_submit_are_shown(self):
+        client.get_experiment(7)
+        self.assertEqual(self.messages.getvalue(), "warning: careful\n")
+
+    def test_trials_have_hyperparameters_and_metrics(self):
+        self.assertEqual([trial.id for trial in client.get_experiment(7).list_trials()], [7000000, 7000001])
+        trial = client.get_trial(7)
+        self.assertEqual((trial.id, trial.hparams), (7000000, {"lr": 0.1}))
+        self.assertEqual([report.metrics["loss"] for report in trial.iter_metrics()], [1.0, 2.0, 3.0])
+        self.assertEqual([report.batch_metrics for report in trial.iter_metrics()], [None, None, [{"loss": 3}]])
+        self.assertEqual(trial.summary_metrics, {"validation": {"acc": 0.7, "loss": 2.0}, "training": {"loss": 3.0}})
+
+    def test_logs_are_lines(self):
+        trial = client.get_trial(7)
+        lines = list(trial.iter_logs(follow=True, tail=2, min_level="INFO"))
+        self.assertEqual(lines, ["[rank=0] INFO: a\n", "[rank=0] INFO: b\n"])
+        some = trial.iter_logs(follow=True, tail=2, min_level="INFO")
+        self.assertEqual(next(some), "[rank=0] INFO: a\n")
+        some.close()
+        with self.assertRaisesRegex(client.CommandError, "det-submit trial logs 7000000 --head 1 failed"):
+            list(trial.iter_logs(head=1))
+
+    def test_checkpoints_are_sorted_by_the_searchers_metric_the_best_one_first(self):
+        experiment = client.get_experiment(7)
+        self.assertEqual([each.uuid for each in experiment.list_checkpoints()], ["u2", "u3", "u1"])
+        self.assertEqual([each.uuid for each in experiment.top_n_checkpoints(5)], ["u2", "u3"])
+        self.assertEqual(experiment.top_checkpoint("loss", True).uuid, "u1")
+        trial = client.get_trial(7000001)
+        self.assertEqual(trial.top_checkpoint().uuid, "u3")
+        self.assertEqual(trial.select_checkpoint(latest=True).uuid, "u5")
+        with self.assertRaises(AssertionError):
+            experiment.list_checkpoints("loss")
+        with self.assertRaisesRegex(AssertionError, "exactly one"):
+            trial.select_checkpoint()
+
+    def test_a_checkpoint_knows_what_made_it(self):
+        found = client.get_checkpoint("u2")
+        self.assertEqual(found.metadata, {"steps_completed": 20})
+        self.assertEqual(found.training.validation_metrics, {"acc": 0.7, "loss": 2.0})
+
+    def test_a_checkpoint_is_downloaded_unless_it_is_there(self):
+        self.assertEqual(client.get_checkpoint("u2").download(), "checkpoints/u2")
+        self.assertIn("checkpoint download u2 --output-dir checkpoints/u2 --json", self.calls())
+        self.assertEqual(client.get_checkpoint("u4").download("."), ".")
+        with self.assertRaises(errors.CheckpointStateException):
+            client.get_checkpoint("u4").download()
+
+    def test_labels_are_replaced(self):
+        client.get_experiment(7).set_labels(["b"])
+        self.assertIn("experiment label remove 7 a --json", self.calls())
+        self.assertIn("experiment label add 7 b --json", self.calls())
+
+    def test_what_only_a_master_has_is_refused_when_it_is_called(self):
+        with self.assertRaisesRegex(NotImplementedError, r"create_model\(\): det-submit has no model registry"):
+            client.create_model("m")
+        with self.assertRaisesRegex(NotImplementedError, r"whoami\(\): det-submit has no users"):
+            client.Determined().whoami()
+        with self.assertRaisesRegex(ImportError, "det-submit has no determined.experimental.client.Model"):
+            client.Model
+        with self.assertRaises(AttributeError):
+            client.Determined().nothing
+
+    def calls(self):
+        with open("calls", encoding="utf-8") as file:
+            return file.read().splitlines()
+
+
+if __name__ == "__main__":
+    unittest.main()
