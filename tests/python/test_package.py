@@ -47,6 +47,15 @@ class Package(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ImportError: determined 0.1.0 can't use /nonexistent.so", done.stderr)
 
+    def test_a_libdet_of_another_version_is_an_import_error(self):
+        packages = shutil.copytree(f"{BUILD}/lib/det-submit/python", f"{self.directory}/python")
+        with open(f"{packages}/determined/_version.py", "w", encoding="utf-8") as file:
+            file.write('__version__ = "9.8.7"\n')
+        program = "import determined._lib; determined._lib.load()"
+        done = self.python(program, PYTHONPATH=packages, DET_LIBRARY=f"{BUILD}/lib/libdet.so.0")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "ImportError: the package determined is 9.8.7, and .*libdet.so.0 is [0-9]")
+
     @unittest.skipUnless(
         importlib.util.find_spec("hatchling") and importlib.util.find_spec("build"),
         "SKIPPED: the wheel is not built: there is no hatchling or build",
