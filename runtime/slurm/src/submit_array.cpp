@@ -45,7 +45,7 @@ Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSp
                                             without_slurm_variables(context.environment)}));
     DET_TRY(journal::append_event(
         experiment.events(),
-        {std::string(event_kinds::resubmitted), context.clock.now(), context.name, jobs_body({array})}));
+        {std::string(event_kinds::resubmitted), context.clock.now(), context.author, jobs_body({array})}));
     return array;
 }
 

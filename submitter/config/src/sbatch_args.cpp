@@ -102,8 +102,9 @@ private:
     void take(SbatchOption const& option, std::optional<std::string> value) {
         if (!option.is_users()) {
             if (option.value == SbatchValue::required && !value) ++at_;
-            return refuse(fmt::format("'{}' gives --{}, which is left to det-submit", written(), option.name),
-                          std::string(option.instead));
+            return refuse(
+                fmt::format("'{}' gives --{}, which det-submit sets itself", written(), option.name),
+                std::string(option.instead));
         }
         if (option.value == SbatchValue::none && value)
             return refuse(fmt::format("--{} takes no value, found '{}'", option.name, *value),

@@ -33,11 +33,12 @@ Result<std::vector<ArrayJob>> resubmit_interrupted(OpenExperiment const& experim
         if (is_interrupted(trial)) interrupted.push_back(trial.record.id.index);
     }
     DET_TRY(remove_claims(experiment));
-    slurm::SubmitContext const author{event_author(context.environment), context.environment, context.clock};
+    slurm::SubmitContext const submit_context{event_author(context.environment), context.environment,
+                                              context.clock};
     std::vector<ArrayJob> submitted;
     for (auto const& array : pick_tasks(experiment.view.record.arrays(), interrupted)) {
         DET_TRY_ASSIGN(auto job, slurm::resubmit_tasks(experiment.layout, *experiment.view.record.spec,
-                                                       {array, {}}, author, context.slurm));
+                                                       {array, {}}, submit_context, context.slurm));
         submitted.push_back(std::move(job));
     }
     return submitted;

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
-constexpr char default_path[] = "/etc/det/site.yaml";
+constexpr char site_file_path[] = "/etc/det/site.yaml";
 constexpr char site_variable[] = "DET_SITE";
 
 /// Fails unless only root and this user can write the file or directory. Accepts a directory with the sticky
@@ -47,7 +47,7 @@ Status check_trusted_file(fs::path const& path, std::string_view what) {
 
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment) {
     auto const named = environment.find_non_empty(site_variable);
-    fs::path const path = named.value_or(default_path);
+    fs::path const path = named.value_or(site_file_path);
     if (!named && !path_exists(path)) return config::SiteFile{};
     DET_TRY(check_trusted_file(path, "site file"));
     auto const text = read_file(path, site_limit_bytes);

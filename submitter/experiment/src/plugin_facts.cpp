@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t plugstack_limit_bytes = std::size_t{1} << 20;
 constexpr int include_depth_max = 4;
-constexpr char default_path[] = "/etc/slurm/plugstack.conf";
+constexpr char plugstack_path[] = "/etc/slurm/plugstack.conf";
 
 /// Returns the files that "include dir/*.conf" selects, in the order in which Slurm reads them.
 std::vector<fs::path> included(std::string const& pattern) {
@@ -58,7 +58,7 @@ fs::path object_path(std::string const& written, slurm::ClusterConfig const& con
 site::PluginFacts find_plugin(slurm::ClusterConfig const& config) {
     site::PluginFacts facts;
     facts.plugstack = config.find("PlugStackConfig").value_or("");
-    if (facts.plugstack.empty()) facts.plugstack = default_path;
+    if (facts.plugstack.empty()) facts.plugstack = plugstack_path;
     if (!path_exists(facts.plugstack)) return facts;  // Slurm treats a missing file as an empty one
     auto line = find_line(facts.plugstack, 0);
     if (!line) {

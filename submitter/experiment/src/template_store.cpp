@@ -1,5 +1,6 @@
 #include <det/experiment/root.hpp>
 #include <det/experiment/template_store.hpp>
+#include <det/experiment/template_text.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -13,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t template_limit_bytes = std::size_t{1} << 20;
 constexpr std::size_t name_bytes_max = 200;  // leaves space for suffixes in a file name of 255 bytes
 constexpr std::string_view ending = ".yaml";
 

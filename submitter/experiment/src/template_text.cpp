@@ -6,8 +6,6 @@
 namespace det::experiment {
 namespace {
 
-constexpr std::size_t template_limit_bytes = std::size_t{1} << 20;
-
 yaml::Node const* find_value(yaml::Node const& document, std::span<std::string const> path) {
     auto const* value = &document;
     for (auto const& key : path) {

@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    using Event = std::pair<double, int>;  // when a rank goes on; of several at a time the lowest
+    using Event = std::pair<double, int>;  // the time at which a rank continues; the lowest rank first
 
     Node& at(int rank) { return nodes_[static_cast<std::size_t>(rank)]; }
 

@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_save_that_may_not_commit_leaves_no_files) {
     std::atomic<int> refused = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         auto options = small_blocks();
-        options.may_commit = [] { return Status(Error{codes::superseded, "somebody else goes on"}); };
+        options.may_commit = [] { return Status(Error{codes::superseded, "a newer run continues"}); };
         Saver saver(peers, store, options);
         Model model(peers.rank(), 2);
         must(saver.save(about(1), model.state()));

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(files_without_a_manifest_are_no_checkpoint) {
     auto const path = must(store.open(uuid));
     must(write_file(path / "weights.bin", "bytes"));
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
-    auto const fenced = [] { return Status(Error{codes::superseded, "somebody else goes on"}); };
+    auto const fenced = [] { return Status(Error{codes::superseded, "a newer run continues"}); };
     BOOST_TEST((must_fail(store.commit(description(), fenced)).code == codes::superseded));
     BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
 }

@@ -26,7 +26,7 @@ struct Fixture : CliFixture {
         must(make_directories(root.templates()));
         must(write_file(root.templates() / (name + ".yaml"), text));
     }
-    /// What lies in the fixture's own directory, without its random name.
+    /// Replaces the random name of the fixture's directory in the text.
     std::string without_directory(std::string text) const {
         for (auto const path = directory.path().string() + "/"; text.find(path) != std::string::npos;)
             text.replace(text.find(path), path.size(), "/tmp/");

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(of_several_the_last_one_counts) {
 BOOST_AUTO_TEST_CASE(a_refused_option_is_told_with_its_place) {
     BOOST_TEST(
         sanity_of("slurm:\n  sbatch_args: [--mem=8G, '-N 4']\n") ==
-        "exp.yaml:2:27: error: slurm.sbatch_args[1]: '-N 4' gives --nodes, which is left to det-submit "
+        "exp.yaml:2:27: error: slurm.sbatch_args[1]: '-N 4' gives --nodes, which det-submit sets itself "
         "[bad-value]\n"
         "    2 |   sbatch_args: [--mem=8G, '-N 4']\n"
         "      |                           ^~~~~~\n"

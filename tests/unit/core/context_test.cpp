@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(devices_are_asked_for_and_where_there_are_none_that_is_an_e
     auto chosen = options();
     chosen.devices = Devices::nccl;
     auto context = Context::init(chosen);
-    if (context) {  // this machine has a GPU: memory of the host goes on as before
+    if (context) {  // this machine has a GPU: host memory works as without it
         BOOST_TEST(must(context->distributed().allreduce(7, collectives::ReduceOp::sum)) == 7);
         must(context->distributed().use_stream(nullptr));
         must(context->close());

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_damaged_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_without_the_path_of_its_run_is_refused) {
-    // Its journal would lie wherever the program was started.
+    // The journal would be written to the directory in which the program was started.
     environment.unset(variables::run_path);
     auto const error = must_fail(load_info(environment));
     BOOST_TEST((error.code == codes::misuse));

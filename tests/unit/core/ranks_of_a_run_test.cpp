@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step_and_go_on_toge
             if (rank.value == ranks - 1 && step == noticed_at) raise_notice();
             DET_TRY_ASSIGN(bool const stop, context.preempt().should_preempt());
             if (stop) stopped_at = step;
-            // A step of a training: who is in it waits in memory, and no message goes on beside that.
+            // A training step: the ranks in it wait in shared memory and exchange no other messages.
             DET_TRY(context.distributed().allreduce(1.0, collectives::ReduceOp::sum));
         }
         auto& all = context.distributed();

@@ -59,7 +59,7 @@ Result<bool> NcclCommunicator::is_ready() {
     if (auto const asked = functions_->nccl.get_async_error(communicator_, &state); asked != ncclSuccess)
         return cannot("ask how the devices do", asked);
     if (state == ncclInProgress) return false;
-    if (state != ncclSuccess) return cannot("go on with the devices", state);
+    if (state != ncclSuccess) return cannot("use the devices", state);
     is_finished_ = is_finishing_;
     return true;
 }

@@ -65,12 +65,12 @@ Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob arra
                                      RequeueRequest const& request, SupervisorContext const& context) {
     array.tasks = {*assignment.job.task};
     array.running_max = 0;
-    slurm::SubmitContext const author{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
-                                      context.environment, context.clock};
+    slurm::SubmitContext const submit_context{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
+                                              context.environment, context.clock};
     DET_TRY_ASSIGN(auto const next,
                    slurm::resubmit_tasks(assignment.experiment, assignment.spec,
                                          {std::move(array), excluded_nodes(assignment, request.bad_hosts)},
-                                         author, context.slurm));
+                                         submit_context, context.slurm));
     return next.job;
 }
 

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(host_and_device_memory_do_not_mix) {
         DET_TRY(
             expect_words(between, {"rank 0 called allreduce(sum of 8 float32) on devices and rank 1 called "
                                    "allreduce(sum of 8 float32), each as its operation 2"}));
-        // And all goes on.
+        // The group still works.
         return context.allreduce(memory.tensor(), ReduceOp::sum);
     }));
 }
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_device_failure_is_an_error_that_names_the_operation) {
         auto handle = context.start_allreduce(memory.tensor(), ReduceOp::max);
         DET_TRY(context.barrier());
         for (int const rank : {0, 1}) devices.break_device(rank);
-        return expect_words(handle.wait(), {"cannot go on with the devices: it broke; rank ",
+        return expect_words(handle.wait(), {"cannot use the devices: it broke; rank ",
                                             "was in allreduce(max of 8 float32) on devices, its operation "});
     });
     check_ranks(results);

@@ -65,7 +65,7 @@ public:
     Result<bool> is_ready(int rank) {
         return get([&]() -> Result<bool> {
             auto& own = seat(rank);
-            if (own.is_broken) return Error{codes::transport, "cannot go on with the devices: it broke"};
+            if (own.is_broken) return Error{codes::transport, "cannot use the devices: it broke"};
             for (auto const& other : seats_) {
                 if (other.id != own.id) return false;
             }

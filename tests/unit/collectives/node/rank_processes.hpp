@@ -13,7 +13,7 @@
 
 namespace det::collectives::node {
 
-/// What a rank returns is told to the test by its exit code and this page.
+/// A rank passes its result to the test by its exit code and this page.
 struct RankReport {
     bool is_error;
     double seconds;  // since the steady clock began

@@ -16,9 +16,9 @@ struct ArrayTasks {
     std::string excluded_nodes = {};  // replaces the list given at creation; empty: the list stays
 };
 
-/// The author, environment and clock of a submission.
+/// Who submits, with which environment, and the clock for the event.
 struct SubmitContext {
-    std::string name;         // author for the event log: user@host
+    std::string author;       // user@host, for the event log
     Environment environment;  // of the new job; SLURM* variables are removed from it
     Clock& clock;
 };

@@ -9,6 +9,9 @@
 
 namespace det::experiment {
 
+/// A template file that is larger is refused.
+inline constexpr std::size_t template_limit_bytes = std::size_t{1} << 20;
+
 /// A valid template and its warnings.
 struct CheckedTemplate {
     std::string text;
