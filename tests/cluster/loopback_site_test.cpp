@@ -195,7 +195,9 @@ void check_preemption(std::string const& proctrack, std::string const& expected)
 #!/bin/bash
 [ -n "$SLURM_RESTART_COUNT" ] && exit 0
 bash -c 'trap "echo child >> received; exit" TERM; echo ready >> received; while :; do sleep 0.1; done' &
-trap 'echo script >> received; exit' TERM
+child=$!
+# Slurm kills what is left when the script ends: gives the child time to write its line.
+trap 'echo script >> received; timeout 3 tail --pid=$child -f /dev/null; exit' TERM
 while :; do sleep 0.1; done
 END
 sbatch --output=job.out job.sh)");

@@ -59,6 +59,8 @@ BOOST_FIXTURE_TEST_CASE(eight_ranks_on_two_nodes_learn_what_one_rank_learns, Wit
     auto const run = described["trials"][0]["runs"][0];
     BOOST_TEST(run["cause"] == "finished");
     BOOST_TEST(run["exit_code"] == 0);
+    // The supervisor removes checkpoints after it has recorded the end.
+    wait_until([&] { return ask("job list").empty(); }, std::chrono::seconds(30), "the jobs end");
     check_golden("cli/finished_experiment_files.txt", file_tree(directory(eight)));
 }
 
