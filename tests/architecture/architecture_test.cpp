@@ -32,7 +32,7 @@ std::vector<OnlyThere> const rules{
     {"starts Slurm's commands",
      R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
      {"runtime/slurm/"}},
-    {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/"}},
+    {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
     {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
