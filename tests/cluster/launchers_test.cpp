@@ -88,21 +88,29 @@ std::vector<Launcher> const launchers{{"", "RANK"},
                                       {"deepspeed", "RANK"},
                                       {"mpi", "OMPI_COMM_WORLD_RANK"}};
 
-/// A det-launch command for that launcher. "$R" in `script` becomes the rank.
-std::string entrypoint(Launcher const& launcher, std::string script) {
+/// The modules of the Python package that become these launchers, with options as in Determined's documentation.
+std::vector<Launcher> const modules{{"torch_distributed", "RANK"},
+                                    {"horovod --fusion-threshold-mb 1 --cycle-time-ms 2 --", "HOROVOD_RANK"},
+                                    {"autohorovod", "HOROVOD_RANK"},
+                                    {"deepspeed", "RANK"}};
+
+/// A command for that launcher. "$R" in `script` becomes the rank.
+std::string entrypoint(Launcher const& launcher, std::string script,
+                       std::string_view prefix = "det-launch ") {
     for (auto at = script.find("$R"); at != std::string::npos; at = script.find("$R", at + 2)) {
         script.replace(at, 2, "$" + launcher.rank_variable);
     }
-    return fmt::format("det-launch {} sh -c '{}'", launcher.name, script);
+    return fmt::format("{}{} sh -c '{}'", prefix, launcher.name, script);
 }
 
-void check_all_start(LauncherCluster const& cluster) {
+void check_all_start(LauncherCluster const& cluster, std::vector<Launcher> const& which = launchers,
+                     std::string_view prefix = "det-launch ") {
     std::vector<int> experiments;
-    for (auto const& launcher : launchers) {
-        experiments.push_back(cluster.create(entrypoint(launcher, "echo I am $R on $(hostname)")));
+    for (auto const& launcher : which) {
+        experiments.push_back(cluster.create(entrypoint(launcher, "echo I am $R on $(hostname)", prefix)));
     }
-    for (std::size_t i = 0; i < launchers.size(); ++i) {
-        BOOST_TEST_CONTEXT("launcher '" << launchers[i].name << "'") {
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        BOOST_TEST_CONTEXT("launcher '" << which[i].name << "'") {
             BOOST_TEST(cluster.finish(experiments[i]) == 0);
             check_all_ranks_printed(cluster.logs(experiments[i]), "");
         }
@@ -159,6 +167,22 @@ BOOST_AUTO_TEST_CASE(each_launcher_starts_sixteen_ranks_without_the_plugin_and_t
     // A killed rank ends the others soon.
     auto const killed = cluster.create(entrypoint(launchers[1], "[ $R = 9 ] && kill -9 $$; sleep 1000"));
     BOOST_TEST(cluster.finish(killed) == 137);
+}
+
+BOOST_AUTO_TEST_CASE(the_modules_of_the_python_package_start_the_same_launchers) {
+    LauncherCluster const cluster(Plugin::off);
+    check_all_start(cluster, modules, "python3 -m determined.launch.");
+    auto const tensorflow =
+        cluster.create("python3 -m determined.launch.tensorflow --port 29400 -- sh -c 'echo $TF_CONFIG'");
+    BOOST_TEST(cluster.finish(tensorflow) == 0);
+    auto const logs = cluster.logs(tensorflow);
+    for (int node = 0; node < 4; ++node) {
+        auto const line = fmt::format(
+            R"([rank={0}] {{"cluster":{{"worker":["n0:29400","n1:29400","n2:29400","n3:29400"]}},)"
+            R"("task":{{"index":{0},"type":"worker"}}}})",
+            node);
+        BOOST_TEST(logs.find(line) != std::string::npos, "no '" << line << "' in\n" << logs);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(det_rsh_works_like_ssh_inside_a_job) {

@@ -69,6 +69,7 @@ BOOST_AUTO_TEST_CASE(a_core_api_trial_is_paused_resumed_and_completes) {
     auto const validations = ask(fmt::format("trial metrics {} --group validation", id));
     BOOST_REQUIRE(validations.size() == 1u);
     BOOST_TEST(validations[0].at("metrics").at("x").get<int>() == 2 * 4 * steps);
+    BOOST_TEST(logs(id).find("[rank=0] INFO: ") != std::string::npos, logs(id));
     auto const trained = ask(fmt::format("trial metrics {} --group training", id));
     BOOST_TEST(trained.size() == static_cast<std::size_t>(steps));
 }
@@ -81,6 +82,15 @@ BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
     auto const described = shell(fmt::format("det-submit trial describe {}.0", id));
     BOOST_TEST(described.find("rank 2 on n1 failed first") != std::string::npos, described);
     BOOST_TEST(described.find("ValueError: the hyperparameters say so") != std::string::npos, described);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_on_the_login_node_creates_an_experiment_and_takes_its_best_checkpoint) {
+    auto const script = det::test::source_path("tests/python/user_of_client.py");
+    must(write_file(home() / "user_of_client.py", must(read_file(script)), 0644));
+    shell(
+        "PYTHONPATH=$(dirname $(command -v det-submit))/../lib/det-submit/python "
+        "/usr/bin/python3 -B user_of_client.py",
+        180s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

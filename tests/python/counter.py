@@ -15,7 +15,8 @@ def launcher_main(slots_per_node, cross_rank):
     procs = []
     for local_rank in range(slots_per_node):
         rank = cross_rank * slots_per_node + local_rank
-        procs.append(subprocess.Popen([sys.executable, __file__, "worker", str(rank), str(local_rank)]))
+        labelled = ["python3", "-m", "determined.launch.wrap_rank", str(rank), "--"]
+        procs.append(subprocess.Popen([*labelled, "python3", __file__, "worker", str(rank), str(local_rank)]))
     codes = [proc.wait() for proc in procs]
     return next((code for code in codes if code != 0), 0)
 

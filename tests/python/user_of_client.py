@@ -1,0 +1,63 @@
+"""What a user does on the login node by experimental.client: creates counter.yaml and takes its best checkpoint. A wrong answer
+of det-submit ends it with an error."""
+
+import os
+
+from determined import errors
+from determined.experimental import client
+
+
+def check(got, expected):
+    if got != expected:
+        raise SystemExit(f"{got!r} and not {expected!r}")
+
+
+experiment = client.create_experiment("counter.yaml", "code")
+trial = experiment.await_first_trial()
+check(trial.get_experiment().id, experiment.id)
+check(trial.hparams["increment_by"], 2)
+next(trial.iter_logs(follow=True))  # it runs
+experiment.pause()
+while experiment.state is not client.ExperimentState.PAUSED:
+    experiment.reload()
+experiment.activate()
+check(experiment.wait(interval=0.2), client.ExperimentState.COMPLETED)
+
+experiment.set_name("counted")
+experiment.set_description("by a script")
+experiment.set_labels(["a", "b"])
+experiment.archive()
+experiment = client.get_experiment(experiment.id)
+check((experiment.name, experiment.description), ("counted", "by a script"))
+check((sorted(experiment.labels), experiment.archived), (["a", "b"], True))
+check([each.id for each in client.list_experiments()], [])
+experiment.unarchive()
+check([each.id for each in client.list_experiments()], [experiment.id])
+check(experiment.config["searcher"]["metric"], "x")
+
+reports = list(trial.iter_metrics("validation"))
+check([report.metrics for report in reports], [{"x": 480}])
+check([each.id for each in experiment.list_trials()], [trial.id])
+best = experiment.top_checkpoint()
+check(best.uuid, trial.select_checkpoint(best=True).uuid)
+check(best.uuid, experiment.top_checkpoint("x", False).uuid)
+check(best.training.validation_metrics, {"x": 480})
+check((best.training.hparams["increment_by"], best.training.experiment_id), (2, experiment.id))
+check(best.metadata["steps_completed"], 60)
+with open(os.path.join(best.download("best"), "state"), encoding="utf-8") as file:
+    check(file.read().split(",")[:2], ["480", "60"])
+check(sorted(os.listdir(experiment.download_code("its_code"))), ["counter.py"])
+
+found = client.get_checkpoint(best.uuid)
+check((found.state, found.training.trial_id), (client.CheckpointState.COMPLETED, trial.id))
+found.remove_files(["state"])
+check(client.get_checkpoint(best.uuid).state, client.CheckpointState.PARTIALLY_DELETED)
+found.delete()
+check(client.get_trial(trial.id).list_checkpoints(), [])
+try:
+    client.get_checkpoint("00000000-0000-4000-8000-000000000000")
+    raise SystemExit("a checkpoint was found that does not exist")
+except errors.CheckpointNotFound:
+    pass
+experiment.delete()
+check(client.list_experiments(), [])
