@@ -7,9 +7,9 @@ from typing import Iterator, Optional
 
 
 def _candidates(name: str) -> Iterator[pathlib.Path]:
-    # The package is in PREFIX/lib/det-submit/python/determined, or deeper where libraries are in lib/<machine>.
-    for parent in list(pathlib.Path(__file__).resolve().parents)[3:6]:
-        yield parent / "bin" / name
+    # This file is PREFIX/lib/det-submit/python/determined/_programs.py.
+    for prefix in list(pathlib.Path(__file__).resolve().parents)[4:5]:
+        yield prefix / "bin" / name
     modules = os.environ.get("DET_MODULES")  # PREFIX/lib
     if modules:
         yield pathlib.Path(modules).parent / "bin" / name

@@ -172,8 +172,11 @@ def _candidates() -> Iterator[str]:
         return
     package = pathlib.Path(__file__).resolve().parent.parent
     yield str(package / "_lib" / SONAME)
-    # PREFIX/lib/det-submit/python/determined
-    yield str(package.parent.parent.parent / SONAME)
+    # The package is PREFIX/lib/det-submit/python/determined. Libraries are in lib, in lib64, in lib/MACHINE, or, in a
+    # container, in lib/det-host.
+    folder = package.parent.parent.parent
+    for pattern in (SONAME, f"../lib64/{SONAME}", f"*/{SONAME}"):
+        yield from map(str, sorted(folder.glob(pattern)))
     modules = os.environ.get("DET_MODULES")
     if modules:
         yield os.path.join(modules, SONAME)
