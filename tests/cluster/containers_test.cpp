@@ -35,7 +35,17 @@ public:
             "environment: {image: 'localhost/tiny:1', environment_variables: [COLOUR=blue]}\n"
             "bind_mounts: [{host_path: /etc/hostname, container_path: /etc/of-the-host, read_only: "
             "true}]\nEOF\n"
-            "echo code > code/file");
+            "echo code > code/file && cat > code/train.py <<'EOF'\n"
+            "import determined as det\n"
+            "ranks = det.core.DistributedContext.from_torch_distributed()\n"
+            "with det.core.init(distributed=ranks) as context:\n"
+            "    total = sum(ranks.allgather(ranks.rank + 1))\n"
+            "    if ranks.rank == 0:\n"
+            "        context.train.report_validation_metrics(1, {'loss': total})\n"
+            "        with context.checkpoint.store_path({'steps_completed': 1}) as (path, _):\n"
+            "            (path / 'total').write_text(str(total))\n"
+            "print(open('/etc/image').read().strip(), total)\n"
+            "EOF");
     }
 
     /// Returns the error of a trial container, or "" if containers can be run.
@@ -61,6 +71,10 @@ public:
     }
     std::string logs() const {
         return shell(fmt::format("det-submit trial logs {} | sed -n 's/^[^ ]* \\[rank/[rank/p' | sort", id_));
+    }
+    std::size_t checkpoints() const {
+        return nlohmann::json::parse(shell(fmt::format("det-submit experiment list-checkpoints {} --json", id_)))
+            .size();
     }
 
 private:
@@ -89,6 +103,11 @@ BOOST_AUTO_TEST_CASE(entrypoint_and_launcher_run_in_the_container_and_the_exit_c
     BOOST_TEST(cluster.logs() ==
                "[rank=0] rank 0 of 2 in tiny, blue, code, /run/determined\n"
                "[rank=1] rank 1 of 2 in tiny, blue, code, /run/determined");
+    // The Python package is behind the image's PYTHONPATH, and libdet has its libraries beside it.
+    auto const python = cluster.run("det-launch python3 train.py");
+    BOOST_TEST(python["exit_code"] == 0, cluster.logs());
+    BOOST_TEST(cluster.logs() == "[rank=0] tiny 3\n[rank=1] tiny 3");
+    BOOST_TEST(cluster.checkpoints() == 1u);
     auto const failed = cluster.run("cat /etc/of-the-host; exit 7");
     BOOST_TEST(failed["exit_code"] == 7, cluster.logs());
 }

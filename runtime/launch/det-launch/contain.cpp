@@ -19,6 +19,7 @@ using node::ContainerCall;
 Status make_places(ContainerCall const& call) {
     DET_TRY(make_directories(call.run_dir / node::programs_folder));
     DET_TRY(make_directories(call.run_dir / node::libraries_folder));
+    DET_TRY(make_directories(call.run_dir / node::python_folder));
     for (auto const& library : call.libraries) {
         auto const place = call.run_dir / node::libraries_folder / library.filename();
         if (!path_exists(place)) DET_TRY(write_file(place, ""));
@@ -81,6 +82,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     call.libraries = own_libraries();
     for (auto& module : checkpoint::storage::find_modules(spec, environment))
         call.libraries.push_back(std::move(module));
+    node::add_python(call);
     call.user_variables = names_of(spec.environment_variables);
     call.command = command;
     call.environment = environment;

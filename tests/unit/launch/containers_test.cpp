@@ -28,6 +28,7 @@ ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     call.directories = {"/shared/det"};
     call.programs = "/opt/det/bin";
     call.libraries = {"/lib/x86_64-linux-gnu/libfmt.so.9"};
+    call.python = "/opt/det/lib/det-submit";
     call.has_credentials = true;
     call.user_variables = {"LR", "ABSENT"};
     call.command = {"sh", "-c", "python3 train.py"};

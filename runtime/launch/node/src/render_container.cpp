@@ -30,15 +30,19 @@ constexpr string_view passed_variables[] = {"DET_*",
                                             "NCCL_*",
                                             "GLOO_*",
                                             "OMP_*",
+                                            "PYTHONUNBUFFERED",
                                             "CUDA_VISIBLE_DEVICES",
                                             "NVIDIA_*",
                                             "ROCR_VISIBLE_DEVICES",
                                             "HIP_VISIBLE_DEVICES",
                                             "USE_*"};
 
-/// Puts det-submit's programs in front of the image's PATH and changes to the run's working directory.
+/// Puts det-submit's programs in front of the image's PATH, its Python package behind the image's PYTHONPATH, and
+/// changes to the run's working directory.
 constexpr string_view begin_inside =
-    "PATH=/run/determined/host/bin:$PATH; cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
+    "PATH=/run/determined/host/bin:$PATH; "
+    "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; "
+    "cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }
@@ -51,6 +55,7 @@ std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
     for (auto const& library : call.libraries) {
         mounts.push_back({library, inside / libraries_folder / library.filename(), true});
     }
+    if (!call.python.empty()) mounts.push_back({call.python, inside / python_folder, true});
     for (auto const& directory : call.directories) mounts.push_back({directory, directory});
     mounts.insert(mounts.end(), call.container.mounts.begin(), call.container.mounts.end());
     return mounts;
@@ -180,6 +185,7 @@ std::vector<std::string> render_pyxis_options(ContainerCall const& call, fs::pat
         mounts.push_back(
             fmt::format("{}:{}:ro", library.string(), (libraries / library.filename()).string()));
     }
+    if (!call.python.empty()) mounts.push_back(fmt::format("{0}:{0}:ro", call.python.string()));
     for (auto const& directory : call.directories)
         mounts.push_back(fmt::format("{0}:{0}", directory.string()));
     for (auto const& mount : call.container.mounts) {

@@ -16,6 +16,7 @@ inline constexpr char run_dir_inside[] = "/run/determined";
 /// libraries that they need.
 inline constexpr char programs_folder[] = "host/bin";
 inline constexpr char libraries_folder[] = "host/lib/det-host";  // the programs' RPATH names it
+inline constexpr char python_folder[] = "host/lib/det-submit";   // the Python package
 inline constexpr char registry_folder[] = "registry";            // credentials in the format of the runtime
 
 /// A container on this node and what is visible inside it.
@@ -26,6 +27,7 @@ struct ContainerCall {
     std::vector<std::filesystem::path> directories;  // writable, mounted at the same paths
     std::filesystem::path programs;                  // the directory of det-submit's programs
     std::vector<std::filesystem::path> libraries;
+    std::filesystem::path python;  // the directory of the Python package; empty: not installed
     bool has_credentials = false;             // the registry folder has a credentials file
     std::vector<std::string> user_variables;  // names, from environment_variables
     std::vector<std::string> command;
@@ -36,6 +38,10 @@ struct ContainerProcess {
     std::vector<std::string> argv;
     Environment environment;
 };
+
+/// Adds the Python package that is installed beside call.programs, and libdet, which it loads. The package finds
+/// libdet in a neighbour of its own directory.
+void add_python(ContainerCall& call);
 
 /// The command line that runs the command in the container. Signals and exit codes pass through. The command
 /// line contains no values of variables. Not for pyxis, whose containers srun starts. Pure.
