@@ -20,6 +20,7 @@ class CoreV2(RunCase):
                 (path / "weights").write_text("1")
             assert storage_id in os.listdir(os.environ["HOME"] + "/.local/share/determined/checkpoints")
             assert not core_v2.preempt.should_preempt()
+            assert core_v2.url_reverse_webui_exp_view() == f"file://{os.environ['HOME']}/.local/share/determined"
             core_v2.close()
             assert core_v2.train is None
             core_v2.close()

@@ -26,12 +26,23 @@ class Names(Case):
             ("determined.searcher", "LocalSearchRunner"),
             ("determined.pytorch", "PyTorchTrial"),
             ("determined.pytorch.lightning", "LightningAdapter"),
+            ("determined.pytorch.deepspeed", "DeepSpeedTrial"),
+            ("determined.pytorch.experimental", "torch_batch_process"),
+            ("determined.transformers", "DetCallback"),
+            ("determined.tensorboard", "TorchWriter"),
+            ("determined.experimental", "test_one_batch"),
             ("determined", "LegacyTrial"),
         ):
             with self.assertRaisesRegex(ImportError, f"det-submit has no {module}.{name}: "):
                 getattr(importlib.import_module(module), name)
         with self.assertRaises(AttributeError):
             det.nothing_of_this_name
+
+    def test_experimental_has_the_names_of_the_client(self):
+        from determined.experimental import Determined, ExperimentReference, client
+
+        self.assertIs(Determined, client.Determined)
+        self.assertIs(ExperimentReference, client.Experiment)
 
     def test_maps_are_merged_deeply(self):
         base = {"a": {"b": 1, "c": 2}, "d": 3}

@@ -1,8 +1,19 @@
 """Interfaces that Determined calls experimental."""
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from determined._refused import refuse
+
+if TYPE_CHECKING:
+    from determined.experimental.client import (
+        Checkpoint,
+        Determined,
+        Experiment,
+        ExperimentReference,
+        Trial,
+        TrialReference,
+    )
 
 _INSTEAD = {
     "create": "use determined.experimental.client.create_experiment",
@@ -11,4 +22,10 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
+    """Imports the names of client at their first use, so that programs in jobs don't import it."""
+    if name in __all__:
+        return getattr(importlib.import_module("determined.experimental.client"), name)
     return refuse(__name__, _INSTEAD.get(name, ""), list(_INSTEAD))(name)
+
+
+__all__ = ["Checkpoint", "Determined", "Experiment", "ExperimentReference", "Trial", "TrialReference"]

@@ -14,6 +14,7 @@ import atexit
 import dataclasses
 import logging
 import os
+import pathlib
 import sys
 import warnings
 from typing import Any, Dict, List, Optional, Union
@@ -169,15 +170,14 @@ def close() -> None:
 
 
 def url_reverse_webui_exp_view() -> str:
-    """The address of the experiment's page.
+    """The address of the experiment's directory, because det-submit has no page for it. Off the cluster the user's data directory.
 
     Raises:
         RuntimeError: init() was not called
-        NotImplementedError: det-submit has no page for the experiment
     """
     if _context is None:
         raise RuntimeError("core_v2.init() was not called")
-    raise NotImplementedError("det-submit has no web page of its own: use 'det-submit experiment describe'")
+    return pathlib.Path(os.environ.get("DET_EXPERIMENT_PATH") or user_data_directory()).absolute().as_uri()
 
 
 __all__ = [

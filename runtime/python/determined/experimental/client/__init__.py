@@ -30,6 +30,10 @@ from determined.experimental.client._trial import Trial, TrialMetrics
 
 Path = Union[str, "os.PathLike[str]"]
 
+# Former names.
+ExperimentReference = Experiment
+TrialReference = Trial
+
 
 def login(*_: Any, **__: Any) -> None:
     """Does nothing: det-submit works as the user of this process."""
@@ -157,10 +161,12 @@ __all__ = [
     "Determined",
     "DownloadMode",
     "Experiment",
+    "ExperimentReference",
     "ExperimentState",
     "OrderBy",
     "Trial",
     "TrialMetrics",
+    "TrialReference",
     "TrialSortBy",
     "TrialState",
     "create_experiment",
