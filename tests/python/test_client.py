@@ -71,7 +71,7 @@ ANSWERS = {
     "experiment label add 7 b": {},
     "experiment label remove 7 a": {},
     "trial describe 7000000": TRIAL,
-    "trial describe 7000001": {**TRIAL, "id": 7000001},
+    "trial describe 7000001": {**TRIAL, "id": 7000001, "state": "RUNNING", "progress": 0.5},
     "trial describe 7": TRIAL,
     "trial metrics 7000000": [*REPORTS, TRAINING],
     "trial metrics 7000000 --group validation": REPORTS,
@@ -132,6 +132,10 @@ class Client(Case):
         self.assertEqual([report.metrics["loss"] for report in trial.iter_metrics()], [1.0, 2.0, 3.0])
         self.assertEqual([report.batch_metrics for report in trial.iter_metrics()], [None, None, [{"loss": 3}]])
         self.assertEqual(trial.summary_metrics, {"validation": {"acc": 0.7, "loss": 2.0}, "training": {"loss": 3.0}})
+
+    def test_progress_is_the_mean_of_the_trials(self):
+        self.assertEqual(client.get_experiment(7).progress, 0.75)
+        self.assertIsNone(client.get_experiment(8).progress)
 
     def test_logs_are_lines(self):
         trial = client.get_trial(7)

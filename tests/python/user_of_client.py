@@ -33,6 +33,7 @@ check((sorted(experiment.labels), experiment.archived), (["a", "b"], True))
 check([each.id for each in client.list_experiments()], [])
 experiment.unarchive()
 check([each.id for each in client.list_experiments()], [experiment.id])
+check(experiment.progress, 1.0)
 check(experiment.config["searcher"]["metric"], "x")
 
 reports = list(trial.iter_metrics("validation"))

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -12,6 +13,47 @@
 
 namespace det::cli {
 namespace {
+
+/// What the program has said about the trial: by report_progress() and set_status() last, by alert() each time.
+struct ProgramReport {
+    std::optional<double> progress;
+    std::optional<std::string> status;
+    std::vector<AlertRaised> alerts;
+};
+
+ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs) {
+    ProgramReport report;
+    for (auto const& run : runs) {
+        if (run.progress) report.progress = run.progress;
+        if (run.status) report.status = run.status;
+        report.alerts.insert(report.alerts.end(), run.alerts.begin(), run.alerts.end());
+    }
+    return report;
+}
+
+std::string report_text(ProgramReport const& report) {
+    std::string text;
+    if (report.progress) text += fmt::format("Progress: {:.0f} %\n", *report.progress * 100);
+    if (report.status) text += fmt::format("Status: {}\n", escape_control(*report.status));
+    for (auto const& alert : report.alerts) {
+        auto const separator = alert.title.empty() || alert.description.empty() ? "" : ": ";
+        text += fmt::format("Alert: {} {}: {}\n", short_time(alert.time), alert.level,
+                            escape_control(alert.title + separator + alert.description));
+    }
+    return text;
+}
+
+void add_report(Json& answer, ProgramReport const& report) {
+    answer["progress"] = report.progress ? Json(*report.progress) : Json(nullptr);
+    answer["status"] = report.status ? Json(*report.status) : Json(nullptr);
+    answer["alerts"] = Json::array();
+    for (auto const& alert : report.alerts) {
+        answer["alerts"].push_back({{"time", format_utc(alert.time)},
+                                    {"level", alert.level},
+                                    {"title", alert.title},
+                                    {"description", alert.description}});
+    }
+}
 
 class TrialDescribe final : public Command {
 public:
@@ -24,8 +66,12 @@ public:
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(experiment.root, trial));
+        DET_TRY_ASSIGN(auto const reports,
+                       tracker::history::JournalHistory(experiment.root).load_reports(id));
+        auto const report = last_report(reports);
         if (session.wants_json()) {
             auto answer = cli::to_json(trial);
+            add_report(answer, report);
             answer["interruptions"] = Json::array();
             for (auto const& interruption : interruptions)
                 answer["interruptions"].push_back(cli::to_json(interruption));
@@ -36,9 +82,9 @@ public:
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}", trial_headline(trial),
-                                       escape_control(describe_hyperparameters(drawn)), ends_text(trial),
-                                       runs_table(trial), interruptions_table(interruptions),
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}", trial_headline(trial),
+                                       escape_control(describe_hyperparameters(drawn)), report_text(report),
+                                       ends_text(trial), runs_table(trial), interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session));
         }
         return ExitCode::done;

@@ -90,6 +90,27 @@ BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     BOOST_TEST(ask("trial metrics 1 --group absent").empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
+    auto const quiet = ask("trial describe 1");
+    BOOST_TEST(quiet["progress"].is_null());
+    BOOST_TEST(quiet["alerts"] == Json::array());
+    auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
+    must(make_directories(next.path()));
+    auto journal = must(journal::JournalWriter::create(next.journal()));
+    must(journal.append(ProgressReported{minute(1), 0.25}));
+    must(journal.append(StatusSet{minute(1), "warming up"}));
+    must(journal.append(AlertRaised{minute(2), "careful", "the loss is \x1b[2J", "warn"}));
+    must(journal.append(ProgressReported{minute(3), 0.5}));
+    BOOST_TEST(run("trial describe 1") == 0);
+    BOOST_TEST(contains(out, "\nProgress: 50 %\nStatus: warming up\nAlert: 2026-11-21 12:02:00Z warn: careful: the "
+                             "loss is \\x1b[2J\n"),
+               out);
+    auto const answer = ask("trial describe 1");
+    BOOST_TEST(answer["progress"] == 0.5);
+    BOOST_TEST(answer["status"] == "warming up");
+    BOOST_TEST(answer["alerts"][0]["title"] == "careful");
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_trial_is_reported) {
     for (auto const* command :
          {"trial metrics 1.1", "trial logs 1.1", "trial logs 4", "trial logs 1 --run 2"}) {

@@ -41,6 +41,13 @@ class Experiment:
         self.labels: List[str] = content.get("labels", [])
         self.archived: bool = content.get("archived", False)
 
+    @property
+    def progress(self) -> Optional[float]:
+        """The mean of what its trials have reported, from 0 to 1; None if it has no trials. Read at each use."""
+        trials = [ask("trial", "describe", str(trial["id"])) for trial in self._describe()["trials"]]
+        done = [1.0 if trial["state"] == "COMPLETED" else trial["progress"] or 0.0 for trial in trials]
+        return sum(done) / len(done) if done else None
+
     def _describe(self) -> Dict[str, Any]:
         content: Dict[str, Any] = ask("experiment", "describe", str(self.id))
         return content

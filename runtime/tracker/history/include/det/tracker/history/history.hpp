@@ -43,6 +43,8 @@ struct RunReports {
     std::vector<MetricsReported> metrics;
     std::vector<CheckpointCommitted> checkpoints;
     std::optional<double> progress;
+    std::optional<std::string> status = {};
+    std::vector<AlertRaised> alerts = {};
     std::optional<UtcTime> first_step = {};
     std::optional<PreemptionAcknowledged> acknowledged = {};
 };
