@@ -36,7 +36,7 @@ public:
             fs::permissions(home().string() + folder, fs::perms(0755));
         }
         shell(
-            "mkdir code && cp bin/torch_sum.py code && cat > base.yaml <<'EOF'\n"
+            "mkdir code && cp bin/*.py code && cat > base.yaml <<'EOF'\n"
             "name: launchers\nentrypoint: 'true'\nmax_restarts: 0\n"
             "searcher: {name: single, metric: loss}\nresources: {slots_per_trial: 16}\nEOF");
     }
@@ -173,13 +173,14 @@ BOOST_AUTO_TEST_CASE(the_modules_of_the_python_package_start_the_same_launchers)
     LauncherCluster const cluster(Plugin::off);
     check_all_start(cluster, modules, "python3 -m determined.launch.");
     auto const tensorflow =
-        cluster.create("python3 -m determined.launch.tensorflow --port 29400 -- sh -c 'echo $TF_CONFIG'");
-    BOOST_TEST(cluster.finish(tensorflow) == 0);
+        cluster.create("python3 -m determined.launch.tensorflow --port 29400 -- python3 tensorflow_sum.py");
+    auto const exit_code = cluster.finish(tensorflow);
     auto const logs = cluster.logs(tensorflow);
+    BOOST_TEST(exit_code == 0, logs);
     for (int node = 0; node < 4; ++node) {
         auto const line = fmt::format(
-            R"([rank={0}] {{"cluster":{{"worker":["n0:29400","n1:29400","n2:29400","n3:29400"]}},)"
-            R"("task":{{"index":{0},"type":"worker"}}}})",
+            R"([rank={0}] Strategy [0, 1, 2, 3] {{"cluster":)"
+            R"({{"worker":["n0:29400","n1:29400","n2:29400","n3:29400"]}},"task":{{"index":{0},"type":"worker"}}}})",
             node);
         BOOST_TEST(logs.find(line) != std::string::npos, "no '" << line << "' in\n" << logs);
     }
