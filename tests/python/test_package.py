@@ -33,6 +33,10 @@ class Package(Case):
         done = self.python("import determined.core._context; import determined; print(determined.__file__)")
         self.assertEqual(done.stdout, f"{BUILD}/lib/det-submit/python/determined/__init__.py\n", done.stderr)
 
+    def test_an_old_python_is_an_import_error(self):
+        done = self.python("import sys; sys.version_info = (3, 6, 8); import determined")
+        self.assertRegex(done.stderr, "ImportError: determined needs Python 3.8 or newer, and .*python3.* is 3.6")
+
     def test_a_package_of_the_users_environment_wins(self):
         os.mkdir(f"{self.directory}/determined")
         with open(f"{self.directory}/determined/__init__.py", "w", encoding="utf-8") as file:
@@ -71,8 +75,17 @@ class Package(Case):
         self.assertEqual(wheel, "determined-0.1.0-py3-none-any.whl")
         with zipfile.ZipFile(f"{self.directory}/{wheel}") as archive:
             names = archive.namelist()
+            archive.extractall(f"{self.directory}/site-packages")
         self.assertIn("determined/core/_context.py", names)
         self.assertIn("determined/py.typed", names)
+        # In a run the installed wheel wins, and uses the libdet of the run.
+        done = self.python(
+            "import determined._lib; determined._lib.load(); print(determined._lib.find_library())",
+            PYTHONPATH=f"{os.environ['PYTHONPATH']}:{self.directory}/site-packages",
+            DET_MODULES=f"{BUILD}/lib",
+        )
+        self.assertEqual(done.stdout, f"{BUILD}/lib/libdet.so.0\n", done.stderr)
+        self.assertIn(f"note: using the package determined in {self.directory}/site-packages", done.stderr)
 
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "SKIPPED: types are not checked: there is no mypy")
     def test_types_are_strict(self):

@@ -1,7 +1,11 @@
 """Determined's Python API for experiments of det-submit."""
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 8):  # for example /usr/bin/python3 of older enterprise systems
+    raise ImportError("determined needs Python 3.8 or newer, and {} is {}.{}".format(sys.executable, *sys.version_info))
 
 from determined._backend import _DistributedBackend as _DistributedBackend
 from determined._import import import_from_path
