@@ -44,12 +44,16 @@ function(add_mpi_test name)
     set(ARG_TIMEOUT 180)
   endif()
   math(EXPR mpiexec_timeout "${ARG_TIMEOUT} - 5")  # before ctest, which would leave the ranks behind
+  set(environment MPIEXEC_TIMEOUT=${mpiexec_timeout})
+  if(DET_SANITIZE MATCHES "address")  # Open MPI does not free all its memory
+    list(APPEND environment ASAN_OPTIONS=detect_leaks=0)
+  endif()
   foreach(ranks IN LISTS ARG_RANKS)
     set(test ${name}_${ranks}ranks)
     add_test(NAME ${test} COMMAND "${DET_TESTS_DIR}/mpi/run-ranks" ${MPIEXEC_EXECUTABLE} ${ranks}
       $<TARGET_FILE:${program}>)
     set_tests_properties(${test} PROPERTIES LABELS mpi PROCESSORS ${ranks} TIMEOUT ${ARG_TIMEOUT}
-      SKIP_RETURN_CODE 77 ENVIRONMENT MPIEXEC_TIMEOUT=${mpiexec_timeout})
+      SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
   endforeach()
 endfunction()
 
