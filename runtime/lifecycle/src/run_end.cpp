@@ -14,6 +14,7 @@ std::string describe_exit(RunFacts const& facts) {
     if (!facts.silent_host.empty())
         return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
+    if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
     constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
     return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
                                                        : fmt::format("ended with exit code {}", exit_code);

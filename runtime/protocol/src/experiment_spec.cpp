@@ -125,6 +125,10 @@ std::string render_spec(ExperimentSpec const& spec) {
               {"forward_signals", spec.forward_signals},
               {"checkpoint_path", spec.checkpoint_path},
               {"config", spec.config}};
+    if (!spec.setup.empty()) body["setup"] = spec.setup;
+    if (spec.working_directory != WorkingDirectory::node_local)
+        body["working_directory"] = to_string(spec.working_directory);
+    if (!spec.persist.empty()) body["persist"] = spec.persist;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
@@ -153,6 +157,10 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.mpi = named(body, "mpi", parse_mpi);
         spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();
         spec.environment_variables = body.at("environment_variables").get<std::vector<std::string>>();
+        spec.setup = body.value("setup", std::vector<std::string>());
+        if (body.contains("working_directory"))
+            spec.working_directory = named(body, "working_directory", parse_working_directory);
+        spec.persist = body.value("persist", std::vector<std::string>());
         spec.context = context_from(body.at("context"));
         spec.container = container_from_json(body.value("container", Json()));
         auto const& searcher = body.at("searcher");

@@ -16,6 +16,9 @@ constexpr Names<LogAction, 2> log_action_names{
 constexpr Names<SlotType, 3> slot_type_names{
     {{SlotType::cpu, "cpu"}, {SlotType::cuda, "cuda"}, {SlotType::rocm, "rocm"}}};
 
+constexpr Names<WorkingDirectory, 2> working_directory_names{
+    {{WorkingDirectory::node_local, "node-local"}, {WorkingDirectory::shared, "shared"}}};
+
 template <class E, std::size_t N>
 std::string_view name_of(Names<E, N> const& names, E value) {
     for (auto const& [candidate, name] : names) {
@@ -41,6 +44,10 @@ std::optional<LogAction> parse_log_action(std::string_view text) {
 std::string_view to_string(Launch launch) { return name_of(launch_names, launch); }
 std::string_view to_string(Mpi mpi) { return name_of(mpi_names, mpi); }
 std::string_view to_string(SlotType type) { return name_of(slot_type_names, type); }
+std::string_view to_string(WorkingDirectory directory) { return name_of(working_directory_names, directory); }
+std::optional<WorkingDirectory> parse_working_directory(std::string_view text) {
+    return find_named(working_directory_names, text);
+}
 std::optional<Launch> parse_launch(std::string_view text) { return find_named(launch_names, text); }
 std::optional<Mpi> parse_mpi(std::string_view text) { return find_named(mpi_names, text); }
 std::optional<SlotType> parse_slot_type(std::string_view text) { return find_named(slot_type_names, text); }

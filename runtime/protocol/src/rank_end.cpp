@@ -26,7 +26,8 @@ std::optional<RankEnd> parse_line(std::string_view line) {
                     json.at("host"),
                     json.at("exit_code"),
                     json.value("signal", 0),
-                    json.value("last_words", std::string())};
+                    json.value("last_words", std::string()),
+                    json.value("setup", std::string())};
         if (!json.at("rank").is_null()) end.rank = json.at("rank").get<std::uint32_t>();
         return end;
     } catch (Json::exception const&) {
@@ -37,14 +38,15 @@ std::optional<RankEnd> parse_line(std::string_view line) {
 }  // namespace
 
 std::string render_rank_end(RankEnd const& end) {
-    return to_line(Json{{version_key, version},
-                        {"time", format_utc(end.time)},
-                        {"rank", end.rank ? Json(*end.rank) : Json(nullptr)},
-                        {"host", end.host},
-                        {"exit_code", end.exit_code},
-                        {"signal", end.signal},
-                        {"last_words", end.last_output}}) +
-           "\n";
+    Json json{{version_key, version},
+              {"time", format_utc(end.time)},
+              {"rank", end.rank ? Json(*end.rank) : Json(nullptr)},
+              {"host", end.host},
+              {"exit_code", end.exit_code},
+              {"signal", end.signal},
+              {"last_words", end.last_output}};
+    if (!end.setup_failure.empty()) json["setup"] = end.setup_failure;
+    return to_line(json) + "\n";
 }
 
 std::vector<RankEnd> parse_rank_ends(std::string_view text) {
@@ -56,12 +58,16 @@ std::vector<RankEnd> parse_rank_ends(std::string_view text) {
 }
 
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends) {
-    auto const order = [](RankEnd const& end) { return std::tuple(!end.rank, end.time, end.rank); };
+    auto const order = [](RankEnd const& end) {
+        return std::tuple(end.setup_failure.empty(), !end.rank, end.time, end.rank);
+    };
     auto const first = std::ranges::min_element(ends, {}, order);
     return first == ends.end() ? std::nullopt : std::optional(*first);
 }
 
 std::string describe(RankEnd const& end) {
+    if (!end.setup_failure.empty())
+        return fmt::format("on {}, {}", escape_control(end.host), escape_control(end.setup_failure));
     auto const who = end.rank ? fmt::format("rank {}", *end.rank) : "the launcher";
     auto const* const name = end.signal == 0 ? nullptr : ::sigabbrev_np(end.signal);
     auto const how = end.signal == 0   ? fmt::format("exit code {}", end.exit_code)

@@ -119,6 +119,7 @@ private:
                 {"host", failure->host},
                 {"exit_code", failure->exit_code},
                 {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
+                {"setup", failure->setup_failure.empty() ? Json(nullptr) : Json(failure->setup_failure)},
                 {"last_words", failure->last_output}};
     }
 

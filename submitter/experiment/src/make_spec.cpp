@@ -6,6 +6,8 @@
 #include <det/protocol/trial_class.hpp>
 #include <det/yaml/render.hpp>
 
+#include <algorithm>
+
 namespace det::experiment {
 namespace {
 
@@ -39,6 +41,18 @@ std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) 
             policies.push_back({policy.name.value_or(*policy.pattern), *policy.pattern, *policy.action});
     }
     return policies;
+}
+
+/// slurm.persist without directories that lie in another one.
+std::vector<std::string> persistent_directories(config::Slurm const& slurm) {
+    if (slurm.working_directory == WorkingDirectory::shared) return {};
+    std::vector<std::string> outermost;
+    for (auto const& directory : slurm.persist) {
+        bool const is_inside = std::ranges::any_of(
+            slurm.persist, [&](auto const& other) { return directory.starts_with(other + "/"); });
+        if (!is_inside) outermost.push_back(directory);
+    }
+    return outermost;
 }
 
 std::string checkpoint_path(config::ExperimentConfig const& config) {
@@ -75,6 +89,9 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.mpi = config.slurm.mpi;
     spec.entrypoint = entrypoint_argv(config.entrypoint, request.det_launch);
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
+    spec.setup = config.slurm.setup;
+    spec.working_directory = config.slurm.working_directory;
+    spec.persist = persistent_directories(config.slurm);
     spec.context = context;
     spec.container = request.plan.container;
     auto search = plan::search_input(config);

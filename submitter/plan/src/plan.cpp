@@ -61,6 +61,16 @@ Status check_storage(ExperimentConfig const& config) {
               "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
+/// Warns of slurm.persist where all files are kept anyway.
+void warn_of_directories(ExperimentConfig const& config, Diagnostics& found) {
+    if (config.slurm.working_directory != WorkingDirectory::shared || config.slurm.persist.empty()) return;
+    found.warn(with_location(
+        config, "slurm.persist",
+        Error{codes::not_supported,
+              "slurm.persist has no effect: with 'working_directory: shared' all files are kept",
+              "remove one of the two keys"}));
+}
+
 constexpr std::string_view label_source = "label";
 
 std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
@@ -193,6 +203,7 @@ Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
     if (auto searched = plan_search(config); !searched) found.append(std::move(searched).error());
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
+    warn_of_directories(config, found);
     return found;
 }
 
@@ -224,6 +235,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY(set_lanes(plan, config));
     plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
+    warn_of_directories(config, plan.warnings);
     return plan;
 }
 

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(own_and_shipped_templates_are_listed) {
     auto const list = ask("template list");
     std::vector<std::string> names;
     for (auto const& row : list) names.push_back(row["name"]);
-    BOOST_TEST(join(names, " ") == "asha broken debugging mpi preemptible shared-fs torch");
+    BOOST_TEST(join(names, " ") == "asha broken debugging mpi own-checkpoints preemptible shared-fs torch");
     BOOST_TEST(list[3]["shipped"] == false);
     BOOST_TEST(list[4]["shipped"] == true);
     BOOST_TEST(!list[0].contains("config"));

@@ -67,6 +67,14 @@ BOOST_AUTO_TEST_CASE(plain_lists_follow_each_other_the_lowest_layer_first) {  //
     BOOST_TEST(json(three) == R"({"slurm":{"sbatch_args":["site","t","c"]}})");
 }
 
+BOOST_AUTO_TEST_CASE(setup_lines_of_the_site_run_first_and_all_are_kept) {
+    auto const all = must(merge_layers({Layer{layer("slurm: {setup: [load, a]}")},
+                                        Layer{layer("slurm: {setup: [of template]}")},
+                                        Layer{layer("slurm: {setup: [of pool]}")},
+                                        Layer{layer("slurm: {setup: [of site, a]}")}}));
+    BOOST_TEST(json(all) == R"({"slurm":{"setup":["of site","a","of pool","of template","load","a"]}})");
+}
+
 BOOST_AUTO_TEST_CASE(storages_of_different_type_share_only_what_all_have) {  // 10, 11
     BOOST_TEST(merged_key("checkpoint_storage", "checkpoint_storage: {type: shared_fs, host_path: /ck}",
                           "checkpoint_storage: {type: s3, bucket: b, save_trial_best: 5}") ==

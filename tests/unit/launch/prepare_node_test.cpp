@@ -114,6 +114,7 @@ BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
     spec.hyperparameters = Json{{"lr", {{"type", "const"}, {"val", 0.1}}}};
     spec.experiment_seed = 42;
     spec.config = Json{{"debug", true}};
+    spec.setup = {"echo \"it's $HOME\"", "two\nlines"};
     must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
     Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
                                    {"DET_TRIAL_ID", "7000000"},
@@ -129,6 +130,41 @@ BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
     BOOST_TEST(trial.debug);
     BOOST_TEST(trial.inter_node_network_interface.value() == "hsn0");
     BOOST_TEST(must(read_file(directory / "run" / "workdir" / "train.py")) == "print(1)\n");
+    using namespace std::string_literals;
+    BOOST_TEST(must(read_file(directory / "run/setup/lines")) == "echo \"it's $HOME\"\0two\nlines\0"s);
+}
+
+BOOST_AUTO_TEST_CASE(directories_of_the_trial_are_links_in_the_working_directory) {
+    shell(
+        "mkdir -p tree/out tree/elsewhere root/contexts root/experiments/7 trial/work trial/persist/out; "
+        "echo code >tree/out/file; echo kept >trial/persist/out/file; ln -s elsewhere tree/link\n"
+        "tar -cf a.tar -C tree .");
+    auto const hash = pack();
+    shell("cp a.tar.zst root/contexts/" + hash + ".tar.zst");
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.root = directory / "root";
+    spec.context = ContextSpec{hash, 1};
+    spec.searcher = {"single", "loss", true, Json::object()};
+    Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
+                                   {"DET_TRIAL_ID", "7000000"},
+                                   {"DET_TRIAL_DIR", directory / "trial/files"}});
+    auto const prepare = [&] {
+        must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
+        shell("rm -rf run; mkdir -p run/info");
+        return launch::supervisor::prepare_node(directory / "run", environment);
+    };
+    spec.persist = {"out", "new/sub"};
+    must(prepare());
+    shell("test $(cat run/workdir/out/file) = kept; test -L run/workdir/new/sub; test -d run/workdir/elsewhere");
+    spec.persist = {"link/sub"};
+    BOOST_TEST((must_fail(prepare()).code == codes::bad_value));
+    spec.persist.clear();
+    spec.working_directory = WorkingDirectory::shared;
+    must(prepare());
+    shell("test $(readlink run/workdir) = \"$PWD/trial/work\"");
+    must(remove_tree(directory / "run"));
+    shell("test -d trial/work; test -f trial/persist/out/file");
 }
 
 BOOST_AUTO_TEST_CASE(each_trial_of_a_search_has_its_own_hyperparameters) {

@@ -65,6 +65,16 @@ BOOST_AUTO_TEST_CASE(a_command_becomes_an_overlapping_step_with_the_nodes_whole_
     check_golden("launch/det_rsh_in_a_run.txt", line({"n1.cluster.example", "cat", false}, job("7.3.2")));
 }
 
+BOOST_AUTO_TEST_CASE(a_command_of_a_run_waits_for_the_setup_of_its_node) {
+    auto environment = job("7.3.2");
+    environment.set("DET_SETUP", "1");
+    auto const command = must(plan_step({"n1", "cat"}, environment, "/opt/w")).command;
+    BOOST_REQUIRE(command.size() == 9u);
+    BOOST_TEST(command.at(1) == "--node");
+    BOOST_TEST(command.at(5) == "setup");
+    BOOST_TEST(command.at(8) == "cat");
+}
+
 BOOST_AUTO_TEST_CASE(hosts_are_nodes_of_this_job) {
     auto const node = [](std::string const& host) {
         return must(plan_step({host, "x"}, job(), "/opt/w")).nodes.at(0);

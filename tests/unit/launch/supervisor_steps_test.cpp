@@ -70,6 +70,29 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const trial = experiment.trial(0);
+    auto const after = [&](Cause cause, NextAction next, std::string const& file) {
+        must(remove_tree(trial.runs()));
+        must(make_directories(trial.run(0).path()));
+        auto life = must(journal::JournalWriter::create(trial.run(0).life()));
+        must(life.append(RunStarted{}));
+        must(life.append(RunEnded{{}, cause, next, 1, ""}));
+        if (!file.empty()) must(write_file(trial.run(0).path() / file, ""));
+        return must(find_resume_point(trial, {0, 1}, store)).may_still_run.has_value();
+    };
+    BOOST_TEST(!after(Cause::failed, NextAction::restart_in_place, "node-0.pulse"));
+    BOOST_TEST(after(Cause::failed, NextAction::restart_in_place, "abandoned"));
+    BOOST_TEST(after(Cause::node_failed, NextAction::requeue, ""));
+    BOOST_TEST(!after(Cause::preempted, NextAction::left_to_slurm, ""));
+    BOOST_TEST(after(Cause::preempted, NextAction::left_to_slurm, "node-1.pulse"));
+    must(remove_tree(trial.run(0).life()));
+    auto life = must(journal::JournalWriter::create(trial.run(0).life()));
+    must(life.append(RunStarted{}));
+    BOOST_TEST(must(find_resume_point(trial, {0, 1}, store)).may_still_run.value() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const uuid = make_uuid();
@@ -107,6 +130,7 @@ BOOST_AUTO_TEST_CASE(our_variables_override_the_users_which_override_the_jobs) {
                            {"DET_READ_AHEAD", "/of/another/trial"}});
     RunPlan run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     run.resume.checkpoint_path = "/checkpoints/" + run.resume.checkpoint;
+    run.trial_dir = "/det/trial/generations/0/files";
     auto const environment = make_run_environment(assignment(), run, job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {
@@ -169,6 +193,27 @@ BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_fai
     must(remove_tree(root / "work/out"));
     BOOST_TEST(go("false\necho never\n") == 1);
     BOOST_TEST(!path_exists(root / "work/out"));
+}
+
+BOOST_AUTO_TEST_CASE(setup_lines_run_before_the_startup_hook_inside_the_container) {
+    auto a = assignment();
+    a.spec.launch = Launch::node;
+    a.spec.setup = {"module load x"};
+    a.spec.context = ContextSpec{"x", 1, true};
+    a.spec.container = ContainerSpec{};
+    a.spec.container->runtime = ContainerRuntime::podman;
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    auto const command = make_step_request(a, run, "/opt/w").command;
+    BOOST_REQUIRE(command.size() == 15u);
+    BOOST_TEST(command.at(3) == "contain");
+    BOOST_TEST(command.at(7) == "setup");
+    BOOST_TEST(command.at(11) == "startup-hook");
+    BOOST_TEST(command.at(14) == "./train 'a b'");
+    BOOST_TEST(make_run_environment(a, run, Environment()).find("DET_SETUP").value() == "1");
+    Environment of_another_run;
+    of_another_run.set("DET_SETUP", "1");
+    a.spec.setup.clear();
+    BOOST_TEST(!make_run_environment(a, run, of_another_run).find("DET_SETUP"));
 }
 
 BOOST_AUTO_TEST_CASE(outside_of_a_job_the_error_explains_the_program) {

@@ -99,6 +99,28 @@ open(\"two\", \"w\")" &
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exists) {
+    be_in_a_run();
+    for (auto const* name : {"DET_PLACED", "DET_RUN_DIR", "DET_RANK_LOG"}) environment.unset(name);
+    environment.set("DET_LOCAL_DIR", directory.path().string());
+    environment.set("DET_RUN_PATH", (directory / "runs/0").string());
+    for (auto const* name : {"SLURM_STEP_NODELIST", "SLURMD_NODENAME", "DET_RUN_HOSTS"})
+        environment.set(name, "localhost");
+    environment.set("DET_SLOT_COUNTS", "1");
+    environment.set("DET_SILENCE_S", "4");  // a check every half second
+    auto const output = shell(until + std::string(R"sh(
+        mkdir -p runs/0
+        "$WRAP" --node bash -c 'echo $$ >pid; exec sleep 60' &
+        until_there runs/0/node-0.pulse
+        mkdir runs/2
+        wait $!
+        code=$?
+        ls runs/0
+        exit $code)sh"));
+    BOOST_TEST(output.exit_code == 0, output.err);
+    BOOST_TEST(output.out == "node-0.log\n", output.out);
+}
+
 BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_a_wrapper_that_is_killed) {
     auto const output = shell(until + std::string(R"sh(
         "$WRAP" 0 bash -c 'echo $$ >new; mv new pid; exec sleep 60' &

@@ -73,6 +73,13 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     auto preemptible = example_spec();
     preemptible.notice_s = 120;
     BOOST_TEST((must(parse_spec(render_spec(preemptible))) == preemptible));
+    auto persistent = example_spec();
+    persistent.setup = {"export A='b \"c\"'", "two\nlines"};
+    persistent.persist = {"checkpoints"};
+    BOOST_TEST((must(parse_spec(render_spec(persistent))) == persistent));
+    auto shared = example_spec();
+    shared.working_directory = WorkingDirectory::shared;
+    BOOST_TEST((must(parse_spec(render_spec(shared))) == shared));
     BOOST_TEST((must(parse_manifest(render_manifest(example_manifest()))) == example_manifest()));
     auto const old = must(parse_manifest(must(read_file(det::test::golden_path("formats/manifest-1")))));
     BOOST_TEST(old.files.size() == 2u);

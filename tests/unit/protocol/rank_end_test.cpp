@@ -48,6 +48,15 @@ BOOST_AUTO_TEST_CASE(the_earliest_rank_failed_first) {
     BOOST_TEST(!first_to_fail({}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_failed_setup_line_precedes_the_ends_of_ranks) {
+    auto setup = end_of(std::nullopt, 40);
+    setup.setup_failure = "line 2 of slurm.setup failed with exit code 1: module load x";
+    BOOST_TEST((parse_rank_ends(render_rank_end(setup)) == std::vector{setup}));
+    std::vector<RankEnd> const ends{end_of(2, 20), setup, end_of(std::nullopt, 1)};
+    BOOST_TEST(describe(first_to_fail(ends).value()) ==
+               "on n2, line 2 of slurm.setup failed with exit code 1: module load x");
+}
+
 BOOST_AUTO_TEST_CASE(an_end_is_told_in_a_sentence) {
     auto end = end_of(3, 42);
     BOOST_TEST(describe(end) == "rank 3 on n2 failed first: exit code 1");

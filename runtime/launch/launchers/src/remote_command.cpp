@@ -4,6 +4,7 @@
 #include <det/launch/launchers/remote_command.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/setup.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -173,6 +174,10 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
         step.command = {wrap_rank, "--node"};
         // The wrapper changes to the run's directory, which may not exist on that node yet
         step.directory.push_back('/');
+    }
+    if (environment.find_non_empty(variables::setup)) {
+        auto const words = setup_command();
+        step.command.insert(step.command.end(), words.begin(), words.end());
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
     return step;

@@ -42,7 +42,7 @@ constexpr string_view passed_variables[] = {"DET_*",
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH; "
     "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; "
-    "cd /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
+    "cd -P /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }

@@ -108,7 +108,7 @@ std::optional<fs::path> place(fs::path const& directory, char const* name) {
     return directory / relative;
 }
 
-Status extract(archive* reader, archive* writer, fs::path const& directory) {
+Status extract(archive* reader, archive* writer, fs::path const& directory, MemberFilter const& filter) {
     archive_entry* entry = nullptr;
     for (;;) {
         int const status = archive_read_next_header(reader, &entry);
@@ -118,6 +118,7 @@ Status extract(archive* reader, archive* writer, fs::path const& directory) {
         if (!path || archive_entry_hardlink(entry) != nullptr) {
             return Error{codes::damaged, "it has a member that would leave its directory"};
         }
+        if (filter && !filter(archive_entry_pathname(entry))) continue;
         archive_entry_set_pathname(entry, path->c_str());
         if (archive_write_header(writer, entry) < ARCHIVE_WARN) {
             return Error{codes::file_system, archive_error_string(writer)};
@@ -148,7 +149,7 @@ Error other_content(fs::path const& path, std::string const& found, std::string 
                     path.string())};
 }
 
-Status unpack(Source& source, fs::path const& directory) {
+Status unpack(Source& source, fs::path const& directory, MemberFilter const& filter) {
     std::unique_ptr<archive, FreeReader> const reader(archive_read_new());
     std::unique_ptr<archive, FreeWriter> const writer(archive_write_disk_new());
     archive_read_support_format_tar(reader.get());
@@ -159,12 +160,13 @@ Status unpack(Source& source, fs::path const& directory) {
     if (archive_read_open(reader.get(), &source, nullptr, read_from_source, nullptr) != ARCHIVE_OK) {
         return Error{codes::damaged, archive_error_string(reader.get())};
     }
-    return extract(reader.get(), writer.get(), directory);
+    return extract(reader.get(), writer.get(), directory, filter);
 }
 
 }  // namespace
 
-Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path const& directory) {
+Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path const& directory,
+                      MemberFilter const& filter) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return os_error(fmt::format("open the context '{}'", path.string()), errno);
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -173,7 +175,7 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
         fs::canonical(directory, error);  // symbolic links in this path are not the archive's
     if (error) return os_error(fmt::format("look at '{}'", directory.string()), error.value());
     Source source(std::move(file));
-    auto unpacked = unpack(source, target);
+    auto unpacked = unpack(source, target, filter);
     auto hash = source.finish();
     auto const doing = fmt::format("unpacking the context '{}'", path.string());
     if (!hash) return std::move(hash).error().while_doing(doing);

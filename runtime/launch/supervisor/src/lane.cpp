@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
@@ -53,6 +54,13 @@ void skip_step_numbers(SupervisorContext const& context) {
     for (auto& step : started) step.wait();
 }
 
+/// What keeps the files of a trial from being prepared, in one line.
+std::string describe_failure(Error const& error) {
+    auto text = "the trial's files could not be prepared: " + error.message;
+    for (auto const& note : error.notes) text += "; " + note;
+    return text;
+}
+
 /// A TCP port that was free on this host a moment ago; 0 if none was found.
 std::uint16_t find_free_port() {
     UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -90,6 +98,10 @@ Status Lane::begin(std::uint32_t trial) {
                    RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
+    auto const files =
+        prepare_trial_files(assignment_.spec, assignment_.experiment.trial(trial), plan.id.number, plan.resume, context_.log);
+    if (!files && files.error().code == codes::superseded) return files.error();
+    if (files) plan.trial_dir = files->files();
     if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
         skip_step_numbers(context_);
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
@@ -104,6 +116,7 @@ Status Lane::begin(std::uint32_t trial) {
                      {},
                      0,
                      output_size_bytes(context_.output)});
+    if (!files) return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
@@ -138,8 +151,14 @@ void Lane::kill_step() {
 
 void Lane::abandon_step() {
     context_.log(fmt::format("the step of run {} does not end: it is given up", to_string(id())));
+    mark_abandoned();
     if (run_->step) run_->step->signal(SIGKILL);
     clear_step();
+}
+
+void Lane::mark_abandoned() {
+    if (auto const marked = run_->record.mark_abandoned(); !marked)
+        context_.log(fmt::format("run {}: {}", to_string(id()), marked.error().message));
 }
 
 /// A step whose srun is gone still holds its CPUs and memory, so that the next step could not start.
@@ -150,6 +169,7 @@ void Lane::clear_step() {
 }
 
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
+    if (!run_->machine.silent_host().empty()) mark_abandoned();
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts(assignment_, context_,
                                             {run_->plan, run_->record, run_->machine, run_->exit_code,

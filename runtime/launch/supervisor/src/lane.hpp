@@ -67,6 +67,7 @@ private:
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
     Status record_outcome(lifecycle::RunOutcome outcome);
+    void mark_abandoned();
 
     Assignment const& assignment_;
     SupervisorContext const& context_;

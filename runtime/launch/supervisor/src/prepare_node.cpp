@@ -6,10 +6,15 @@
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/protocol/setup.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 
+#include <cerrno>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "setup_script.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -53,11 +58,59 @@ Status write_trial_info(fs::path const& info, RunVariables const& run, Experimen
     return write_file(info / info_files::spec, spec_text);
 }
 
-Status unpack_context(fs::path const& run_dir, ExperimentSpec const& spec) {
-    if (!spec.context) return Ok{};
+Status make_link(fs::path const& target, fs::path const& link) {
+    if (::symlink(target.c_str(), link.c_str()) == 0) return Ok{};
+    return os_error(fmt::format("link '{}'", link.string()), errno);
+}
+
+/// Fails if a link of the code leads elsewhere, where nothing may be removed.
+Status require_no_links(fs::path const& work, fs::path const& below) {
+    auto path = work;
+    for (auto const& part : below) {
+        path /= part;
+        std::error_code error;
+        if (fs::is_symlink(path, error))
+            return Error{codes::bad_value,
+                         fmt::format("slurm.persist: '{}' is a symbolic link in the code", below.string()),
+                         "name directories that are not below a link"};
+    }
+    return Ok{};
+}
+
+/// Replaces the directories of slurm.persist by links to those of the trial.
+Status link_persistent(fs::path const& work, ExperimentSpec const& spec, GenerationLayout const& trial) {
+    for (auto const& name : spec.persist) {
+        auto const place = work / name;
+        DET_TRY(require_no_links(work, fs::path(name).parent_path()));
+        DET_TRY(remove_tree(place));
+        DET_TRY(make_directories(place.parent_path()));
+        DET_TRY(make_link(trial.persist() / name, place));
+    }
+    return Ok{};
+}
+
+/// Makes the working directory: a link to the one that the runs of the trial share, or a directory with the code.
+Status make_work(fs::path const& run_dir, ExperimentSpec const& spec, GenerationLayout const& trial) {
     auto const work = run_dir / work_directory;
+    if (spec.working_directory == WorkingDirectory::shared) return make_link(trial.work(), work);
+    if (!spec.context && spec.persist.empty()) return Ok{};
     DET_TRY(make_directory(work));
-    return unpack_archive(RootLayout(spec.root).context(spec.context->sha256), spec.context->sha256, work);
+    if (spec.context) {
+        auto const& sha256 = spec.context->sha256;
+        DET_TRY(unpack_archive(RootLayout(spec.root).context(sha256), sha256, work));
+    }
+    return link_persistent(work, spec, trial);
+}
+
+/// Writes the lines of slurm.setup, and the script that runs them.
+Status write_setup(fs::path const& run_dir, ExperimentSpec const& spec) {
+    if (spec.setup.empty()) return Ok{};
+    auto const setup = run_dir / setup_files::directory;
+    DET_TRY(make_directory(setup));
+    std::string lines;
+    for (auto const& line : spec.setup) lines += line + '\0';
+    DET_TRY(write_file(setup / setup_files::lines, lines));
+    return write_file(setup / setup_files::script, scripts::find_page("setup"));
 }
 
 }  // namespace
@@ -68,7 +121,10 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     DET_TRY_ASSIGN(auto const spec_text, read_file(ExperimentLayout(experiment).spec()));
     DET_TRY_ASSIGN(auto const spec, parse_spec(spec_text));
     DET_TRY(write_trial_info(run_dir / info_files::directory, run, spec, spec_text));
-    return unpack_context(run_dir, spec);
+    DET_TRY(write_setup(run_dir, spec));
+    // DET_TRIAL_DIR is one of the directories of the generation.
+    GenerationLayout const trial(fs::path(run.text(variables::trial_dir)).parent_path());
+    return make_work(run_dir, spec, trial);
 }
 
 }  // namespace det::launch::supervisor

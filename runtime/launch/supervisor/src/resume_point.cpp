@@ -17,6 +17,15 @@ struct PastRun {
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
 
+    bool was_abandoned = false;
+    bool has_heartbeats = false;  // a task has not ended by itself
+
+    bool may_still_run() const {
+        if (!started) return false;
+        if (!ended || was_abandoned || ended->cause == Cause::node_failed) return true;
+        // Slurm ends the job after the record. It can't do that on a node that does not answer.
+        return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
+    }
     bool has_failed() const { return ended && ended->cause == Cause::failed; }
     bool was_failed_by_slurm() const {
         return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
@@ -36,6 +45,10 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
     }
     DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
+    DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
+    run.was_abandoned = std::ranges::find(names, layout.abandoned().filename().string()) != names.end();
+    run.has_heartbeats =
+        std::ranges::any_of(names, [](auto const& name) { return name.ends_with(".pulse"); });
     return run;
 }
 
@@ -82,6 +95,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
             DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
         }
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
+        if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
         was_run_by_slurm = was_run_by_slurm || !run.was_failed_by_slurm();

@@ -5,6 +5,7 @@
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/setup.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
 
@@ -90,6 +91,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {variables::trial_id, std::to_string(to_integer(run.id.trial))},
         {variables::trial_run_id, std::to_string(run.id.number)},
         {variables::trial_seed, std::to_string(run.trial_seed)},
+        {variables::trial_dir, run.trial_dir},
         {variables::steps_completed, std::to_string(run.resume.steps_completed)},
         {variables::cluster_id, assignment.cluster},
         {variables::task_id, to_string(run.id.trial)},
@@ -107,7 +109,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
-          variables::read_ahead, variables::forward_signals}) {
+          variables::read_ahead, variables::forward_signals, variables::setup}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -119,6 +121,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.set(variables::read_ahead, run.resume.checkpoint_path);
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
+    if (!spec.setup.empty()) environment.set(variables::setup, "1");
     // srun reads these variables as its options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
                              "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
@@ -145,9 +148,12 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     } else if (spec.container) {
         request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
     }
-    if (spec.context && spec.context->has_startup_hook)
-        request.command.insert(request.command.end(), {"bash", "-c", startup_hook, "startup-hook"});
-    request.command.insert(request.command.end(), spec.entrypoint.begin(), spec.entrypoint.end());
+    auto const append = [&](std::vector<std::string> const& words) {
+        request.command.insert(request.command.end(), words.begin(), words.end());
+    };
+    if (!spec.setup.empty()) append(setup_command());
+    if (spec.context && spec.context->has_startup_hook) append({"bash", "-c", startup_hook, "startup-hook"});
+    append(spec.entrypoint);
     return request;
 }
 

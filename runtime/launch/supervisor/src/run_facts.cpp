@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/launch/supervisor/log_policies.hpp>
 #include <det/protocol/host_list.hpp>
 
@@ -37,6 +38,25 @@ std::string find_srun_error(std::filesystem::path const& output, std::uint64_t b
         if (line.starts_with(mark)) return std::string(trim(line.substr(mark.size())));
     }
     return "";
+}
+
+/// The last line of the output that is not det-submit's own.
+std::string_view last_line_of(std::string_view output) {
+    auto const lines = split_lines(output);
+    auto const found = std::find_if(lines.rbegin(), lines.rend(), [](auto const line) {
+        return !trim(line).empty() && !line.starts_with("det-submit: ");
+    });
+    return found == lines.rend() ? std::string_view() : trim(*found);
+}
+
+/// The line of slurm.setup that failed first, with its node and the end of its output; empty if none did.
+std::string find_setup_failure(RunLayout const& run) {
+    auto const ends = journal::load_rank_ends(run);
+    auto const first = ends ? first_to_fail(*ends) : std::nullopt;
+    if (!first || first->setup_failure.empty()) return "";
+    auto const output = last_line_of(first->last_output);
+    return fmt::format("on {}, {}{}", first->host, first->setup_failure,
+                       output.empty() ? "" : fmt::format(" ({})", output));
 }
 
 class FactCollector {
@@ -76,6 +96,7 @@ private:
         DET_TRY(add_failed_nodes());
         if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
         facts_.refused_by_srun = find_srun_refusal();
+        facts_.setup_failure = find_setup_failure(run_.record.layout());
         return Ok{};
     }
 

@@ -63,6 +63,8 @@ Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
     return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
 }
 
+Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
+
 bool RunRecord::was_acknowledged() const {
     return any_report(
         layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });

@@ -127,9 +127,9 @@ std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
 void ChildMonitor::beat() {
     auto const now = clock_.steady_now();
     if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
-    command_.beat();
+    bool const may_continue = command_.beat();
     // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
-    if (::getppid() != parent_) child_.signal(SIGKILL);
+    if (!may_continue || ::getppid() != parent_) child_.signal(SIGKILL);
     beat_at_ = now + command_.beat_interval;
 }
 

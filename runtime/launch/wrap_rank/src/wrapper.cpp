@@ -1,3 +1,4 @@
+#include <det/foundation/numbered.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
@@ -5,6 +6,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/rank_end.hpp>
+#include <det/protocol/setup.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>
@@ -28,28 +30,40 @@ constexpr std::chrono::milliseconds beat_interval_min{500};
 // A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
 
+/// Whether a newer run of the trial exists, because this node was cut off from the network. Lists the directory: an
+/// NFS client may remember that a name is absent, but asks the server when a directory is opened.
+bool is_superseded(fs::path const& run) {
+    auto const number = parse_integer<std::uint32_t>(run.filename().string());
+    auto const runs = list_numbers(run.parent_path());
+    return number && runs && !runs->empty() && runs->back() > *number;
+}
+
 /// The file runs/N/node-K.pulse. Wrappers touch it periodically while tasks of the run live on the node. Each
 /// wrapper removes it at its end; a wrapper that still runs creates it again. srun does not notice that the
 /// slurmstepd of a step is gone; the supervisor detects that from this file.
 class Heartbeat {
 public:
-    Heartbeat(fs::path file, std::chrono::seconds interval) : file_(std::move(file)), interval_(interval) {}
+    Heartbeat(fs::path file, fs::path run, std::chrono::seconds interval)
+        : file_(std::move(file)), run_(std::move(run)), interval_(interval) {}
     ~Heartbeat() { ::unlink(file_.c_str()); }
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
 
     /// Touches the file, unless another task of the node has just done so. Errors are ignored.
-    void beat() const {
+    /// \return False if a newer run exists: this one must end.
+    bool beat() const {
         struct stat info {};
         bool const is_fresh =
             ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;
-        if (is_fresh) return;
+        if (is_fresh) return true;
+        if (is_superseded(run_)) return false;
         UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         if (file) ::futimens(file.get(), nullptr);
+        return true;
     }
 
 private:
-    fs::path file_;
+    fs::path file_, run_;
     std::chrono::seconds interval_;
 };
 
@@ -114,6 +128,15 @@ private:
     std::set<int> forwarded_;
 };
 
+/// The line of slurm.setup that failed on this node; empty if none did.
+std::string find_setup_failure(Environment const& environment) {
+    constexpr std::size_t size_max = 1024;
+    auto const run_dir = environment.find_non_empty(variables::run_dir);
+    if (!run_dir || !environment.find_non_empty(variables::setup)) return "";
+    auto const text = read_file(fs::path(*run_dir) / setup_files::directory / setup_files::failed);
+    return text ? std::string(trim(*text)).substr(0, size_max) : "";
+}
+
 /// Records the failure for `experiment describe`. Errors are ignored.
 void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
     if (end.exit_code == 0 || !command.labels.log) return;
@@ -122,19 +145,11 @@ void report_failure(std::string const& rank, CommandEnd const& end, RelayedComma
                          node::node_name(command.environment),
                          end.exit_code,
                          end.signal,
-                         end.last_output};
+                         end.last_output,
+                         find_setup_failure(command.environment)};
     UniqueFd const file(::open(RunLayout::ends_beside(*command.labels.log).c_str(),
                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
-}
-
-/// Whether a newer run of the trial exists, because this node was cut off from the network. This run then
-/// ends without a failure: after one, srun would ask Slurm to end the step of its number in this job, and
-/// that step now belongs to the new run.
-bool is_superseded(Environment const& environment) {
-    fs::path const run = environment.find(variables::run_path).value_or("");
-    auto const number = parse_integer<std::uint32_t>(run.filename().string());
-    return number && path_exists(run.parent_path() / std::to_string(*number + 1));
 }
 
 /// One task and its command.
@@ -148,7 +163,8 @@ public:
             key_ = task_key(*task_);
         }
         in_run_ = task_ && find_step_kind(*task_, lookup_) != StepKind::foreign;
-        is_supervised_ = in_run_ && environment_.find_non_empty(variables::run_path);
+        run_path_ = environment_.find(variables::run_path).value_or("");
+        is_supervised_ = in_run_ && !run_path_.empty();
         has_run_dir_ = in_run_ && environment_.find(variables::placed) == key_;
     }
     Wrapper(Wrapper const&) = delete;
@@ -169,7 +185,9 @@ public:
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
         if (!is_supervised_) return end;
-        if (end.exit_code != 0 && is_superseded(command_.environment)) return CommandEnd{};
+        // A superseded run ends without a failure: after one, srun would ask Slurm to end the step of its number
+        // in this job, and that step now belongs to the new run.
+        if (end.exit_code != 0 && is_superseded(run_path_)) return CommandEnd{};
         report_failure(request_.rank, end, command_);
         return end;
     }
@@ -183,7 +201,10 @@ private:
     Status enter_run_directory(fs::path const& helper) {
         DET_TRY_ASSIGN(auto entered, node::enter_run_directory(environment_, *task_, request_.level, helper));
         directory_.emplace(std::move(entered));
-        auto const work = directory_->path() / work_directory;
+        auto work = directory_->path() / work_directory;
+        std::error_code error;
+        // A shared working directory has the same path on all nodes, outside and inside of containers.
+        if (auto shared = fs::read_symlink(work, error); !error) work = std::move(shared);
         if (path_exists(work)) {
             command_.directory = work;
             environment_.set("PWD", work);
@@ -210,8 +231,8 @@ private:
     void start_heartbeat() {
         if (!command_.labels.log) return;
         auto const interval = silence_limit(lookup_) / beats_until_silent;
-        heartbeat_.emplace(RunLayout::pulse_beside(*command_.labels.log), interval);
-        command_.beat = [this] { heartbeat_->beat(); };
+        heartbeat_.emplace(RunLayout::pulse_beside(*command_.labels.log), run_path_, interval);
+        command_.beat = [this] { return heartbeat_->beat(); };
         command_.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
     }
 
@@ -242,6 +263,7 @@ private:
     VariableLookup const lookup_ = [this](std::string_view name) { return environment_.find(name); };
     std::optional<TaskIdentity> task_;
     std::optional<std::string> key_;
+    fs::path run_path_;
     bool in_run_ = false;
     // Only a supervisor handles ranks that stop after a notice: ranks of a user's own script get SIGTERM.
     bool is_supervised_ = false;

@@ -1,6 +1,9 @@
 #include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
+#include <fmt/format.h>
+
 #include "../check.hpp"
 #include "assign.hpp"
 #include "shared_rules.hpp"
@@ -124,6 +127,31 @@ constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "US
 constinit Type const signal_name = choice_of(signal_choices);
 constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
 
+constexpr std::string_view working_directory_choices[] = {"node-local", "shared"};
+constinit Type const working_directory = choice_of(working_directory_choices);
+
+/// A directory below the working directory.
+void require_directory_inside(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& written = *value.text();
+    auto const parts = split(written, '/');
+    bool const goes_up = std::find(parts.begin(), parts.end(), "..") != parts.end();
+    if (!written.starts_with('/') && !goes_up && !clean_path(written).empty()) return;
+    checker.refuse_value(value,
+                         fmt::format("{} must be a directory below the working directory, found '{}'",
+                                     path.text(), written),
+                         "for example checkpoints/; slurm.working_directory: shared keeps all files");
+}
+
+yaml::Node clean_directory(yaml::Node const& value) {
+    if (!value.is_text()) return value;
+    return yaml::Node(yaml::Node::Scalar(clean_path(*value.text())), value.location());
+}
+
+constinit Type const directory_inside{
+    .shape = Shape::text, .rule = require_directory_inside, .normalise = clean_directory};
+constinit Type const directories_inside{
+    .shape = Shape::list, .item = &directory_inside, .merge = Merge::as_set};
+
 /// Refuses the options that det-submit sets itself.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
     std::vector<std::string> items;
@@ -155,6 +183,17 @@ constexpr Key slurm_keys[] = {
     {"forward_signals", signal_names, "",
      "signals that are also sent to the ranks: ['TERM']; default: none, ranks call should_preempt",
      into<&Slurm::forward_signals>},
+    {"setup", text_list, "",
+     "shell lines that run once per node before the entrypoint: ['module load cuda', 'source venv/bin/activate']",
+     into<&Slurm::setup>},
+    {"working_directory", working_directory, "",
+     "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial work in one "
+     "directory on the shared storage",
+     into<&Slurm::working_directory>},
+    {"persist", directories_inside, "",
+     "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
+     "['checkpoints/']",
+     into<&Slurm::persist>},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node"},

@@ -18,13 +18,21 @@ enum class SlotType { cpu, cuda, rocm };
 /// The action for the next run of a trial when a log line matches a policy.
 enum class LogAction { cancel_retries, exclude_node };
 
+/// Where the entrypoint of a trial runs.
+enum class WorkingDirectory {
+    node_local,  // in a copy of the code that each node has for each run
+    shared,      // in a copy of the code that all nodes and runs of the trial share
+};
+
 std::string_view to_string(LogAction action);
 std::optional<LogAction> parse_log_action(std::string_view text);
 std::string_view to_string(Launch launch);
 std::string_view to_string(Mpi mpi);
 std::string_view to_string(SlotType type);
+std::string_view to_string(WorkingDirectory directory);
 std::optional<Launch> parse_launch(std::string_view text);
 std::optional<Mpi> parse_mpi(std::string_view text);
 std::optional<SlotType> parse_slot_type(std::string_view text);
+std::optional<WorkingDirectory> parse_working_directory(std::string_view text);
 
 }  // namespace det

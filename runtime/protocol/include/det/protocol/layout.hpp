@@ -33,6 +33,8 @@ public:
     std::filesystem::path journal() const { return run_ / "journal"; }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path asked() const { return run_ / "asked"; }
+    /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run there.
+    std::filesystem::path abandoned() const { return run_ / "abandoned"; }
     /// The first failure of a rank, recorded by the first process that detected it: Slurm reports only the
     /// highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
@@ -56,6 +58,24 @@ private:
     std::filesystem::path run_;
 };
 
+/// A generation of a trial's own files. Each trial works in its newest generation. A run whose predecessor may
+/// still be running copies the files into a new one, which the predecessor does not know.
+class GenerationLayout {
+public:
+    explicit GenerationLayout(std::filesystem::path generation) : generation_(std::move(generation)) {}
+
+    std::filesystem::path const& path() const { return generation_; }
+    /// The shared working directory.
+    std::filesystem::path work() const { return generation_ / "work"; }
+    /// The directories of slurm.persist.
+    std::filesystem::path persist() const { return generation_ / "persist"; }
+    /// DET_TRIAL_DIR.
+    std::filesystem::path files() const { return generation_ / "files"; }
+
+private:
+    std::filesystem::path generation_;
+};
+
 class TrialLayout {
 public:
     explicit TrialLayout(std::filesystem::path trial, std::uint32_t revision = 0)
@@ -66,6 +86,11 @@ public:
     /// If trials share nodes: the array task that runs the trial, one line like "123_4".
     std::filesystem::path claimed() const { return trial_ / ("claimed" + suffix_); }
     std::filesystem::path runs() const { return trial_ / "runs"; }
+    std::filesystem::path generations() const { return trial_ / "generations"; }
+    /// The generation that run `number` has created.
+    GenerationLayout generation(std::uint32_t number) const {
+        return GenerationLayout(generations() / std::to_string(number));
+    }
     RunLayout run(std::uint32_t number) const { return RunLayout(runs() / std::to_string(number)); }
 
 private:

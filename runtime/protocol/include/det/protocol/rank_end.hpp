@@ -19,6 +19,8 @@ struct RankEnd {
     int exit_code = 0;        // 128 + signal if a signal ended it
     int signal = 0;           // the signal that ended it, or 0
     std::string last_output;  // its last output lines without time and label
+    /// The line of slurm.setup that failed and its exit code, if the command has not begun.
+    std::string setup_failure = {};
 
     friend bool operator==(RankEnd const&, RankEnd const&) = default;
 };
@@ -30,10 +32,11 @@ std::string render_rank_end(RankEnd const& end);
 /// still be read.
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
-/// The earliest failure of a rank; without one, the earliest failure of a launcher.
+/// The earliest failure of slurm.setup; without one, the earliest failure of a rank; without one, of a launcher.
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends);
 
-/// Formats like "rank 3 on n2 failed first: exit code 1" or "... killed by signal 9 (KILL)".
+/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)" or "on n2, line 1 of
+/// slurm.setup failed with exit code 1: module load cuda".
 std::string describe(RankEnd const& end);
 
 }  // namespace det

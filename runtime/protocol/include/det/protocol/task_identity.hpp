@@ -81,6 +81,10 @@ inline constexpr char silence[] = "DET_SILENCE_S";
 inline constexpr char read_ahead[] = "DET_READ_AHEAD";
 /// Signals that the wrapper forwards to the ranks, like "TERM,USR1".
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
+/// The directory of the trial's own files on the shared file system. It survives the runs of the trial.
+inline constexpr char trial_dir[] = "DET_TRIAL_DIR";
+/// "1": the run has lines of slurm.setup, which every task loads before its command.
+inline constexpr char setup[] = "DET_SETUP";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// The log file of this node.

@@ -222,6 +222,9 @@ struct Slurm {
     std::optional<std::int64_t> trials_per_node;
     std::int64_t spare_nodes = 0;
     std::vector<std::string> forward_signals;
+    std::vector<std::string> setup;
+    WorkingDirectory working_directory = WorkingDirectory::node_local;
+    std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
 };
 
 struct LogPolicy {

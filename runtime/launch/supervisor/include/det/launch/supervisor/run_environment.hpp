@@ -15,6 +15,7 @@ struct RunPlan {
     std::string hosts;  // compressed host list in rank order
     std::uint32_t trial_seed = 0;
     std::uint16_t master_port = 0;
+    std::string trial_dir = {};  // DET_TRIAL_DIR
 };
 
 /// The environment of the run's tasks: the job's environment, overridden by the user's environment_variables,

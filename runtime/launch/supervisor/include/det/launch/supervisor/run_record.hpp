@@ -28,6 +28,9 @@ public:
     /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
     Status ask_to_stop(lifecycle::StopReason why);
 
+    /// Records that tasks of the run may still live on a node that did not answer.
+    Status mark_abandoned();
+
     bool was_acknowledged() const;
     /// The exit code of the first rank that failed, if a launcher recorded one.
     std::optional<int> first_failure() const;

@@ -32,8 +32,9 @@ struct RelayedCommand {
     /// Called for each signal: returns true if the command must not get it. A signal that the command must
     /// never get, from any sender, must be in signal_mask too.
     std::function<bool(int)> handle_signal = {};
-    /// Called once at the start and then at this interval while the command runs.
-    std::function<void()> beat = {};
+    /// Called once at the start and then at this interval while the command runs. The command is killed if it
+    /// returns false.
+    std::function<bool()> beat = {};
     std::chrono::milliseconds beat_interval{0};
     /// If a launcher started this wrapper, it may send SIGTERM to end the rank. The command's process group
     /// then gets TERM, and KILL after terminate_grace.

@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace det {
+
+/// Files in DET_RUN_DIR of a run that has lines of slurm.setup. See setup.bash in launch/supervisor.
+namespace setup_files {
+inline constexpr char directory[] = "setup";
+inline constexpr char lines[] = "lines";    // each ended by a NUL
+inline constexpr char script[] = "run";     // runs the lines, or loads their changes
+inline constexpr char failed[] = "failed";  // the line that failed
+}  // namespace setup_files
+
+/// The words in front of a command that make it start in the environment of slurm.setup.
+inline std::vector<std::string> setup_command() {
+    return {"bash", "-c", R"(. "$DET_RUN_DIR/setup/run")", "setup"};
+}
+
+}  // namespace det
