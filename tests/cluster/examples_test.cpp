@@ -84,9 +84,11 @@ BOOST_AUTO_TEST_CASE(the_first_experiment_of_the_readme_completes) {
     must(write_file(home() / "first.yaml", readme_block("first.yaml"), 0644));
     must(write_file(home() / "train.py", readme_block("code/train.py"), 0644));
     shell("mkdir examples/first && cp first.yaml train.py examples/first");  // files of researcher
+    shell("/usr/bin/python3 -m venv --without-pip venv && echo 'echo venv is active' >> venv/bin/activate");
     auto const id = create("first", "first.yaml");
     complete(id);
     BOOST_TEST(validation(id, "loss") < 1e-9);
+    BOOST_TEST(logs(id).find("venv is active") != std::string::npos, logs(id));
 }
 
 BOOST_AUTO_TEST_CASE(the_stages_of_the_core_api_tutorial_complete) {
