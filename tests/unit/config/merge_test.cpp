@@ -68,10 +68,9 @@ BOOST_AUTO_TEST_CASE(plain_lists_follow_each_other_the_lowest_layer_first) {  //
 }
 
 BOOST_AUTO_TEST_CASE(setup_lines_of_the_site_run_first_and_all_are_kept) {
-    auto const all = must(merge_layers({Layer{layer("slurm: {setup: [load, a]}")},
-                                        Layer{layer("slurm: {setup: [of template]}")},
-                                        Layer{layer("slurm: {setup: [of pool]}")},
-                                        Layer{layer("slurm: {setup: [of site, a]}")}}));
+    auto const all = must(merge_layers(
+        {Layer{layer("slurm: {setup: [load, a]}")}, Layer{layer("slurm: {setup: [of template]}")},
+         Layer{layer("slurm: {setup: [of pool]}")}, Layer{layer("slurm: {setup: [of site, a]}")}}));
     BOOST_TEST(json(all) == R"({"slurm":{"setup":["of site","a","of pool","of template","load","a"]}})");
 }
 

@@ -156,7 +156,9 @@ BOOST_AUTO_TEST_CASE(directories_of_the_trial_are_links_in_the_working_directory
     };
     spec.persist = {"out", "new/sub"};
     must(prepare());
-    shell("test $(cat run/workdir/out/file) = kept; test -L run/workdir/new/sub; test -d run/workdir/elsewhere");
+    shell(
+        "test $(cat run/workdir/out/file) = kept; test -L run/workdir/new/sub; test -d "
+        "run/workdir/elsewhere");
     spec.persist = {"link/sub"};
     BOOST_TEST((must_fail(prepare()).code == codes::bad_value));
     spec.persist.clear();

@@ -26,7 +26,9 @@ struct Fixture {
     std::vector<std::string> log_lines;
 
     Fixture() {
-        shell("mkdir -p contexts code/checkpoints; echo 'print(1)' >code/train.py; echo 0 >code/checkpoints/first");
+        shell(
+            "mkdir -p contexts code/checkpoints; echo 'print(1)' >code/train.py; echo 0 "
+            ">code/checkpoints/first");
         auto const listed = must(pack::list_context({root / "code", {}}));
         auto const packed = must(pack::pack_context(listed, root / "contexts"));
         spec.root = root.path();
@@ -73,7 +75,9 @@ BOOST_AUTO_TEST_CASE(the_code_is_unpacked_once_and_later_runs_find_their_files) 
 
 BOOST_AUTO_TEST_CASE(a_crash_while_the_code_is_unpacked_leaves_nothing_half_done) {
     be_shared();
-    shell("mkdir -p trial/generations/0/.new-work trial/generations/.new-0; touch trial/generations/0/.new-work/half");
+    shell(
+        "mkdir -p trial/generations/0/.new-work trial/generations/.new-0; touch "
+        "trial/generations/0/.new-work/half");
     auto const next = run(1);
     BOOST_TEST(path_exists(next.work() / "train.py"));
     BOOST_TEST(!path_exists(next.work() / "half"));
@@ -104,16 +108,18 @@ BOOST_AUTO_TEST_CASE(persistent_directories_begin_with_the_files_of_the_code) {
 BOOST_AUTO_TEST_CASE(a_lost_run_does_not_reach_the_files_of_the_run_after_it) {
     be_shared();
     auto const lost = run(0);
-    shell("cd trial/work; mkdir sub; echo 5 >sub/state; ln -s sub/state link; echo old >log; chmod 750 sub; "
-          "touch -d 2020-01-01 train.py");
+    shell(
+        "cd trial/work; mkdir sub; echo 5 >sub/state; ln -s sub/state link; echo old >log; chmod 750 sub; "
+        "touch -d 2020-01-01 train.py");
     // The lost run has an open file, its working directory, and the absolute path of that.
     UniqueFd const log(::open((lost.work() / "log").c_str(), O_WRONLY | O_APPEND));
     UniqueFd const directory(::open(lost.work().c_str(), O_RDONLY | O_DIRECTORY));
     auto const next = run(1, 0);
     BOOST_TEST(next.path() != lost.path());
     BOOST_TEST(log_lines.size() == 1u);
-    shell("test -z \"$(diff -r --no-dereference trial/work trial/generations/1/work)\"; cd trial/work; "
-          "test $(cat link) = 5; test $(stat -c %a sub) = 750; test $(date -r train.py +%Y) = 2020");
+    shell(
+        "test -z \"$(diff -r --no-dereference trial/work trial/generations/1/work)\"; cd trial/work; "
+        "test $(cat link) = 5; test $(stat -c %a sub) = 750; test $(date -r train.py +%Y) = 2020");
 
     must(write_all(log.get(), "from the lost run\n", "log"));
     BOOST_TEST(::openat(directory.get(), "log", O_WRONLY | O_APPEND) < 0);

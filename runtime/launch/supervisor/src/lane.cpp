@@ -28,7 +28,8 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
     DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
     auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
     auto good = hosts;
-    std::erase_if(good, [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
+    std::erase_if(good,
+                  [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
     // If there are too few good nodes, the run uses the first nodes of the job.
     auto& chosen = good.size() >= needed ? good : hosts;
     chosen.resize(std::min(chosen.size(), needed));
@@ -98,8 +99,8 @@ Status Lane::begin(std::uint32_t trial) {
                    RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
-    auto const files =
-        prepare_trial_files(assignment_.spec, assignment_.experiment.trial(trial), plan.id.number, plan.resume, context_.log);
+    auto const files = prepare_trial_files(assignment_.spec, assignment_.experiment.trial(trial),
+                                           plan.id.number, plan.resume, context_.log);
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
@@ -116,7 +117,8 @@ Status Lane::begin(std::uint32_t trial) {
                      {},
                      0,
                      output_size_bytes(context_.output)});
-    if (!files) return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
+    if (!files)
+        return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));

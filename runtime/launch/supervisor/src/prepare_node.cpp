@@ -89,7 +89,8 @@ Status link_persistent(fs::path const& work, ExperimentSpec const& spec, Generat
     return Ok{};
 }
 
-/// Makes the working directory: a link to the one that the runs of the trial share, or a directory with the code.
+/// Makes the working directory: a link to the one that the runs of the trial share, or a directory with the
+/// code.
 Status make_work(fs::path const& run_dir, ExperimentSpec const& spec, GenerationLayout const& trial) {
     auto const work = run_dir / work_directory;
     if (spec.working_directory == WorkingDirectory::shared) return make_link(trial.work(), work);

@@ -53,7 +53,8 @@ public:
         DET_TRY(remove_tree(fresh));
         DET_TRY(make_directory(fresh));
         if (!generations.empty()) {
-            log(fmt::format("copies the files of the trial, because run {} may still be running", *may_still_run));
+            log(fmt::format("copies the files of the trial, because run {} may still be running",
+                            *may_still_run));
             DET_TRY(copy_tree(trial_.generation(generations.back()).path(), fresh));
         }
         DET_TRY(rename_to(fresh, trial_.generation(run_).path()));
@@ -74,8 +75,9 @@ public:
             bool const is_unfinished = name.starts_with(unfinished);
             auto const number = parse_integer<std::uint32_t>(
                 is_unfinished ? std::string_view(name).substr(std::size(unfinished) - 1) : name);
-            if (number && (is_unfinished ? *number <= run_ : *number < current))
-                (void)remove_tree(trial_.generations() / name);  // a process may be writing there: the next run tries again
+            bool const is_old = number && (is_unfinished ? *number <= run_ : *number < current);
+            // This fails while a process makes files there: the next run tries again.
+            if (is_old) (void)remove_tree(trial_.generations() / name);
         }
         return Ok{};
     }
@@ -114,7 +116,8 @@ private:
         return rename_to(fresh, generation.work());
     }
 
-    /// Makes the directories that do not exist yet. The files that the code has in them are their first content.
+    /// Makes the directories that do not exist yet. The files that the code has in them are their first
+    /// content.
     Status make_persistent(GenerationLayout const& generation) const {
         auto wanted = spec_.persist;
         std::erase_if(wanted, [&](auto const& name) { return path_exists(generation.persist() / name); });

@@ -30,8 +30,9 @@ constexpr std::chrono::milliseconds beat_interval_min{500};
 // A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
 
-/// Whether a newer run of the trial exists, because this node was cut off from the network. Lists the directory: an
-/// NFS client may remember that a name is absent, but asks the server when a directory is opened.
+/// Whether a newer run of the trial exists, because this node was cut off from the network. Lists the
+/// directory: an NFS client may remember that a name is absent, but asks the server when a directory is
+/// opened.
 bool is_superseded(fs::path const& run) {
     auto const number = parse_integer<std::uint32_t>(run.filename().string());
     auto const runs = list_numbers(run.parent_path());
@@ -185,8 +186,8 @@ public:
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
         if (!is_supervised_) return end;
-        // A superseded run ends without a failure: after one, srun would ask Slurm to end the step of its number
-        // in this job, and that step now belongs to the new run.
+        // A superseded run ends without a failure: after one, srun would ask Slurm to end the step of its
+        // number in this job, and that step now belongs to the new run.
         if (end.exit_code != 0 && is_superseded(run_path_)) return CommandEnd{};
         report_failure(request_.rank, end, command_);
         return end;

@@ -136,10 +136,10 @@ void require_directory_inside(yaml::Node const& value, Path const& path, Checker
     auto const parts = split(written, '/');
     bool const goes_up = std::find(parts.begin(), parts.end(), "..") != parts.end();
     if (!written.starts_with('/') && !goes_up && !clean_path(written).empty()) return;
-    checker.refuse_value(value,
-                         fmt::format("{} must be a directory below the working directory, found '{}'",
-                                     path.text(), written),
-                         "for example checkpoints/; slurm.working_directory: shared keeps all files");
+    checker.refuse_value(
+        value,
+        fmt::format("{} must be a directory below the working directory, found '{}'", path.text(), written),
+        "for example checkpoints/; slurm.working_directory: shared keeps all files");
 }
 
 yaml::Node clean_directory(yaml::Node const& value) {
@@ -184,10 +184,12 @@ constexpr Key slurm_keys[] = {
      "signals that are also sent to the ranks: ['TERM']; default: none, ranks call should_preempt",
      into<&Slurm::forward_signals>},
     {"setup", text_list, "",
-     "shell lines that run once per node before the entrypoint: ['module load cuda', 'source venv/bin/activate']",
+     "shell lines that run once per node before the entrypoint: ['module load cuda', 'source "
+     "venv/bin/activate']",
      into<&Slurm::setup>},
     {"working_directory", working_directory, "",
-     "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial work in one "
+     "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial "
+     "work in one "
      "directory on the shared storage",
      into<&Slurm::working_directory>},
     {"persist", directories_inside, "",

@@ -49,7 +49,7 @@ struct RunFacts {
     std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
     BadNodes bad_nodes = {};
     std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty
-    std::string setup_failure = {};    // the node and the line of slurm.setup that failed there; otherwise empty
+    std::string setup_failure = {};    // the node, and the line of slurm.setup that failed there
     bool has_begun_before = false;     // an earlier run of the trial has started
     // Consecutive failures before this run that committed no higher step
     std::uint32_t failures_without_progress = 0;

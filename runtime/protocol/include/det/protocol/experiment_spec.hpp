@@ -77,7 +77,7 @@ struct ExperimentSpec {
     Mpi mpi = Mpi::none;
     std::vector<std::string> entrypoint;  // argv; a string in the configuration becomes {"sh", "-c", string}
     std::vector<std::string> environment_variables;  // NAME=VALUE, later ones win
-    std::vector<std::string> setup = {};             // shell lines that run on each node before the entrypoint
+    std::vector<std::string> setup = {};  // shell lines that run on each node before the entrypoint
     WorkingDirectory working_directory = WorkingDirectory::node_local;
     /// Directories of a node-local working directory that all nodes and runs of a trial share. Relative;
     /// none lies in another one.

@@ -33,7 +33,8 @@ public:
     std::filesystem::path journal() const { return run_ / "journal"; }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path asked() const { return run_ / "asked"; }
-    /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run there.
+    /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run
+    /// there.
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
     /// The first failure of a rank, recorded by the first process that detected it: Slurm reports only the
     /// highest exit code of all nodes.
@@ -58,8 +59,8 @@ private:
     std::filesystem::path run_;
 };
 
-/// A generation of a trial's own files. Each trial works in its newest generation. A run whose predecessor may
-/// still be running copies the files into a new one, which the predecessor does not know.
+/// A generation of a trial's own files. Each trial works in its newest generation. A run whose predecessor
+/// may still be running copies the files into a new one, which the predecessor does not know.
 class GenerationLayout {
 public:
     explicit GenerationLayout(std::filesystem::path generation) : generation_(std::move(generation)) {}

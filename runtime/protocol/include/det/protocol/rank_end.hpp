@@ -32,11 +32,12 @@ std::string render_rank_end(RankEnd const& end);
 /// still be read.
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
-/// The earliest failure of slurm.setup; without one, the earliest failure of a rank; without one, of a launcher.
+/// The earliest failure of slurm.setup; without one, the earliest failure of a rank; without one, of a
+/// launcher.
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends);
 
-/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)" or "on n2, line 1 of
-/// slurm.setup failed with exit code 1: module load cuda".
+/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)" or "on n2, line 1
+/// of slurm.setup failed with exit code 1: module load cuda".
 std::string describe(RankEnd const& end);
 
 }  // namespace det

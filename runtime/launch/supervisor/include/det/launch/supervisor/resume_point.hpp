@@ -23,7 +23,8 @@ struct ResumePoint {
     bool is_predecessor_lost =
         // The last run has no recorded end and may still run on a node that is cut off from the network
         false;
-    /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all others.
+    /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
+    /// others.
     std::optional<std::uint32_t> may_still_run = {};
     std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
 };

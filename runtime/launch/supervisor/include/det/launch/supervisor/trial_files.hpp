@@ -9,9 +9,12 @@
 namespace det::launch::supervisor {
 
 /// Prepares the trial's own files for a run: the shared working directory or the persistent directories, and
-/// DET_TRIAL_DIR. The code is unpacked once per trial. If an earlier run may still write into the files, this run
-/// gets a copy of them and removes the originals. Files appear whole: a crash in the middle changes nothing.
+/// DET_TRIAL_DIR. The code is unpacked once per trial. If an earlier run may still write into the files, this
+/// run gets a copy of them and removes the originals. Files appear whole: a crash in the middle changes
+/// nothing.
+///
 /// \param log receives a line if files are copied.
+///
 /// \return The generation in which the run works; codes::superseded if a newer run exists.
 Result<GenerationLayout> prepare_trial_files(ExperimentSpec const& spec, TrialLayout const& trial,
                                              std::uint32_t run, ResumePoint const& resume,
