@@ -1,6 +1,8 @@
 #include <det/foundation/process.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/worker.hpp>
+#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <array>
@@ -233,6 +235,18 @@ private:
     std::optional<Time> deadline_;
 };
 
+/// Blocks the signals of slurm.forward_signals in this process and in the launchers that it starts: a
+/// launcher that gets one would end its ranks. The wrappers of the ranks unblock them.
+void block_notice_signals(LaunchPlan const& plan) {
+    for (auto const& process : plan.processes) {
+        for (int const number :
+             parse_notice_signals(process.environment.find(variables::forward_signals).value_or(""))) {
+            auto const signals = signal_set({number});
+            ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+        }
+    }
+}
+
 }  // namespace
 
 LaunchOutcome launch_outcome(LaunchFacts const& facts) {
@@ -242,7 +256,8 @@ LaunchOutcome launch_outcome(LaunchFacts const& facts) {
     }
     if (facts.was_terminated && facts.launcher_exit == 0)
         return {128 + SIGTERM, "a worker was ended by TERM"};
-    if (facts.disconnected) return {launcher_or_one, fmt::format("{} disconnected without an exit code", *facts.disconnected)};
+    if (facts.disconnected)
+        return {launcher_or_one, fmt::format("{} disconnected without an exit code", *facts.disconnected)};
     if (facts.unfinished > 0 && facts.launcher_exit == 0) {
         return {launcher_or_one,
                 fmt::format("the launcher ended before {} of its workers", facts.unfinished)};
@@ -258,6 +273,7 @@ LaunchOutcome launch_outcome(LaunchFacts const& facts) {
 Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
                            MonitorOptions const& options) {
     DET_TRY_ASSIGN(auto registry, WorkerRegistry::open(run_dir / fmt::format("workers-{}", ::getpid())));
+    block_notice_signals(plan);
     DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
     Launch launch(std::move(registry), std::move(signals), clock, options);
     DET_TRY(launch.start(plan));

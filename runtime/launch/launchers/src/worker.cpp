@@ -3,7 +3,10 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/worker.hpp>
+#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/task_identity.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
@@ -40,6 +43,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
     ::setpgid(0, 0);  // the group that the monitor kills contains the command too
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
+    auto const notices = parse_notice_signals(environment.find(variables::forward_signals).value_or(""));
     DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},
@@ -48,7 +52,11 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
                        {watch.get(), POLLIN, 0}};
     for (;;) {
         if (::poll(polled, std::size(polled), -1) < 0 && errno != EINTR) return os_error("wait", errno);
-        while (auto const info = signals.take()) child.signal(static_cast<int>(info->ssi_signo));
+        while (auto const info = signals.take()) {
+            // The command gets a notice from Slurm or from the node's wrapper; it must not get it twice.
+            auto const number = static_cast<int>(info->ssi_signo);
+            if (std::find(notices.begin(), notices.end(), number) == notices.end()) child.signal(number);
+        }
         if (polled[2].revents != 0 || polled[3].revents != 0) ::kill(0, SIGKILL);
         if (auto const status = child.poll_status()) {
             WorkerEnd const end{exit_code_of_wait_status(*status),

@@ -112,6 +112,7 @@ Result<int> ChildMonitor::wait_for_exit() {
         if (::poll(&polled, 1, poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 && errno != EINTR)
             return os_error("wait", errno);
         take_signals(signals);
+        deliver_notice();
         if (kill_at_ && clock_.steady_now() >= *kill_at_) {
             child_.signal(SIGKILL);
             kill_at_.reset();
@@ -120,8 +121,11 @@ Result<int> ChildMonitor::wait_for_exit() {
 }
 
 std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
-    if (!kill_at_ || !beat_at_) return kill_at_ ? kill_at_ : beat_at_;
-    return std::min(*kill_at_, *beat_at_);
+    std::optional<TimePoint> first;
+    for (auto const& time : {kill_at_, beat_at_, deliver_at_}) {
+        if (time && (!first || *time < *first)) first = time;
+    }
+    return first;
 }
 
 void ChildMonitor::beat() {
@@ -139,14 +143,36 @@ void ChildMonitor::take_signals(SignalReader const& signals) {
         if (number == SIGCHLD) continue;
         if (number == SIGTERM && is_from_launcher(static_cast<pid_t>(info->ssi_pid))) {
             terminate();
-        } else if (command_.handle_signal && command_.handle_signal(number)) {
             continue;
-        } else if (info->ssi_code == SI_KERNEL) {
+        }
+        auto const use = command_.handle_signal ? command_.handle_signal(number) : SignalUse::forward;
+        if (use == SignalUse::notice) begin_notice(number);
+        if (use != SignalUse::forward) continue;
+        if (info->ssi_code == SI_KERNEL) {
             child_.signal_by_terminal(number);
         } else {
             child_.signal(number);
         }
     }
+}
+
+void ChildMonitor::begin_notice(int signal) {
+    if (!notice_ && !command_.notice_signals.empty()) {
+        auto signals = command_.notice_signals;
+        if (command_.signals_reach_all) std::erase(signals, signal);
+        notice_.emplace(child_.pid(), signals);
+        deliver_at_ = clock_.steady_now();
+        deliver_notice();
+    }
+    if (command_.record_notice) command_.record_notice(signal);
+}
+
+void ChildMonitor::deliver_notice() {
+    constexpr std::chrono::seconds until_next_try{1};
+    if (!deliver_at_ || clock_.steady_now() < *deliver_at_) return;
+    notice_->deliver();
+    deliver_at_.reset();
+    if (notice_->is_pending()) deliver_at_ = clock_.steady_now() + until_next_try;
 }
 
 bool ChildMonitor::is_from_launcher(pid_t sender) const {

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "notice_delivery.hpp"
+
 namespace det::launch::wrap_rank {
 
 /// All signals that may be forwarded to a command, and SIGCHLD; without signals of a process's own faults,
@@ -18,6 +20,7 @@ class Child {
 public:
     static Result<Child> start(RelayedCommand const& command, Pipe const& out, Pipe const& err);
 
+    pid_t pid() const { return pid_; }
     void signal(int number) const;
     /// Forwards a signal from the terminal (Ctrl-C), unless the child is in this process's group and has
     /// received it.
@@ -53,6 +56,8 @@ private:
 
     std::optional<TimePoint> next_wake() const;
     void beat();
+    void begin_notice(int signal);
+    void deliver_notice();
     void take_signals(SignalReader const& signals);
     /// Whether the launcher that started this wrapper has sent the SIGTERM. Inside a run, any other SIGTERM
     /// is Slurm's preemption notice.
@@ -63,7 +68,8 @@ private:
     Child const& child_;
     Clock const& clock_;
     pid_t const parent_ = ::getppid();
-    std::optional<TimePoint> kill_at_, beat_at_;
+    std::optional<TimePoint> kill_at_, beat_at_, deliver_at_;
+    std::optional<NoticeDelivery> notice_;
 };
 
 }  // namespace det::launch::wrap_rank

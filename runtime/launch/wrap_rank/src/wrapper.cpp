@@ -5,6 +5,7 @@
 #include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/layout.hpp>
+#include <det/protocol/notice_signal.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/protocol/setup.hpp>
 #include <det/protocol/step_run.hpp>
@@ -13,7 +14,6 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,23 +68,6 @@ private:
     std::chrono::seconds interval_;
 };
 
-struct NamedSignal {
-    std::string_view name;
-    int number;
-};
-constexpr NamedSignal named_signals[] = {
-    {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
-
-std::set<int> parse_signals(std::string_view list) {
-    std::set<int> numbers;
-    for (auto const& name : split(list, ',')) {
-        for (auto const& known : named_signals) {
-            if (known.name == name) numbers.insert(known.number);
-        }
-    }
-    return numbers;
-}
-
 /// Handles signals to a task of a run: writes a notice to the page in DET_RUN_DIR, where the ranks read it,
 /// and withholds signals that would end the ranks before they have saved their work.
 class RunSignals {
@@ -95,38 +78,39 @@ public:
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
         RunLayout const run(environment.find(variables::run_path).value_or(""));
         return RunSignals(std::move(page), run.asked(),
-                          parse_signals(environment.find(variables::forward_signals).value_or("")));
+                          parse_notice_signals(environment.find(variables::forward_signals).value_or("")));
     }
 
-    /// Returns false if the command must get the signal too.
-    bool take(int signal, Clock const& clock) {
+    SignalUse take(int signal, Clock const& clock) {
         if (signal == SIGTERM) {
             page_.raise(clock, preemption::NoticePage::By::slurm);
-        } else if (signal == SIGUSR2) {
-            // The signal is for this run if the supervisor has created the file; otherwise it was meant for
-            // another run but sent to every process of the job.
-            if (path_exists(asked_)) page_.raise(clock, preemption::NoticePage::By::supervisor);
-        } else {
-            return false;
+            return SignalUse::notice;
         }
-        return !forwarded_.contains(signal);
+        if (signal != SIGUSR2) return SignalUse::forward;
+        // The signal is for this run if the supervisor has created the file; otherwise it was meant for
+        // another run but sent to every process of the job.
+        if (!path_exists(asked_)) return SignalUse::withhold;
+        page_.raise(clock, preemption::NoticePage::By::supervisor);
+        return SignalUse::notice;
     }
 
+    /// The signals by which the command gets a notice.
+    std::vector<int> const& forwarded() const { return forwarded_; }
+
     /// Adds the signals that the command must not get to its signal mask, because Slurm may send a signal to
-    /// every process of a step.
-    void block_withheld(sigset_t& mask) const {
-        for (int const number : {SIGTERM, SIGUSR2}) {
-            if (!forwarded_.contains(number)) ::sigaddset(&mask, number);
-        }
+    /// every process of a step. Removes those that bring it a notice: a launcher before it has blocked them.
+    void set_mask(sigset_t& mask) const {
+        for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&mask, number);
+        for (int const number : forwarded_) ::sigdelset(&mask, number);
     }
 
 private:
-    RunSignals(preemption::NoticePage page, fs::path asked, std::set<int> forwarded)
+    RunSignals(preemption::NoticePage page, fs::path asked, std::vector<int> forwarded)
         : page_(std::move(page)), asked_(std::move(asked)), forwarded_(std::move(forwarded)) {}
 
     preemption::NoticePage page_;
     fs::path asked_;
-    std::set<int> forwarded_;
+    std::vector<int> forwarded_;
 };
 
 /// The line of slurm.setup that failed on this node; empty if none did.
@@ -178,9 +162,8 @@ public:
         if (is_supervised_) DET_TRY(handle_signals());
         if (has_run_dir_) command_.started_by = StartedBy::launcher;
         set_labels();
-        bool const is_outermost = is_supervised_ && !has_run_dir_;
-        if (is_outermost) start_heartbeat();
-        start_read_ahead(is_outermost);
+        if (is_outermost()) start_heartbeat();
+        start_read_ahead(is_outermost());
         if (in_run_) share_log();
         command_.argv = std::move(request_.command);
         command_.environment = std::move(environment_);
@@ -194,6 +177,8 @@ public:
     }
 
 private:
+    bool is_outermost() const { return is_supervised_ && !has_run_dir_; }
+
     bool is_wrapped() const {
         bool const is_labelled = key_ && environment_.find(variables::wrapped) == key_;
         return request_.level == Launch::rank ? is_labelled : has_run_dir_;
@@ -216,9 +201,21 @@ private:
     Status handle_signals() {
         DET_TRY_ASSIGN(auto opened, RunSignals::open(environment_));
         signals_.emplace(std::move(opened));
-        signals_->block_withheld(command_.signal_mask);
+        signals_->set_mask(command_.signal_mask);
         command_.handle_signal = [this](int signal) { return signals_->take(signal, clock_); };
+        if (is_outermost()) deliver_notices();
         return Ok{};
+    }
+
+    /// The outermost wrapper of a task delivers notices to all processes below it.
+    void deliver_notices() {
+        command_.notice_signals = signals_->forwarded();
+        command_.signals_reach_all = environment_.find_non_empty(variables::signals_reach_all).has_value();
+        if (task_->rank != 0) return;
+        fs::path const run = environment_.find(variables::run_path).value_or("");
+        command_.record_notice = [noticed = RunLayout(run).noticed()](int signal) {
+            if (signal == SIGTERM) (void)write_file(noticed, "TERM\n");
+        };
     }
 
     void set_labels() {

@@ -36,6 +36,10 @@ public:
     /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run
     /// there.
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
+    /// Created by the wrapper of the first task when Slurm's notice comes: it names the signal.
+    std::filesystem::path noticed() const { return run_ / "noticed"; }
+    /// Created by a program that has finished its work, so that an end after a notice is no preemption.
+    std::filesystem::path done() const { return run_ / "done"; }
     /// The first failure of a rank, recorded by the first process that detected it: Slurm reports only the
     /// highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }

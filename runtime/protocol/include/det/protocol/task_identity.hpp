@@ -79,12 +79,16 @@ inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
 inline constexpr char silence[] = "DET_SILENCE_S";
 /// The shared directory of the checkpoint from which the run resumes; the wrappers read it ahead.
 inline constexpr char read_ahead[] = "DET_READ_AHEAD";
-/// Signals that the wrapper forwards to the ranks, like "TERM,USR1".
+/// Signals by which the wrapper delivers a notice to the program, like "TERM,USR1".
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
 /// The directory of the trial's own files on the shared file system. It survives the runs of the trial.
 inline constexpr char trial_dir[] = "DET_TRIAL_DIR";
 /// "1": the run has lines of slurm.setup, which every task loads before its command.
 inline constexpr char setup[] = "DET_SETUP";
+/// "1": Slurm sends its signals to every process of a step, not only to the wrappers.
+inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
+/// The file that a program creates when it has finished its work.
+inline constexpr char done_file[] = "DET_DONE_FILE";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// The log file of this node.

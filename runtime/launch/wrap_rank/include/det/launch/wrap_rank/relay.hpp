@@ -23,15 +23,28 @@ struct Labels {
 
 enum class StartedBy { slurm, launcher };
 
+/// What happens with a signal that a wrapper has received.
+enum class SignalUse {
+    forward,   // the command's process group gets it
+    withhold,  // the command does not get it
+    notice,    // it is the notice, which the command gets as `notice_signals`
+};
+
 struct RelayedCommand {
     std::vector<std::string> argv;
     Environment environment;
     std::optional<std::filesystem::path> directory;
     Labels labels;
     sigset_t signal_mask;  // of the command
-    /// Called for each signal: returns true if the command must not get it. A signal that the command must
-    /// never get, from any sender, must be in signal_mask too.
-    std::function<bool(int)> handle_signal = {};
+    /// Called for each signal. A signal that the command must never get, from any sender, must be in
+    /// signal_mask too.
+    std::function<SignalUse(int)> handle_signal = {};
+    /// The signals by which the command gets a notice, once; empty: none.
+    std::vector<int> notice_signals = {};
+    /// Slurm sends its signals to every process: the command has got them already.
+    bool signals_reach_all = false;
+    /// Called after a notice was delivered, with the signal that brought it.
+    std::function<void(int)> record_notice = {};
     /// Called once at the start and then at this interval while the command runs. The command is killed if it
     /// returns false.
     std::function<bool()> beat = {};

@@ -1,0 +1,157 @@
+#include "notice_delivery.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace det::launch::wrap_rank {
+namespace {
+
+using Reaction = ProcessView::Reaction;
+using Children = std::map<pid_t, std::vector<ProcessView const*>>;
+
+/// Adds the topmost processes of the branch for which `is_receiver` is true.
+template <class Predicate>
+void add_topmost(ProcessView const& process, Children const& children, Predicate is_receiver,
+                 std::vector<pid_t>& found) {
+    if (is_receiver(process)) {
+        found.push_back(process.pid);
+        return;
+    }
+    auto const below = children.find(process.pid);
+    if (below == children.end()) return;
+    for (auto const* child : below->second) add_topmost(*child, children, is_receiver, found);
+}
+
+/// The text after "NAME:\t" in /proc/PID/status.
+std::string_view find_field(std::string_view status, std::string_view name) {
+    for (auto const line : split_lines(status)) {
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':'))
+            return trim(line.substr(name.size() + 1));
+    }
+    return {};
+}
+
+/// Whether a mask like "0000000180014a07" contains the signal.
+bool contains(std::string_view mask, int signal) {
+    auto const nibble = static_cast<std::size_t>((signal - 1) / 4);
+    if (nibble >= mask.size()) return false;
+    char const digit = mask[mask.size() - 1 - nibble];
+    int const value = digit <= '9' ? digit - '0' : digit - 'a' + 10;
+    return (value >> ((signal - 1) % 4) & 1) != 0;
+}
+
+Reaction reaction_of(std::string_view status, int signal) {
+    // They block the signals that they forward.
+    constexpr std::array<std::string_view, 3> launchers{"det-wrap-rank", "det-launch", "det-rsh"};
+    auto const name = find_field(status, "Name");
+    if (std::find(launchers.begin(), launchers.end(), name) != launchers.end()) return Reaction::none;
+    if (contains(find_field(status, "SigBlk"), signal)) return Reaction::blocked;
+    return contains(find_field(status, "SigCgt"), signal) ? Reaction::caught : Reaction::none;
+}
+
+bool is_rank(pid_t process) {
+    auto const environment = read_file(fmt::format("/proc/{}/environ", process));
+    if (!environment) return false;
+    for (auto const variable : split(*environment, '\0')) {
+        for (std::string_view const name :
+             {"LOCAL_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=", "HOROVOD_LOCAL_RANK="}) {
+            if (variable.starts_with(name)) return true;
+        }
+    }
+    return false;
+}
+
+std::optional<ProcessView> read_process(pid_t process, int signal) {
+    auto const status = read_file(fmt::format("/proc/{}/status", process));
+    if (!status) return std::nullopt;
+    auto const parent = parse_integer<pid_t>(find_field(*status, "PPid"));
+    if (!parent) return std::nullopt;
+    return ProcessView{process, *parent, reaction_of(*status, signal), false};
+}
+
+Children children_of(std::span<ProcessView const> processes) {
+    Children children;
+    for (auto const& process : processes) children[process.parent].push_back(&process);
+    return children;
+}
+
+}  // namespace
+
+Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root) {
+    auto const children = children_of(processes);
+    auto const top =
+        std::find_if(processes.begin(), processes.end(), [&](auto const& each) { return each.pid == root; });
+    if (top == processes.end()) return {};
+    Receivers found;
+    add_topmost(
+        *top, children, [](auto const& each) { return each.is_rank && each.reaction != Reaction::none; },
+        found.processes);
+    found.are_ranks = !found.processes.empty();
+    for (auto const wanted : {Reaction::caught, Reaction::blocked}) {
+        if (!found.processes.empty()) break;
+        add_topmost(
+            *top, children, [&](auto const& each) { return each.reaction == wanted; }, found.processes);
+    }
+    return found;
+}
+
+std::vector<ProcessView> read_process_tree(pid_t root, int signal) {
+    std::vector<ProcessView> all;
+    for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {
+        auto const pid = parse_integer<pid_t>(name);
+        auto process = pid ? read_process(*pid, signal) : std::nullopt;
+        if (process) all.push_back(*process);
+    }
+    auto const children = children_of(all);
+    std::vector<ProcessView> tree;
+    auto const add = [&](auto const& self, ProcessView const& process) -> void {
+        tree.push_back(process);
+        if (process.reaction != Reaction::none) tree.back().is_rank = is_rank(process.pid);
+        auto const below = children.find(process.pid);
+        if (below == children.end()) return;
+        for (auto const* child : below->second) self(self, *child);
+    };
+    for (auto const& process : all) {
+        if (process.pid == root) add(add, process);
+    }
+    return tree;
+}
+
+NoticeDelivery::NoticeDelivery(pid_t root, std::vector<int> const& signals) : root_(root) {
+    for (int const signal : signals) deliveries_.push_back({signal});
+}
+
+void NoticeDelivery::deliver() {
+    for (auto& delivery : deliveries_) {
+        if (!delivery.may_follow) continue;
+        auto processes = read_process_tree(root_, delivery.signal);
+        auto const blocked_before = std::exchange(delivery.blocked_before, {});
+        for (auto& process : processes) {
+            if (process.reaction != Reaction::blocked) continue;
+            delivery.blocked_before.insert(process.pid);
+            if (!blocked_before.contains(process.pid)) process.reaction = Reaction::none;
+        }
+        auto const receivers = choose_receivers(processes, root_);
+        for (auto const process : receivers.processes) {
+            if (delivery.reached.insert(process).second) ::kill(process, delivery.signal);
+        }
+        // Other ranks may still be about to install their handlers.
+        if (!receivers.processes.empty() && !receivers.are_ranks) delivery.may_follow = false;
+    }
+}
+
+bool NoticeDelivery::is_pending() const {
+    return std::any_of(deliveries_.begin(), deliveries_.end(),
+                       [](auto const& delivery) { return delivery.may_follow; });
+}
+
+}  // namespace det::launch::wrap_rank
