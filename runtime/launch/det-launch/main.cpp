@@ -18,6 +18,7 @@
 #include <map>
 
 #include "contain.hpp"
+#include "done.hpp"
 #include "execute_plan.hpp"
 
 namespace {
@@ -105,12 +106,20 @@ Result<int> contain(Arguments const& arguments) {
     return replace_process(process.argv, process.environment);
 }
 
+Result<int> done(Arguments const& arguments) {
+    if (!arguments.empty()) return Error{codes::usage, "det-launch done takes no arguments"};
+    DET_TRY(record_done(Environment::of_this_process()));
+    return 0;
+}
+
 struct Subcommand {
     std::string_view name, help;
     Result<int> (*run)(Arguments const&);
 };
 
 constexpr Subcommand subcommands[] = {
+    {"done", "the program has finished: its end after a notice is no preemption (det-launch done --help)",
+     done},
     {"trial",
      "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
@@ -135,12 +144,12 @@ bool asks_for_help(Arguments const& arguments) {
 }
 
 Result<int> run(std::string const& name, Arguments const& arguments) {
-    for (auto const& subcommand : subcommands) {
-        if (name == subcommand.name) return subcommand.run(arguments);
-    }
     if (auto const page = launchers::find_page(name); asks_for_help(arguments) && !page.empty()) {
         std::cout << page;
         return 0;
+    }
+    for (auto const& subcommand : subcommands) {
+        if (name == subcommand.name) return subcommand.run(arguments);
     }
     if (auto const* launcher = launchers::find_launcher(name)) return run_launcher(launcher->plan, arguments);
     Arguments command{name};

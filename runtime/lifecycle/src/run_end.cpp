@@ -15,9 +15,33 @@ std::string describe_exit(RunFacts const& facts) {
         return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
+    if (exit_code == 0) return "ended";
     constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
     return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
                                                        : fmt::format("ended with exit code {}", exit_code);
+}
+
+/// Slurm has preempted the job, which runs on until its grace period is over.
+bool is_in_grace(RunFacts const& facts) {
+    return facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
+}
+
+bool had_notice(RunFacts const& facts) {
+    return is_in_grace(facts) || facts.was_noticed || facts.stop_reason != StopReason::none;
+}
+
+/// Whether the run stopped because of a notice before its work was done.
+bool stopped_after_notice(RunFacts const& facts) {
+    if (facts.preemption_acknowledged) return true;
+    if (!had_notice(facts)) return false;
+    bool const was_killed = facts.was_killed && facts.silent_host.empty();
+    bool const is_told = facts.gets_notices && facts.step_exit_code == 0;
+    return was_killed || is_told || facts.has_preempted_exit_code || facts.ended_by_notice_signal;
+}
+
+/// Whether the training has finished: exit code 0, and no notice is the reason.
+bool has_finished(RunFacts const& facts) {
+    return facts.step_exit_code == 0 && !facts.was_killed && !stopped_after_notice(facts);
 }
 
 // Each function handles one kind of fact and returns an outcome, or nothing if it does not apply.
@@ -50,6 +74,12 @@ std::optional<RunOutcome> if_canceled(RunFacts const& facts) {
     return std::nullopt;
 }
 
+std::optional<RunOutcome> if_done(RunFacts const& facts) {
+    bool const has_ended_well = facts.step_exit_code == 0 || stopped_after_notice(facts);
+    if (!facts.says_done || !has_ended_well) return std::nullopt;
+    return RunOutcome{Cause::finished, NextAction::stop, "the trainer finished, as it has told"};
+}
+
 std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (!facts.job || facts.job->state != JobState::completing) return std::nullopt;
     JobStatus const& job = *facts.job;
@@ -57,8 +87,12 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
         return RunOutcome{Cause::time_limit, NextAction::stop, "Slurm's time limit was reached"};
     }
     if (!job.end_time) {
-        return RunOutcome{Cause::preempted, NextAction::left_to_slurm,
-                          "Slurm preempted and requeued the job"};
+        // A program that gets notices may call `scontrol requeue` itself: Slurm shows the same.
+        return RunOutcome{facts.stop_reason == StopReason::time_limit ? Cause::time_limit : Cause::preempted,
+                          NextAction::left_to_slurm,
+                          facts.gets_notices
+                              ? "the job was requeued, by Slurm's preemption or by the program itself"
+                              : "Slurm preempted and requeued the job"};
     }
     if (job.preempt_time) {
         return RunOutcome{Cause::preempted, NextAction::requeue, "Slurm preempted the job"};
@@ -71,10 +105,10 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     return std::nullopt;
 }
 
-/// Whether the training has finished: exit code 0 without an acknowledged preemption, even after a request to
-/// stop.
-bool has_finished(RunFacts const& facts) {
-    return facts.step_exit_code == 0 && !facts.preemption_acknowledged && !facts.was_killed;
+/// Only a program that gets no notices as signals is known not to have saved.
+std::string describe_unacknowledged_exit(RunFacts const& facts) {
+    bool const may_have_saved = facts.gets_notices || facts.has_preempted_exit_code;
+    return describe_exit(facts) + (may_have_saved ? "" : " without having saved");
 }
 
 std::optional<RunOutcome> if_paused(RunFacts const& facts) {
@@ -85,14 +119,12 @@ std::optional<RunOutcome> if_paused(RunFacts const& facts) {
     if (facts.was_killed)
         return RunOutcome{Cause::paused, NextAction::requeue_held,
                           "the user paused it; it did not stop in time"};
-    return RunOutcome{
-        Cause::paused, NextAction::requeue_held,
-        fmt::format("the user paused it; the trainer {} without having saved", describe_exit(facts))};
+    return RunOutcome{Cause::paused, NextAction::requeue_held,
+                      "the user paused it; the trainer " + describe_unacknowledged_exit(facts)};
 }
 
 std::string describe_stop_reason(RunFacts const& facts) {
-    bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
-    if (in_grace) return "Slurm preempted the job";
+    if (is_in_grace(facts)) return "Slurm preempted the job";
     switch (facts.stop_reason) {
         case StopReason::time_limit:
             return "Slurm's time limit was near";
@@ -105,24 +137,32 @@ std::string describe_stop_reason(RunFacts const& facts) {
     return "the trainer was asked to stop";
 }
 
+/// How the run ended, for the message about a preemption.
+std::string describe_preempted_end(RunFacts const& facts) {
+    if (facts.preemption_acknowledged) return "saved its work";
+    if (facts.was_killed) return "did not stop in time";
+    return describe_unacknowledged_exit(facts);
+}
+
 std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
-    bool const in_grace = facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
-    if (facts.preemption_acknowledged) {
-        // The user paused the trial and activated it again: the nodes are still allocated.
-        auto const next_action = facts.stop_reason == StopReason::user && !in_grace
-                                     ? NextAction::restart_in_place
-                                     : NextAction::requeue;
-        return RunOutcome{
-            facts.stop_reason == StopReason::time_limit && !in_grace ? Cause::time_limit : Cause::preempted,
-            next_action, describe_stop_reason(facts) + "; the trainer saved its work"};
-    }
-    // Without an acknowledgement the trainer may have finished by itself: exit code 0 is handled later.
-    if ((in_grace || facts.stop_reason == StopReason::other_trial) && facts.step_exit_code != 0) {
-        return RunOutcome{Cause::preempted, NextAction::requeue,
-                          fmt::format("{}; the trainer {} without having saved", describe_stop_reason(facts),
-                                      describe_exit(facts))};
-    }
-    return std::nullopt;
+    if (!stopped_after_notice(facts)) return std::nullopt;
+    bool const in_grace = is_in_grace(facts);
+    // The user paused the trial and activated it again: the nodes are still allocated.
+    auto const next_action = facts.stop_reason == StopReason::user && !in_grace ? NextAction::restart_in_place
+                                                                                : NextAction::requeue;
+    return RunOutcome{
+        facts.stop_reason == StopReason::time_limit && !in_grace ? Cause::time_limit : Cause::preempted,
+        next_action,
+        fmt::format("{}; the trainer {}", describe_stop_reason(facts), describe_preempted_end(facts))};
+}
+
+/// Without a notice, an exit code of slurm.preempted_exit_codes asks for another place in the queue. That is
+/// free if the run made progress; otherwise it counts as a failure, so that it does not go on for ever.
+std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
+    if (!facts.has_preempted_exit_code || !facts.has_progressed) return std::nullopt;
+    return RunOutcome{
+        Cause::preempted, NextAction::requeue,
+        fmt::format("the trainer asked to be queued again (exit code {})", facts.step_exit_code)};
 }
 
 std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
@@ -166,6 +206,14 @@ std::optional<RunOutcome> if_refused(RunFacts const& facts) {
                       fmt::format("{}; it was requeued {} times in a row", what, slurm_failures_max)};
 }
 
+bool can_restart_here(RunFacts const& facts) {
+    // Processes of a lost step keep their share of the node until the job ends.
+    bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
+    bool const loses_nodes = is_in_grace(facts) || facts.stop_reason == StopReason::time_limit ||
+                             facts.stop_reason == StopReason::other_trial;
+    return !is_blocked && !loses_nodes && !facts.has_preempted_exit_code;
+}
+
 RunOutcome classify_by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty())
         return {Cause::finished, NextAction::stop, "the trainer finished"};
@@ -184,16 +232,15 @@ RunOutcome classify_by_exit_code(RunFacts const& facts) {
                     ? fmt::format("the trainer {}", what)
                     : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
     }
-    if (!facts.has_progressed && facts.failures_without_progress >= failures_without_progress_max) {
+    bool const is_stuck = facts.is_progress_visible && !facts.has_progressed;
+    if (is_stuck && facts.failures_without_progress >= failures_without_progress_max) {
         return {Cause::failed, NextAction::stop,
                 fmt::format("the trainer {}, {} times in a row without having saved anything new: no restart",
                             what, facts.failures_without_progress + 1)};
     }
     auto const restart = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
     if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, restart);
-    // Processes of a lost step keep their share of the node until the job ends.
-    bool const is_blocked = facts.shares_node && !facts.silent_host.empty();
-    return {Cause::failed, is_blocked ? NextAction::requeue : NextAction::restart_in_place,
+    return {Cause::failed, can_restart_here(facts) ? NextAction::restart_in_place : NextAction::requeue,
             "the trainer " + restart};
 }
 
@@ -209,8 +256,8 @@ bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const&
 }
 
 RunOutcome classify_run_end(RunFacts const& facts) {
-    for (auto const classify :
-         {if_superseded, if_canceled, if_job_ends, if_paused, if_preempted, if_interrupted}) {
+    for (auto const classify : {if_superseded, if_canceled, if_done, if_job_ends, if_paused, if_preempted,
+                                if_interrupted, if_asks_for_requeue}) {
         if (auto outcome = classify(facts)) return *std::move(outcome);
     }
     return classify_by_exit_code(facts);

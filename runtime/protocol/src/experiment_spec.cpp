@@ -129,6 +129,8 @@ std::string render_spec(ExperimentSpec const& spec) {
     if (spec.working_directory != WorkingDirectory::node_local)
         body["working_directory"] = to_string(spec.working_directory);
     if (!spec.persist.empty()) body["persist"] = spec.persist;
+    if (!spec.preempted_exit_codes.empty()) body["preempted_exit_codes"] = spec.preempted_exit_codes;
+    if (!spec.progress_globs.empty()) body["progress_globs"] = spec.progress_globs;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
@@ -174,6 +176,8 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         if (auto const notice = body.find("notice_s"); notice != body.end()) spec.notice_s = *notice;
         spec.log_policies = log_policies_from(body.at("log_policies"));
         spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
+        spec.preempted_exit_codes = body.value("preempted_exit_codes", std::vector<int>());
+        spec.progress_globs = body.value("progress_globs", std::vector<std::string>());
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
         spec.revisions = revisions_from(body.value("revisions", Json::array()));

@@ -39,20 +39,24 @@ struct Codec {
 
 Json started_to_json(Record const& record) {
     auto const& r = std::get<RunStarted>(record);
-    return {{"time", format_utc(r.time)},
-            {"job", r.job},
-            {"restart_count", r.restart_count},
-            {"batch_host", r.batch_host},
-            {"hosts", r.hosts},
-            {"restarts", r.restarts},
-            {"latest_checkpoint", r.latest_checkpoint},
-            {"steps_completed", r.steps_completed}};
+    Json json{{"time", format_utc(r.time)},
+              {"job", r.job},
+              {"restart_count", r.restart_count},
+              {"batch_host", r.batch_host},
+              {"hosts", r.hosts},
+              {"restarts", r.restarts},
+              {"latest_checkpoint", r.latest_checkpoint},
+              {"steps_completed", r.steps_completed}};
+    if (r.progress) json["progress"] = format_utc(*r.progress);
+    return json;
 }
 
 Record started_from_json(Json const& json) {
-    return RunStarted{
+    RunStarted started{
         time_from(json),  json.at("job"),      json.at("restart_count"),     json.at("batch_host"),
         json.at("hosts"), json.at("restarts"), json.at("latest_checkpoint"), json.at("steps_completed")};
+    if (json.contains("progress")) started.progress = time_from(json, "progress");
+    return started;
 }
 
 Json ended_to_json(Record const& record) {

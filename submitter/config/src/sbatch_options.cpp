@@ -120,7 +120,7 @@ constexpr SbatchOption rows[] = {
     {"reservation", 0, required},
     {"resv-ports", 0, optional},
     {"segment", 0, required},
-    {"signal", 0, required, "set preemption_timeout: trials are told in time, by signals of our own"},
+    {"signal", 0, required, "use 'slurm: {forward_signals: [USR1]}': a trial is told in time"},
     {"sockets-per-node", 0, required},
     {"spread-job", 0, none},
     {"spread-segments", 0, none},

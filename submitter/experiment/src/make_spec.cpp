@@ -105,6 +105,9 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.notice_s = request.notice_s;
     spec.log_policies = log_policies(config);
     spec.forward_signals = config.slurm.forward_signals;
+    spec.preempted_exit_codes = {config.slurm.preempted_exit_codes.begin(),
+                                 config.slurm.preempted_exit_codes.end()};
+    spec.progress_globs = config.slurm.progress_globs;
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
     return spec;

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(names_descriptions_and_labels_change_and_are_shown) {
 BOOST_AUTO_TEST_CASE(a_running_trial_may_save_when_its_experiment_is_cancelled) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
-    BOOST_TEST(was_called("signal 4712_0 USR2"));
+    BOOST_TEST(was_called("signal 4712_0 URG"));
     BOOST_TEST((desired(2) == Desired::cancel));
     BOOST_TEST(state(2) == "STOPPING_CANCELED");
     BOOST_TEST(run("experiment kill 2") == 0, err);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_pause_is_shown_while_the_ranks_save) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(ask("experiment describe 2")["desired"] == "run");
     BOOST_TEST(run("experiment pause 2") == 0, err);
-    BOOST_TEST(was_called("signal 4712_0 USR2"));
+    BOOST_TEST(was_called("signal 4712_0 URG"));
     BOOST_TEST(state(2) == "RUNNING");
     BOOST_TEST(ask("experiment describe 2")["desired"] == "pause");
     BOOST_TEST(run("experiment describe 2") == 0, err);

@@ -38,7 +38,8 @@ environment:
   registry_auth: {username: u, password: p}
   add_capabilities: [SYS_NICE]
 bind_mounts: [{host_path: /h, container_path: /c, read_only: true}]
-slurm: {slots_per_node: 4, gpu_type: a100, sbatch_args: [--mem=8G], launch: rank, mpi: pmix}
+slurm: {slots_per_node: 4, gpu_type: a100, sbatch_args: [--mem=8G], launch: rank, mpi: pmix,
+        forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt'}
 checkpoint_policy: none
 min_validation_period: {epochs: 2}
 min_checkpoint_period: {records: 3}
@@ -81,6 +82,11 @@ debug: true
     BOOST_TEST(config.slurm.sbatch_args.find("mem").value() == "8G");
     BOOST_TEST((config.slurm.launch == Launch::rank));
     BOOST_TEST((config.slurm.mpi == Mpi::pmix));
+    BOOST_TEST((config.slurm.forward_signals == std::vector<std::string>{"USR1"}));
+    BOOST_TEST((config.slurm.preempted_exit_codes == std::vector<std::int64_t>{85, 3}));
+    BOOST_TEST((config.slurm.progress_globs == std::vector<std::string>{"ckpt/*.pt"}));
+    BOOST_TEST((read_with("slurm: {progress_glob: [a, /b/*]}").slurm.progress_globs ==
+                std::vector<std::string>{"a", "/b/*"}));
     BOOST_TEST((config.checkpoint_policy == CheckpointPolicy::none));
     BOOST_TEST((config.min_validation_period == Length{Length::Unit::epochs, 2}));
     BOOST_TEST((config.min_checkpoint_period == Length{Length::Unit::records, 3}));

@@ -51,17 +51,64 @@ BOOST_AUTO_TEST_CASE(a_kill_does_not_ask) {
     BOOST_TEST((machine.on_desired(Desired::kill, start + 2s) == RunAction::wait));
 }
 
-BOOST_AUTO_TEST_CASE(during_the_grace_period_ranks_are_not_killed) {
+BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {
     RunStateMachine machine(60s);
-    BOOST_TEST((machine.on_notice() == RunAction::query_job));
+    BOOST_TEST((machine.on_task_notice() == RunAction::query_job));
+    auto job = job_with_limit(60s);
+    job.preempt_time = after_noon(30s);
+    BOOST_TEST((machine.on_job(job, after_noon(31s), start) == RunAction::wait));
+    // 29 s are left of 30 s.
+    BOOST_TEST((machine.on_time(start + 25s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 26s) == RunAction::kill));
+    BOOST_TEST(machine.was_killed());
+    BOOST_TEST((machine.on_time(start + 27s) == RunAction::wait));
+    // A step that can't be killed is left to Slurm: the job is requeued in time.
+    BOOST_TEST((machine.on_time(start + 28s) == RunAction::finish_run));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_notice_to_its_tasks_slurm_is_asked_a_few_times) {
+    RunStateMachine machine(60s);
+    auto now = start;
+    BOOST_TEST((machine.on_task_notice() == RunAction::query_job));
+    for (int i = 0; i < 3; ++i) {
+        machine.on_job(i == 0 ? std::nullopt : std::optional(job_with_limit(24h * 400)), noon, now);
+        BOOST_TEST((machine.on_time(now + 1s) == RunAction::wait));
+        now += 2s;
+        BOOST_TEST((machine.on_time(now) == RunAction::query_job));
+    }
+    machine.on_job(std::nullopt, noon, now);
+    BOOST_TEST(!machine.wakes_at());
+}
+
+BOOST_AUTO_TEST_CASE(the_grace_period_limits_an_earlier_request_too) {
+    RunStateMachine machine(600s);
+    machine.on_desired(Desired::pause, start);
     auto job = job_with_limit(30s);
     job.preempt_time = noon;
-    BOOST_TEST((machine.on_job(job, noon, start) == RunAction::wait));
-    BOOST_TEST(!machine.wakes_at());
-    // Now Slurm ends the job: the run is recorded before Slurm kills the supervisor.
+    machine.on_job(job, noon, start);
+    BOOST_TEST((machine.on_time(start + 27s) == RunAction::kill));
+    // What was killed is not killed again.
+    machine.on_job(job, after_noon(28s), start + 28s);
+    BOOST_TEST((machine.on_time(start + 28s) == RunAction::wait));
+}
+
+BOOST_AUTO_TEST_CASE(the_margin_of_a_grace_period_leaves_the_program_half_of_it) {
+    BOOST_TEST((grace_margin(0s) == 0s));
+    BOOST_TEST((grace_margin(4s) == 2s));
+    BOOST_TEST((grace_margin(6s) == 3s));
+    BOOST_TEST((grace_margin(30s) == 3s));
+    BOOST_TEST((grace_margin(60s) == 6s));
+    BOOST_TEST((grace_margin(150s) == 15s));
+    BOOST_TEST((grace_margin(1000s) == 15s));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_is_recorded_before_slurm_kills_the_supervisor) {
+    RunStateMachine machine(60s);
+    auto job = job_with_limit(30s);
+    job.preempt_time = noon;
     job.state = JobState::completing;
     machine.on_notice();
-    machine.on_job(job, noon, start + 30s);
+    machine.on_job(job, after_noon(30s), start + 30s);
     BOOST_TEST((machine.on_time(start + 32s) == RunAction::wait));
     BOOST_TEST((machine.on_time(start + 33s) == RunAction::finish_run));
 }

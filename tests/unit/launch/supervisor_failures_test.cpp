@@ -1,4 +1,7 @@
 // Failures of nodes and of the trainer, and the nodes of the next run.
+#include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/uuid.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "supervisor_fixture.hpp"
@@ -9,14 +12,23 @@ using namespace det::launch::supervisor;
 BOOST_FIXTURE_TEST_SUITE(supervisor_failures_test, SupervisorFixture)
 
 BOOST_AUTO_TEST_CASE(repeated_failures_without_progress_end_the_trial_early) {
-    step_is("exit 3");
+    // The first run commits a checkpoint, so that progress can be seen.
+    auto const uuid = make_uuid();
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    must(make_directories(store.path_of(uuid)));
+    must(store.commit({uuid, "7.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    must(make_directories(root / "saved"));
+    auto chief = must(journal::JournalWriter::create(root / "saved/journal"));
+    must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
+    step_is("[ \"$DET_TRIAL_RUN_ID\" != 0 ] || cp '" + (root / "saved/journal").string() +
+            "' \"$DET_RUN_PATH/journal\"\nexit 3");
     auto a = assignment();
     a.spec.max_restarts = 9;
     BOOST_TEST(supervise(a) == 1);
     BOOST_TEST(
-        end_of(2).message.find("3 times in a row without having saved anything new") != std::string::npos,
-        end_of(2).message);
-    BOOST_TEST(!path_exists(run_path(3)));
+        end_of(3).message.find("3 times in a row without having saved anything new") != std::string::npos,
+        end_of(3).message);
+    BOOST_TEST(!path_exists(run_path(4)));
 }
 
 BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {

@@ -51,12 +51,139 @@ constexpr Row table[] = {
          f.step_exit_code = 1;
      },
      Cause::preempted, NextAction::requeue},
-    {"in grace a trainer that breaks off is requeued",
+    {"in grace a trainer that ends by the notice's signal is requeued",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
          f.step_exit_code = 143;
+         f.ended_by_notice_signal = true;
      },
      Cause::preempted, NextAction::requeue},
+    {"in grace any other failure is a failure, and the nodes will be gone",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.gets_notices = true;
+     },
+     Cause::failed, NextAction::requeue},
+    {"in grace the last restart may be used up too",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.restarts = 2;
+     },
+     Cause::failed, NextAction::stop},
+    {"the supervisor ends a trainer before the grace period is over",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 137;
+         f.was_killed = true;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a program that gets notices and ends with 0 in grace was preempted",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.gets_notices = true;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"the same after a notice that Slurm does not explain",
+     [](RunFacts& f) {
+         f.was_noticed = true;
+         f.gets_notices = true;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a program that gets notices and ends with 0 without one has finished",
+     [](RunFacts& f) { f.gets_notices = true; }, Cause::finished, NextAction::stop},
+    {"a program that gets notices may say that it has really finished",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.gets_notices = true;
+         f.says_done = true;
+     },
+     Cause::finished, NextAction::stop},
+    {"a program that said so and is then ended by the notice has finished",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.gets_notices = f.ended_by_notice_signal = f.says_done = true;
+         f.step_exit_code = 143;
+     },
+     Cause::finished, NextAction::stop},
+    {"a program that said so while Slurm requeues its job has finished",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.gets_notices = f.says_done = true;
+     },
+     Cause::finished, NextAction::stop},
+    {"a program that said so and fails has failed",
+     [](RunFacts& f) {
+         f.says_done = true;
+         f.step_exit_code = 1;
+     },
+     Cause::failed, NextAction::restart_in_place},
+    {"a program requeues its own job after the notice",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.notice_received = f.was_noticed = f.gets_notices = true;
+     },
+     Cause::preempted, NextAction::left_to_slurm},
+    {"a program requeues its own job before the time limit",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.stop_reason = StopReason::time_limit;
+         f.gets_notices = true;
+     },
+     Cause::time_limit, NextAction::left_to_slurm},
+    {"an exit code that means preempted, after a notice",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 85;
+         f.has_preempted_exit_code = true;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"the same code without a notice, with progress: it asks for another place in the queue",
+     [](RunFacts& f) {
+         f.step_exit_code = 85;
+         f.has_preempted_exit_code = f.has_progressed = true;
+         f.restarts = 2;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"the same code without a notice and without progress counts as a failure",
+     [](RunFacts& f) {
+         f.step_exit_code = 85;
+         f.has_preempted_exit_code = true;
+     },
+     Cause::failed, NextAction::requeue},
+    {"and does not go on for ever",
+     [](RunFacts& f) {
+         f.step_exit_code = 85;
+         f.has_preempted_exit_code = true;
+         f.restarts = 2;
+     },
+     Cause::failed, NextAction::stop},
+    {"paused, and the program ends with 0 on the signal",
+     [](RunFacts& f) {
+         f.desired = Desired::pause;
+         f.stop_reason = StopReason::user;
+         f.gets_notices = true;
+     },
+     Cause::paused, NextAction::requeue_held},
+    {"told before the time limit, and the program ends with 0 on the signal",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::time_limit;
+         f.gets_notices = true;
+     },
+     Cause::time_limit, NextAction::requeue},
+    {"a failure after the request before the time limit is not restarted here",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::time_limit;
+         f.step_exit_code = 1;
+     },
+     Cause::failed, NextAction::requeue},
     {"in grace a trainer that finishes without an acknowledgement has finished",
      [](RunFacts& f) { f.job->preempt_time = noon; }, Cause::finished, NextAction::stop},
     {"scancel",
@@ -135,6 +262,7 @@ constexpr Row table[] = {
      [](RunFacts& f) {
          f.stop_reason = StopReason::other_trial;
          f.step_exit_code = 143;
+         f.ended_by_notice_signal = true;
      },
      Cause::preempted, NextAction::requeue},
     {"killed", [](RunFacts& f) { f.desired = Desired::kill; }, Cause::canceled, NextAction::stop},
@@ -144,11 +272,20 @@ constexpr Row table[] = {
          f.cancels_retries = "CUDA OOM";
      },
      Cause::failed, NextAction::stop},
+    {"the third failure in a row, if progress can't be seen",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 2;
+         f.restarts_max = 9;
+         f.failures_without_progress = 2;
+     },
+     Cause::failed, NextAction::restart_in_place},
     {"the third failure in a row that got no further",
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.restarts = 2;
          f.restarts_max = 9;
+         f.is_progress_visible = true;
          f.failures_without_progress = 2;
      },
      Cause::failed, NextAction::stop},
@@ -157,6 +294,7 @@ constexpr Row table[] = {
          f.step_exit_code = 1;
          f.restarts = 2;
          f.restarts_max = 9;
+         f.is_progress_visible = true;
          f.failures_without_progress = 2;
          f.has_progressed = true;
      },
@@ -229,7 +367,7 @@ constexpr Row table[] = {
      [](RunFacts& f) {
          f.step_exit_code = 1;
          f.refused_by_srun = "Unable to create step for job 7";
-         f.failures_without_progress = 2;
+         f.restarts = 2;
      },
      Cause::failed, NextAction::stop},
     {"the job runs elsewhere: this incarnation was cut off",

@@ -72,6 +72,9 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST((must(parse_spec(render_spec(example_spec()))) == example_spec()));
     auto preemptible = example_spec();
     preemptible.notice_s = 120;
+    preemptible.forward_signals = {"TERM"};
+    preemptible.preempted_exit_codes = {85};
+    preemptible.progress_globs = {"*.pt"};
     BOOST_TEST((must(parse_spec(render_spec(preemptible))) == preemptible));
     auto persistent = example_spec();
     persistent.setup = {"export A='b \"c\"'", "two\nlines"};

@@ -12,20 +12,21 @@ namespace record_test {
 constexpr UtcTime noon{1'795'262'400'000'042};
 
 std::vector<Record> one_of_each() {
-    return {RunStarted{noon, "123_4", 1, "n0", "n[0-1]", 2, "0a1b2c3d-0000-4000-8000-000000000000", 500},
-            RunEnded{noon, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes"},
-            MetricsReported{noon, "training", 10, Json{{"loss", 0.25}}},
-            CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}},
-            PreemptionAcknowledged{noon},
-            ProgressReported{noon, 0.5},
-            PreemptionAcknowledged{noon, noon},
-            CheckpointBegun{noon, "uuid", 10},
-            FirstStep{noon},
-            JobRequeued{noon},
-            EarlyExitReported{noon, "INVALID_HP"},
-            StatusSet{noon, "warming up"},
-            AlertRaised{noon, "loss", "it is NaN", "warn"},
-            TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}}};
+    return {
+        RunStarted{noon, "123_4", 1, "n0", "n[0-1]", 2, "0a1b2c3d-0000-4000-8000-000000000000", 500, noon},
+        RunEnded{noon, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes"},
+        MetricsReported{noon, "training", 10, Json{{"loss", 0.25}}},
+        CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}},
+        PreemptionAcknowledged{noon},
+        ProgressReported{noon, 0.5},
+        PreemptionAcknowledged{noon, noon},
+        CheckpointBegun{noon, "uuid", 10},
+        FirstStep{noon},
+        JobRequeued{noon},
+        EarlyExitReported{noon, "INVALID_HP"},
+        StatusSet{noon, "warming up"},
+        AlertRaised{noon, "loss", "it is NaN", "warn"},
+        TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}}};
 }
 
 }  // namespace record_test

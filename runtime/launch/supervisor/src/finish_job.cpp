@@ -76,8 +76,31 @@ private:
     /// Lets the job end, because none of its runs asks for a requeue.
     void finish() {
         if (!end_.has_begun) context_.log("nothing is left to run here");
+        if (end_.was_completing && was_requeued_by_others()) advance_start();
         if (!end_.notice_received) collect_garbage_if_done(assignment_, context_);
         if (::getppid() != end_.slurmstepd) end_job();
+    }
+
+    /// Slurm has requeued the job, for a preemption without a grace period or because the program asked for
+    /// it.
+    bool was_requeued_by_others() const {
+        return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
+            return lane.has_outcome() && lane.outcome()->next_action == NextAction::left_to_slurm &&
+                   (lane.outcome()->cause == Cause::preempted || lane.outcome()->cause == Cause::time_limit);
+        });
+    }
+
+    /// Slurm holds back a job that it requeues for two minutes from the end of its last process. An earlier
+    /// start time holds if it lies after that end, which comes within KillWait.
+    void advance_start() {
+        using namespace std::chrono_literals;
+        bool const has_ended = std::all_of(lanes_.begin(), lanes_.end(),
+                                           [](auto& lane) { return lane.is_idle() || lane.poll_exit(); });
+        auto const config = context_.slurm.cluster_config();
+        auto const kill_wait = config ? config->find_number("KillWait").value_or(30) : 30;
+        auto const from_now = has_ended ? 5s : std::chrono::seconds(kill_wait) + 5s;
+        if (auto const set = context_.slurm.start_not_before(assignment_.job, from_now); !set)
+            context_.log(fmt::format("the job may start two minutes later: {}", set.error().message));
     }
 
     /// If the slurmstepd of a batch script is gone, slurmctld does not learn that the script has ended.

@@ -83,14 +83,24 @@ Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
     RunPlan plan;
     DET_TRY_ASSIGN(plan.id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
-    DET_TRY_ASSIGN(plan.resume,
-                   find_resume_point(assignment_.experiment.trial(trial),
-                                     {assignment_.spec.first_run_of(trial), plan.id.number}, *store));
+    DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial),
+                                                  {assignment_.spec.first_run_of(trial), plan.id.number},
+                                                  *store, assignment_.spec.progress_globs));
+    plan.signals_reach_all = signals_reach_all();
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     plan.trial_seed = draw.seed;
     plan.master_port = find_free_port();
     return plan;
+}
+
+/// Whether Slurm's signals reach every process of a step, so that a program gets TERM without the wrapper.
+bool Lane::signals_reach_all() const {
+    if (assignment_.spec.forward_signals.empty()) return false;
+    auto const config = context_.slurm.cluster_config();
+    if (!config) return false;
+    return config->find("ProctrackType").value_or("").ends_with("linuxproc") ||
+           config->find("SignalChildrenProcesses").value_or("") == "yes";
 }
 
 Status Lane::begin(std::uint32_t trial) {
@@ -109,10 +119,12 @@ Status Lane::begin(std::uint32_t trial) {
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
     RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
     HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
+    NoticeWatch notice(record.layout());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
                      std::move(heartbeats),
+                     std::move(notice),
                      {},
                      {},
                      0,

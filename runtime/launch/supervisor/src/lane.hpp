@@ -8,6 +8,8 @@
 
 #include <optional>
 
+#include "notice_watch.hpp"
+
 namespace det::launch::supervisor {
 
 /// A share of the job that runs one trial after another; the whole job if its trials do not share nodes. A
@@ -26,6 +28,9 @@ public:
     bool has_outcome() const { return run_ && run_->outcome; }
     bool is_running() const { return run_ && !run_->outcome; }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
+    int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
+    /// Returns true once, after Slurm's notice has reached the run's first task.
+    bool take_task_notice(NoticeWatch::Check check) { return run_->notice.take(check); }
     RunStateMachine& machine() { return run_->machine; }
     RunId id() const { return run_->record.id(); }
     Desired desired() const;
@@ -59,6 +64,7 @@ private:
         RunRecord record;
         RunStateMachine machine;
         HeartbeatMonitor heartbeats;
+        NoticeWatch notice;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
         int exit_code = 0;
@@ -66,6 +72,7 @@ private:
     };
 
     Result<RunPlan> plan_run(std::uint32_t trial) const;
+    bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
     void mark_abandoned();
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "progress_files.hpp"
+
 namespace det::launch::supervisor {
 namespace {
 
@@ -30,7 +32,10 @@ struct PastRun {
     bool was_failed_by_slurm() const {
         return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
     }
-    bool has_progressed() const {
+    std::optional<UtcTime> progress_before() const { return started ? started->progress : std::nullopt; }
+    /// \param progress_after the newest change of the files of slurm.progress_glob after this run.
+    bool has_progressed(std::optional<UtcTime> const& progress_after) const {
+        if (is_newer(progress_after, progress_before())) return true;
         auto const before = started ? started->steps_completed : 0;
         return std::ranges::any_of(checkpoints, [&](auto const& c) { return c.steps_completed > before; });
     }
@@ -84,16 +89,21 @@ Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
 }  // namespace
 
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
-                                      checkpoint::Store const& store) {
+                                      checkpoint::Store const& store,
+                                      std::vector<std::string> const& progress_globs) {
     DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
+    point.progress = newest_change(progress_globs, trial);
+    point.is_progress_visible = !progress_globs.empty();
+    auto progress_after = point.progress;
     bool has_checkpoint = false, has_progress = false, was_run_by_slurm = false;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         if (!has_checkpoint) {
             DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
         }
+        point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
         if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;
@@ -101,7 +111,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         was_run_by_slurm = was_run_by_slurm || !run.was_failed_by_slurm();
         if (!was_run_by_slurm) ++point.slurm_failures_in_a_row;
         point.has_begun_before = point.has_begun_before || has_begun(trial.run(number));
-        has_progress = has_progress || run.has_progressed();
+        has_progress = has_progress || run.has_progressed(progress_after);
+        progress_after = run.progress_before();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         DET_TRY(add_bad_hosts(run, point));
     }

@@ -85,6 +85,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
+        {variables::done_file, RunLayout(run_path).done()},
         {variables::modules, (own_executable().parent_path().parent_path() / "lib").string()},
         {variables::experiment_path, assignment.experiment.path()},
         {variables::experiment_id, to_string(spec.id)},
@@ -106,10 +107,10 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     for (auto const& [name, value] : ours) environment.set(name, value);
     set_python(environment);
     // The job's environment contains these variables if the user submitted it from inside another run.
-    for (auto const* name :
-         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
-          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
-          variables::read_ahead, variables::forward_signals, variables::setup}) {
+    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
+                             variables::run_dir, variables::rank_log, variables::latest_checkpoint,
+                             variables::slot_counts, variables::hparams, variables::read_ahead,
+                             variables::forward_signals, variables::signals_reach_all, variables::setup}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -122,6 +123,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
+    if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
     // srun reads these variables as its options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
                              "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {

@@ -5,10 +5,14 @@
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/log_policies.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/notice_signal.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <fmt/format.h>
 #include <fstream>
+
+#include "progress_files.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -84,12 +88,43 @@ public:
         facts.failures_without_progress = resume.failures_without_progress;
         facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
         facts.has_begun_before = resume.has_begun_before;
-        facts.has_progressed = run_.record.has_progressed(resume.steps_completed, *store);
+        facts.is_progress_visible = resume.is_progress_visible;
+        facts.has_progressed =
+            run_.record.has_progressed(resume.steps_completed, *store) || has_newer_files();
+        add_program_end();
         if (run_.exit_code != 0 && facts.stop_reason == lifecycle::StopReason::none) DET_TRY(find_causes());
         return std::move(facts);
     }
 
 private:
+    bool has_newer_files() const {
+        auto const trial = assignment_.experiment.trial(run_.plan.id.trial.index);
+        return is_newer(newest_change(assignment_.spec.progress_globs, trial), run_.plan.resume.progress);
+    }
+
+    /// What the program told by its exit code and by files.
+    void add_program_end() {
+        auto const& spec = assignment_.spec;
+        auto const& layout = run_.record.layout();
+        facts_.gets_notices = !spec.forward_signals.empty();
+        facts_.says_done = path_exists(layout.done());
+        facts_.was_noticed = path_exists(layout.noticed());
+        // Slurm kills the other ranks after the first failure, and shows the highest exit code.
+        auto const first = first_to_fail(journal::load_rank_ends(layout).value_or(std::vector<RankEnd>()));
+        int const code = first ? first->exit_code : run_.exit_code;
+        auto const& codes = spec.preempted_exit_codes;
+        facts_.has_preempted_exit_code = std::find(codes.begin(), codes.end(), code) != codes.end();
+        facts_.ended_by_notice_signal = is_of_notice_signal(code);
+    }
+
+    bool is_of_notice_signal(int exit_code) const {
+        auto const& names = assignment_.spec.forward_signals;
+        return exit_code == 128 + SIGTERM || std::any_of(names.begin(), names.end(), [&](auto const& name) {
+                   auto const number = notice_signal_number(name);
+                   return number && exit_code == 128 + *number;
+               });
+    }
+
     /// For a run that failed and was not asked to stop: what made it fail.
     Status find_causes() {
         DET_TRY(add_log_policies());

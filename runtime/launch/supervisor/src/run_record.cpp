@@ -46,7 +46,8 @@ Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, Resu
                              hosts,
                              resume.restarts,
                              resume.checkpoint,
-                             resume.steps_completed};
+                             resume.steps_completed,
+                             resume.progress};
     DET_TRY(life.append(started, Durability::power_loss));
     return RunRecord(run, directory, layout, std::move(life));
 }

@@ -13,17 +13,31 @@ using slurm::JobState;
 constexpr auto wait_after_notice = 3s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
+constexpr auto between_grace_queries = 2s;
+constexpr int grace_queries_max = 3;
 constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm reports "UNLIMITED" as a year
 
+std::chrono::microseconds time_between(UtcTime from, UtcTime to) {
+    return std::chrono::microseconds(to.microseconds - from.microseconds);
+}
+
 std::chrono::seconds seconds_between(UtcTime from, UtcTime to) {
-    return std::chrono::floor<std::chrono::seconds>(
-        std::chrono::microseconds(to.microseconds - from.microseconds));
+    return std::chrono::floor<std::chrono::seconds>(time_between(from, to));
+}
+
+template <class Deadline>
+void advance(std::optional<Deadline>& deadline, Deadline time) {
+    deadline = deadline ? std::min(*deadline, time) : time;
 }
 
 }  // namespace
 
 std::chrono::seconds time_limit_margin(std::chrono::seconds limit) {
     return std::clamp(limit / 10, 30s, 300s);
+}
+
+std::chrono::milliseconds grace_margin(std::chrono::milliseconds grace) {
+    return std::min(std::clamp<std::chrono::milliseconds>(grace / 10, 3s, 15s), grace / 2);
 }
 
 RunAction RunStateMachine::on_desired(Desired desired, Time now) {
@@ -35,6 +49,11 @@ RunAction RunStateMachine::on_desired(Desired desired, Time now) {
 
 RunAction RunStateMachine::on_notice() {
     notice_received_ = true;
+    return RunAction::query_job;
+}
+
+RunAction RunStateMachine::on_task_notice() {
+    grace_queries_left_ = grace_queries_max;
     return RunAction::query_job;
 }
 
@@ -52,6 +71,12 @@ RunAction RunStateMachine::on_other_trial(Time now) {
 RunAction RunStateMachine::on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now) {
     bool const runs_on = job && (job->state == JobState::running || job->state == JobState::suspended);
     if (notice_received_ && !runs_on && !judge_at_) judge_at_ = now + wait_after_notice;
+    bool const is_in_grace = runs_on && job->preempt_time;
+    if (is_in_grace) watch_grace_period(*job, now_utc, now);
+    if (grace_queries_left_ > 0 && !is_in_grace) {
+        --grace_queries_left_;
+        query_again_at_ = now + between_grace_queries;
+    }
     if (!runs_on || stop_reason_ != StopReason::none) return RunAction::wait;
     watch_time_limit(*job, now_utc, now);
     if (!limit_near_at_ || now < *limit_near_at_) return RunAction::wait;
@@ -66,6 +91,10 @@ RunAction RunStateMachine::on_time(Time now) {
         return RunAction::abandon;
     }
     if (judge_at_ && now >= *judge_at_) return RunAction::finish_run;
+    if (query_again_at_ && now >= *query_again_at_) {
+        query_again_at_.reset();
+        return RunAction::query_job;
+    }
     // The limit may have been changed since.
     if (limit_near_at_ && now >= *limit_near_at_) return RunAction::query_job;
     return RunAction::wait;
@@ -73,7 +102,7 @@ RunAction RunStateMachine::on_time(Time now) {
 
 std::optional<RunStateMachine::Time> RunStateMachine::wakes_at() const {
     std::optional<Time> first;
-    for (auto const& time : {kill_at_, abandon_at_, judge_at_, limit_near_at_}) {
+    for (auto const& time : {kill_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;
@@ -100,6 +129,20 @@ void RunStateMachine::watch_time_limit(slurm::JobStatus const& job, UtcTime now_
     auto const limit = seconds_between(*job.start_time, *job.end_time);
     if (limit <= 0s || limit >= limit_that_matters) return;
     limit_near_at_ = now + seconds_between(now_utc, *job.end_time) - time_limit_margin(limit);
+}
+
+/// At the end of the grace period Slurm requeues the job itself and then holds it back for two minutes. The
+/// run ends before that, so that the supervisor can requeue the job; a step that can't be killed is left to
+/// Slurm.
+void RunStateMachine::watch_grace_period(slurm::JobStatus const& job, UtcTime now_utc, Time now) {
+    grace_queries_left_ = 0;
+    if (!job.end_time || was_killed_) return;
+    auto const grace =
+        std::chrono::duration_cast<std::chrono::milliseconds>(time_between(*job.preempt_time, *job.end_time));
+    auto const end = now + time_between(now_utc, *job.end_time);
+    auto const margin = grace_margin(std::max<std::chrono::milliseconds>(grace, 0ms));
+    advance<Time>(kill_at_, end - margin);
+    advance<Time>(judge_at_, end - margin / 3);
 }
 
 }  // namespace det::launch::supervisor

@@ -91,6 +91,7 @@ private:
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
+            polled.push_back({lane.notice_fd(), POLLIN, 0});
             wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
         }
         ::poll(polled.data(), polled.size(), poll_timeout_ms(wake, context_.clock.steady_now()));
@@ -103,6 +104,10 @@ private:
         notice_received_ = notice_received_ || has_notice;
         if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
         bool const is_time = now >= next_check_at_;
+        auto const check = is_time ? NoticeWatch::Check::periodic : NoticeWatch::Check::events;
+        for_running_lanes([&](Lane& lane) {
+            return lane.take_task_notice(check) ? lane.machine().on_task_notice() : RunAction::wait;
+        });
         if (is_time) check_heartbeats(now);
         if (is_woken || is_time) {
             schedule_next_check();
@@ -164,6 +169,7 @@ private:
             stop_on_error(judged.error());
         if (!lane.has_outcome()) return lane.wait_and_clear();  // the cause could not be determined
         was_completing_ = snapshot.job && snapshot.job->state == slurm::JobState::completing;
+        is_in_grace_ = is_in_grace_ || (snapshot.job && snapshot.job->preempt_time);
         apply_outcome(lane);
     }
 
@@ -227,8 +233,9 @@ private:
         if (failure != 0) exit_code_ = failure;
     }
 
-    /// After SIGTERM, KillWait seconds (30 by default) remain to record how the job ends.
-    std::chrono::seconds timeout() const { return notice_received_ ? 20s : 120s; }
+    /// After SIGTERM, and after a grace period, KillWait seconds (30 by default) remain to record how the job
+    /// ends.
+    std::chrono::seconds timeout() const { return notice_received_ || is_in_grace_ ? 20s : 120s; }
 
     void schedule_next_check() {
         // The interval differs per job, so that an experiment's supervisors do not check at the same time.
@@ -238,7 +245,7 @@ private:
 
     Assignment const& assignment_;
     SupervisorContext const& context_;
-    // The desired state is in files, and det-submit sends USR2 when it changes one. The periodic check is for
+    // The desired state is in files, and det-submit sends URG when it changes one. The periodic check is for
     // lost signals and for overdue heartbeats.
     std::chrono::milliseconds const check_interval_ =
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
@@ -252,6 +259,7 @@ private:
     bool is_draining_ = false;      // no new run starts in this job
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job
     bool notice_received_ = false;  // Slurm has sent SIGTERM
+    bool is_in_grace_ = false;      // Slurm preempts the job
     bool was_completing_ = false;   // the job was COMPLETING at the last query
     int exit_code_ = 0;
 };
@@ -259,9 +267,10 @@ private:
 }  // namespace
 
 Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context) {
-    // TERM is Slurm's notice; det-submit sends USR2 when the desired state has changed.
-    DET_TRY_ASSIGN(auto signals,
-                   SignalReader::open(signal_set({SIGTERM, SIGUSR2}), SignalReader::AtEnd::stay_blocked));
+    // TERM is Slurm's notice; det-submit sends URG when the desired state has changed. Users' scripts may
+    // send USR2, which must not end this process.
+    DET_TRY_ASSIGN(auto signals, SignalReader::open(signal_set({SIGTERM, SIGURG, SIGUSR2}),
+                                                    SignalReader::AtEnd::stay_blocked));
     return JobSupervisor(assignment, context, std::move(signals)).run();
 }
 

@@ -151,6 +151,26 @@ constinit Type const directory_inside{
     .shape = Shape::text, .rule = require_directory_inside, .normalise = clean_directory};
 constinit Type const directories_inside{
     .shape = Shape::list, .item = &directory_inside, .merge = Merge::as_set};
+// 126 and 127 are a shell's, 128 and more are signals.
+constinit Type const exit_code = integer_between(1, 125);
+constinit Type const exit_codes = list_of(exit_code);
+
+void require_pattern(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (value.text()->empty())
+        checker.refuse_value(value, path.text() + " is empty", "for example 'checkpoints/*.pt'");
+    if (value.text()->find("**") != std::string::npos)
+        checker.refuse_value(value, path.text() + ": '**' is not supported",
+                             "name each level: 'logs/*/checkpoints/*'");
+}
+constinit Type const pattern{.shape = Shape::text, .rule = require_pattern};
+constinit Type const patterns = list_of(pattern);
+constexpr Type const* progress_glob_alternatives[] = {&pattern, &patterns};
+
+yaml::Node pattern_as_list(yaml::Node const& value) {
+    return value.is_text() ? yaml::Node(yaml::Node::List{value}, value.location()) : value;
+}
+constinit Type const progress_glob{
+    .shape = Shape::either, .alternatives = progress_glob_alternatives, .normalise = pattern_as_list};
 
 /// Refuses the options that det-submit sets itself.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -181,7 +201,8 @@ constexpr Key slurm_keys[] = {
     {"spare_nodes", count_from_zero, "", "extra nodes that replace failed ones; default: none",
      into<&Slurm::spare_nodes>},
     {"forward_signals", signal_names, "",
-     "signals that are also sent to the ranks: ['TERM']; default: none, ranks call should_preempt",
+     "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
+     "should_preempt",
      into<&Slurm::forward_signals>},
     {"setup", text_list, "",
      "shell lines that run once per node before the entrypoint: ['module load cuda', 'source "
@@ -196,6 +217,14 @@ constexpr Key slurm_keys[] = {
      "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
      "['checkpoints/']",
      into<&Slurm::persist>},
+    {"preempted_exit_codes", exit_codes, "",
+     "exit codes of the program that ask for another place in the queue: [85]; default: none",
+     into<&Slurm::preempted_exit_codes>},
+    {"progress_glob", progress_glob, "",
+     "files whose newest change shows that a run made progress: 'checkpoints/*.pt'; default: checkpoints of "
+     "the "
+     "Core API",
+     into<&Slurm::progress_globs>},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node"},

@@ -40,6 +40,11 @@ struct BadNodes {
 struct RunFacts {
     Incarnation incarnation;
     int step_exit_code = 0;                // 128 + signal
+    bool has_preempted_exit_code = false;  // the exit code is one of slurm.preempted_exit_codes
+    bool ended_by_notice_signal = false;   // by TERM, or by a signal of slurm.forward_signals
+    bool gets_notices = false;             // slurm.forward_signals: the program gets notices as signals
+    bool says_done = false;                // the program has created DET_DONE_FILE
+    bool was_noticed = false;              // a wrapper of the run received Slurm's notice
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // the supervisor received SIGTERM
     StopReason stop_reason = StopReason::none;
@@ -51,11 +56,13 @@ struct RunFacts {
     std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty
     std::string setup_failure = {};    // the node, and the line of slurm.setup that failed there
     bool has_begun_before = false;     // an earlier run of the trial has started
-    // Consecutive failures before this run that committed no higher step
+    // Whether checkpoints or the files of slurm.progress_glob show the progress of a run
+    bool is_progress_visible = false;
+    // Consecutive failures before this run that made no progress
     std::uint32_t failures_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_progressed = false;  // this run committed a checkpoint of a higher step
+    bool has_progressed = false;  // this run committed a checkpoint of a higher step, or changed such a file
     Desired desired = Desired::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
     std::optional<slurm::JobStatus> job;  // as Slurm shows it now; empty if Slurm does not know it
@@ -73,8 +80,9 @@ struct RunOutcome {
 };
 
 /// Determines the outcome of a run from the facts. An acknowledged preemption is never a failure; a cancelled
-/// job is never resurrected; a superseded incarnation changes nothing. A trial that fails repeatedly without
-/// progress is stopped before its restarts are used up. Pure.
+/// job is never resurrected; a superseded incarnation changes nothing. A program that gets notices as signals
+/// and ends after one with exit code 0 or by such a signal was preempted, unless it says that it is done. A
+/// trial that fails repeatedly without visible progress is stopped before its restarts are used up. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

@@ -93,8 +93,11 @@ struct ExperimentSpec {
     /// Time between Slurm's preemption notice and the end of the job; nullopt: unknown.
     std::optional<std::uint32_t> notice_s = {};
     std::vector<LogPolicySpec> log_policies;
-    std::vector<std::string> forward_signals;  // signals for the ranks, names without SIG
-    std::string checkpoint_path;               // absolute path of the checkpoints; empty: not in a directory
+    // Signals that deliver a notice to the program, names without SIG
+    std::vector<std::string> forward_signals = {};
+    std::vector<int> preempted_exit_codes = {};    // of a program that stopped because of a notice
+    std::vector<std::string> progress_globs = {};  // files whose newest change shows progress
+    std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued
 

@@ -48,6 +48,7 @@ struct RunStarted {
     std::uint32_t restarts = 0;     // number of failures before this run
     std::string latest_checkpoint;  // empty: starts from the beginning
     std::uint64_t steps_completed = 0;
+    std::optional<UtcTime> progress = {};  // newest change of the files of slurm.progress_glob before the run
 };
 
 struct RunEnded {
@@ -130,10 +131,9 @@ struct JobRequeued {
     UtcTime time;
 };
 
-using Record =
-    std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
-                 ProgressReported, CheckpointBegun, FirstStep, JobRequeued, EarlyExitReported, StatusSet,
-                 AlertRaised, TrialMetadataSet>;
+using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
+                            PreemptionAcknowledged, ProgressReported, CheckpointBegun, FirstStep, JobRequeued,
+                            EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {

@@ -225,6 +225,8 @@ struct Slurm {
     std::vector<std::string> setup;
     WorkingDirectory working_directory = WorkingDirectory::node_local;
     std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
+    std::vector<std::int64_t> preempted_exit_codes;
+    std::vector<std::string> progress_globs;
 };
 
 struct LogPolicy {

@@ -14,7 +14,11 @@ struct ResumePoint {
     std::uint32_t restarts = 0;  // number of runs that failed
     std::string checkpoint;      // UUID of the newest committed checkpoint; empty: start from scratch
     std::uint64_t steps_completed = 0;
-    // Number of consecutive failures up to now that committed no higher step
+    // Whether a run has committed a checkpoint, or slurm.progress_glob is set
+    bool is_progress_visible = false;
+    // Newest change of the files of slurm.progress_glob
+    std::optional<UtcTime> progress = {};
+    // Number of consecutive failures up to now that made no progress
     std::uint32_t failures_without_progress = 0;
     // Number of consecutive runs up to now that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
@@ -39,8 +43,9 @@ struct RunRange {
 /// Reads the journals of all runs before `end`. Checkpoints of all of them are used; failures are counted
 /// from `first_that_counts`. A checkpoint whose manifest is missing or damaged is skipped in favour of the
 /// one before it.
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs,
-                                      checkpoint::Store const& store);
+/// \param progress_globs slurm.progress_glob; empty: only checkpoints are progress.
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs, checkpoint::Store const& store,
+                                      std::vector<std::string> const& progress_globs = {});
 
 /// Whether any task of the run has started on any node.
 bool has_begun(RunLayout const& run);

@@ -16,6 +16,7 @@ struct RunPlan {
     std::uint32_t trial_seed = 0;
     std::uint16_t master_port = 0;
     std::string trial_dir = {};  // DET_TRIAL_DIR
+    bool signals_reach_all = false;  // Slurm signals every process of a step
 };
 
 /// The environment of the run's tasks: the job's environment, overridden by the user's environment_variables,

@@ -32,6 +32,9 @@ public:
     RunAction on_desired(Desired desired, Time now);
     /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.
     RunAction on_notice();
+    /// Slurm has sent the notice to the run's tasks; the supervisor may not have received one. The job is
+    /// queried until Slurm shows the end of the grace period, a few times at most.
+    RunAction on_task_notice();
     /// The heartbeat of a node is overdue.
     RunAction on_silence(std::string const& host, Time now);
     /// The job will be requeued because of another trial in it.
@@ -51,17 +54,23 @@ private:
     RunAction ask(lifecycle::StopReason why);
     RunAction kill(Time now);
     void watch_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now);
+    void watch_grace_period(slurm::JobStatus const& job, UtcTime now_utc, Time now);
 
     std::chrono::seconds preemption_timeout_;
     lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
     bool was_killed_ = false;
     std::string silent_host_;
     bool notice_received_ = false;
-    std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_;
+    int grace_queries_left_ = 0;
+    std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_;
 };
 
 /// How long before its time limit a job saves its work and is requeued: a tenth of the limit, at least 30 s
 /// and at most 5 min.
 std::chrono::seconds time_limit_margin(std::chrono::seconds limit);
+
+/// How long before the end of a grace period the supervisor ends the run, to requeue the job before Slurm
+/// does: a tenth of the period, at least 3 s and at most 15 s, but no more than half of it.
+std::chrono::milliseconds grace_margin(std::chrono::milliseconds grace);
 
 }  // namespace det::launch::supervisor

@@ -18,8 +18,8 @@ struct SupervisorContext {
 };
 
 /// Runs the trials of this job, side by side where they share its node, until each of them has finished,
-/// failed for good, or is given back to Slurm. Blocks SIGTERM and SIGUSR2 in this process. Returns the exit
-/// code of the batch script.
+/// failed for good, or is given back to Slurm. Blocks SIGTERM, SIGURG and SIGUSR2 in this process. Returns
+/// the exit code of the batch script.
 Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

@@ -1,0 +1,19 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::launch::supervisor {
+
+/// The time of the newest change of the files that match one of the patterns of slurm.progress_glob, by the
+/// clock of their file system; empty if none matches. Relative patterns are those of files in the trial's
+/// shared working directory, its persistent directories, DET_TRIAL_DIR or its own directory.
+std::optional<UtcTime> newest_change(std::vector<std::string> const& patterns, TrialLayout const& trial);
+
+/// Whether the files have changed since; `before` empty: there were none.
+bool is_newer(std::optional<UtcTime> const& change, std::optional<UtcTime> const& before);
+
+}  // namespace det::launch::supervisor
