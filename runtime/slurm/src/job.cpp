@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, JobState> states[] = {
     {"OUT_OF_MEMORY", JobState::failed},    {"BOOT_FAIL", JobState::node_failed},
     {"NODE_FAIL", JobState::node_failed},   {"TIMEOUT", JobState::timed_out},
     {"DEADLINE", JobState::timed_out},      {"PREEMPTED", JobState::preempted},
+    {"SIGNALING", JobState::running},  // a signal to it is on its way
 };
 
 std::optional<UtcTime> parse_epoch(std::string_view text) {

@@ -66,6 +66,21 @@ BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {
     BOOST_TEST((machine.on_time(start + 28s) == RunAction::finish_run));
 }
 
+BOOST_AUTO_TEST_CASE(without_an_end_time_the_grace_period_of_the_pool_counts) {
+    auto job = job_with_limit(60s);
+    job.preempt_time = after_noon(30s);
+    job.end_time.reset();  // squeue prints NONE for a job without a time limit
+    RunStateMachine machine(60s, 30s);
+    machine.on_task_notice();
+    machine.on_job(job, after_noon(31s), start);
+    BOOST_TEST((machine.on_time(start + 25s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 26s) == RunAction::kill));
+    RunStateMachine knows_nothing(60s);
+    knows_nothing.on_task_notice();
+    knows_nothing.on_job(job, after_noon(31s), start);
+    BOOST_TEST(!knows_nothing.wakes_at());
+}
+
 BOOST_AUTO_TEST_CASE(after_a_notice_to_its_tasks_slurm_is_asked_a_few_times) {
     RunStateMachine machine(60s);
     auto now = start;

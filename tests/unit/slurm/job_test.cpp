@@ -33,6 +33,12 @@ BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_job_runs_while_it_is_signalled) {
+    BOOST_TEST((parse_job_state("SIGNALING") == JobState::running));
+    BOOST_TEST((parse_job_state("COMPLETING") == JobState::completing));
+    BOOST_TEST((parse_job_state("A STATE OF THE FUTURE") == JobState::other));
+}
+
 BOOST_AUTO_TEST_CASE(node_states_are_classified) {
     auto const free_in = [](std::string const& state, int used = 0) {
         return Node{"n0", "compute", state, 8, used, "", ""}.is_free();

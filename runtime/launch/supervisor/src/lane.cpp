@@ -117,7 +117,10 @@ Status Lane::begin(std::uint32_t trial) {
         skip_step_numbers(context_);
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
-    RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s));
+    RunStateMachine const watch(
+        std::chrono::seconds(assignment_.spec.preemption_timeout_s),
+        assignment_.spec.notice_s ? std::optional<std::chrono::seconds>(*assignment_.spec.notice_s)
+                                  : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
     NoticeWatch notice(record.layout());
     run_.emplace(Run{std::move(plan),

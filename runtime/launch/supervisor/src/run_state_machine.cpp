@@ -131,15 +131,22 @@ void RunStateMachine::watch_time_limit(slurm::JobStatus const& job, UtcTime now_
     limit_near_at_ = now + seconds_between(now_utc, *job.end_time) - time_limit_margin(limit);
 }
 
+/// Slurm shows the end of the grace period as the job's end. squeue hides it for a job without a time limit.
+std::optional<UtcTime> RunStateMachine::end_of_grace_period(slurm::JobStatus const& job) const {
+    if (job.end_time || !grace_) return job.end_time;
+    return UtcTime{job.preempt_time->microseconds + std::chrono::microseconds(*grace_).count()};
+}
+
 /// At the end of the grace period Slurm requeues the job itself and then holds it back for two minutes. The
 /// run ends before that, so that the supervisor can requeue the job; a step that can't be killed is left to
 /// Slurm.
 void RunStateMachine::watch_grace_period(slurm::JobStatus const& job, UtcTime now_utc, Time now) {
     grace_queries_left_ = 0;
-    if (!job.end_time || was_killed_) return;
+    auto const end_time = end_of_grace_period(job);
+    if (!end_time || was_killed_) return;
     auto const grace =
-        std::chrono::duration_cast<std::chrono::milliseconds>(time_between(*job.preempt_time, *job.end_time));
-    auto const end = now + time_between(now_utc, *job.end_time);
+        std::chrono::duration_cast<std::chrono::milliseconds>(time_between(*job.preempt_time, *end_time));
+    auto const end = now + time_between(now_utc, *end_time);
     auto const margin = grace_margin(std::max<std::chrono::milliseconds>(grace, 0ms));
     advance<Time>(kill_at_, end - margin);
     advance<Time>(judge_at_, end - margin / 3);

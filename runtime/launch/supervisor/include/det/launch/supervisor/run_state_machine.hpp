@@ -26,8 +26,10 @@ class RunStateMachine {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    explicit RunStateMachine(std::chrono::seconds preemption_timeout)
-        : preemption_timeout_(preemption_timeout) {}
+    /// \param grace the grace period of the pool, if known. Slurm may not show when that of a job ends.
+    explicit RunStateMachine(std::chrono::seconds preemption_timeout,
+                             std::optional<std::chrono::seconds> grace = {})
+        : preemption_timeout_(preemption_timeout), grace_(grace) {}
 
     RunAction on_desired(Desired desired, Time now);
     /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.
@@ -54,9 +56,11 @@ private:
     RunAction ask(lifecycle::StopReason why);
     RunAction kill(Time now);
     void watch_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now);
+    std::optional<UtcTime> end_of_grace_period(slurm::JobStatus const& job) const;
     void watch_grace_period(slurm::JobStatus const& job, UtcTime now_utc, Time now);
 
     std::chrono::seconds preemption_timeout_;
+    std::optional<std::chrono::seconds> grace_;
     lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
     bool was_killed_ = false;
     std::string silent_host_;
