@@ -128,6 +128,20 @@ BOOST_AUTO_TEST_CASE(a_run_is_recorded_before_slurm_kills_the_supervisor) {
     BOOST_TEST((machine.on_time(start + 33s) == RunAction::finish_run));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_may_requeue_its_job_long_before_the_grace_period_is_over) {
+    RunStateMachine machine(60s);
+    auto job = job_with_limit(30s);
+    job.preempt_time = noon;
+    machine.on_task_notice();
+    machine.on_job(job, noon, start);
+    job.state = JobState::completing;
+    machine.on_notice();
+    machine.on_job(job, after_noon(1s), start + 1s);
+    machine.on_job(job, after_noon(2s), start + 2s);  // the first answer counts
+    BOOST_TEST((machine.on_time(start + 3s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 4s) == RunAction::finish_run));
+}
+
 BOOST_AUTO_TEST_CASE(after_an_unexplained_notice_the_run_is_recorded) {
     RunStateMachine machine(60s);
     machine.on_notice();

@@ -70,7 +70,7 @@ RunAction RunStateMachine::on_other_trial(Time now) {
 
 RunAction RunStateMachine::on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now) {
     bool const runs_on = job && (job->state == JobState::running || job->state == JobState::suspended);
-    if (notice_received_ && !runs_on && !judge_at_) judge_at_ = now + wait_after_notice;
+    if (notice_received_ && !runs_on) advance<Time>(judge_at_, now + wait_after_notice);
     bool const is_in_grace = runs_on && job->preempt_time;
     if (is_in_grace) watch_grace_period(*job, now_utc, now);
     if (grace_queries_left_ > 0 && !is_in_grace) {
