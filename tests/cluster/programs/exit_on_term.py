@@ -1,14 +1,18 @@
-"""A training that handles TERM in its own way: exit_on_term.py EXIT_CODE|ignore FILE STEPS"""
+"""A training that handles TERM in its own way.
+
+usage: exit_on_term.py EXIT_CODE|ignore FILE. The first run trains until it is preempted, a resumed one for 20 steps more.
+"""
 import os
 import signal
 import sys
 import time
 
-reaction, path, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
+reaction, path = sys.argv[1:]
 step = 0
 if os.path.exists(path):
     with open(path) as file:
         step = int(file.read())
+steps = step + 20 if step > 0 else 3000
 print(f"begins at step {step}", flush=True)
 
 

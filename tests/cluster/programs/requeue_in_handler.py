@@ -1,7 +1,7 @@
 """A training that saves and requeues its own job in a signal handler, as published training frameworks do.
 
-usage: requeue_in_handler.py SIGNAL AFTERWARDS FILE STEPS; AFTERWARDS is `goes-on` (it trains until Slurm ends it) or
-`ends` (it ends with 255, and ignores TERM).
+usage: requeue_in_handler.py SIGNAL AFTERWARDS FILE; AFTERWARDS is `goes-on` (it trains until Slurm ends it) or `ends`
+(it ends with 255, and ignores TERM). The first run trains until it is preempted, a resumed one for 20 steps more.
 """
 import os
 import signal
@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 
-name, afterwards, path, steps = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+name, afterwards, path = sys.argv[1:]
 step = 0
 if os.path.exists(path):
     with open(path) as file:
         step = int(file.read())
+steps = step + 20 if step > 0 else 3000
 print(f"begins at step {step}", flush=True)
 
 

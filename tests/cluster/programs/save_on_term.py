@@ -1,4 +1,7 @@
-"""A training with torch.distributed that saves and ends when it gets TERM; it knows nothing of det-submit."""
+"""A training with torch.distributed that saves and ends when it gets TERM; it knows nothing of det-submit.
+
+usage: save_on_term.py FILE. The first run trains until it is preempted, a resumed one for 20 steps more.
+"""
 import os
 import signal
 import sys
@@ -7,7 +10,7 @@ import time
 import torch
 import torch.distributed as dist
 
-path, steps = sys.argv[1], int(sys.argv[2])
+path = sys.argv[1]
 stop = torch.zeros(1)
 signal.signal(signal.SIGTERM, lambda *_: stop.fill_(1))
 
@@ -21,6 +24,7 @@ if os.path.exists(path):
     state = torch.load(path)
     model.load_state_dict(state["model"])
     step = state["step"]
+steps = step + 20 if step > 0 else 3000
 print(f"begins at step {step}", flush=True)
 
 
