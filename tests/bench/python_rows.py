@@ -6,8 +6,6 @@ import subprocess
 import sys
 import time
 
-BUILD = os.environ["DET_BUILD_DIR"]
-QUESTION, DIRECTORY = sys.argv[1:]
 PAIRS = int(os.environ.get("DET_BENCH_PAIRS", "20"))
 RANKS = 2
 
@@ -133,10 +131,12 @@ def start_ranks():
     sys.exit(max(codes))
 
 
-{
-    "objects": objects,
-    "import": import_time,
-    "report-python": report,
-    "should-preempt-python": start_ranks,
-    "should-preempt-rank": should_preempt,
-}[QUESTION]()
+if __name__ == "__main__":
+    QUESTION, DIRECTORY = sys.argv[1:]
+    {
+        "objects": objects,
+        "import": import_time,
+        "report-python": report,
+        "should-preempt-python": start_ranks,
+        "should-preempt-rank": should_preempt,
+    }[QUESTION]()
