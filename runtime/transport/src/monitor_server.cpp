@@ -1,5 +1,6 @@
 #include "monitor_server.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::transport {
