@@ -1,11 +1,11 @@
 #include "host_names.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/network_addresses.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
-#include <arpa/inet.h>
 
 namespace det::launch::node {
 namespace {
@@ -22,12 +22,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
         at = end;
     }
     return words;
-}
-
-bool is_address(std::string const& text) {
-    in6_addr buffer{};
-    return ::inet_pton(AF_INET, text.c_str(), &buffer) == 1 ||
-           ::inet_pton(AF_INET6, text.c_str(), &buffer) == 1;
 }
 
 std::vector<std::string> ask_getent(std::string const& name, Environment const& environment) {
@@ -68,7 +62,7 @@ bool hosts_file_comes_first(std::string_view nsswitch) {
 }
 
 std::vector<std::string> look_up_host(std::string const& name, Environment const& environment) {
-    if (is_address(name)) return {name};
+    if (is_numeric_address(name)) return {name};
     if (hosts_file_comes_first(read_file("/etc/nsswitch.conf").value_or(""))) {
         auto addresses = find_in_hosts_file(read_file("/etc/hosts").value_or(""), name);
         if (!addresses.empty()) return addresses;

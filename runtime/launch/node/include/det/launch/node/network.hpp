@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/foundation/network_addresses.hpp>
 #include <det/protocol/cluster_info.hpp>
 
 #include <string>
@@ -8,15 +9,7 @@
 
 namespace det::launch::node {
 
-/// The IPv4 or IPv6 address, as text, of an interface that is up. Link-local addresses are left out.
-struct InterfaceAddress {
-    std::string interface;
-    std::string address;
-    friend bool operator==(InterfaceAddress const&, InterfaceAddress const&) = default;
-};
-
-/// Chooses the interfaces through which a node reaches its peers: those of the `configured` interfaces
-/// ("hsn0,hsn1") that the node has; if it has none of them, the interface of the route to a peer. Pure.
+/// Chooses the network through which a node reaches its peers, as choose_interfaces() does. Pure.
 NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string_view configured,
                            std::string const& route_address, std::string const& chief_address);
 

@@ -1,0 +1,42 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det {
+
+/// The IPv4 or IPv6 address, as text, of an interface that is up. Link-local addresses are left out.
+struct InterfaceAddress {
+    std::string interface;
+    std::string address;
+    friend bool operator==(InterfaceAddress const&, InterfaceAddress const&) = default;
+};
+
+std::vector<InterfaceAddress> list_interface_addresses();
+
+/// Whether the text is an IPv4 or IPv6 address. Pure.
+bool is_numeric_address(std::string const& text);
+/// Whether the address is 127.0.0.0/8 or ::1. Pure.
+bool is_loopback_address(std::string_view address);
+
+/// The source and destination address of packets to a host.
+struct Route {
+    std::string from, to;
+};
+
+/// Returns the route to the first of these numeric addresses that has one. Sends no packet.
+std::optional<Route> find_route(std::vector<std::string> const& addresses);
+
+struct ChosenInterfaces {
+    std::string names;    // "hsn0,hsn1"; empty if none is known
+    std::string address;  // empty if none is known
+};
+
+/// Chooses the interfaces through which a node reaches its peers: those of the `configured` interfaces
+/// ("hsn0,hsn1") that the node has; if it has none of them, the interface of the route to a peer. Pure.
+/// \param route_address the source address of that route; empty if there is none
+ChosenInterfaces choose_interfaces(std::vector<InterfaceAddress> const& own, std::string_view configured,
+                                   std::string const& route_address);
+
+}  // namespace det
