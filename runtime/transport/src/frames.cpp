@@ -3,6 +3,7 @@
 #include <det/foundation/polling.hpp>
 #include <det/foundation/thread.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
@@ -34,9 +35,10 @@ std::size_t frame_size(std::string_view head) { return read_value<std::uint32_t>
 }  // namespace
 
 Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& key, Rank rank,
-                                      TimePoint deadline) {
-    DET_TRY_ASSIGN(auto socket, connect_to(server, deadline));
-    DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, deadline));
+                                      TimePoint deadline, TimePoint greeting_deadline) {
+    auto const greeting_until = std::min(deadline, greeting_deadline);
+    DET_TRY_ASSIGN(auto socket, connect_to(server, greeting_until));
+    DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, greeting_until));
     auto const server_nonce = parse_greeting(greeting);
     if (!server_nonce) {
         return Error{codes::transport, fmt::format("the server at {} port {} does not belong to a run",
@@ -49,7 +51,7 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& 
         case Admission::accepted:
             return FrameClient(std::move(socket));
         case Admission::taken:
-            return Error{codes::permission, fmt::format("there is a rank {} already", rank.value),
+            return Error{codes::name_taken, fmt::format("there is a rank {} already", rank.value),
                          "give each rank a number of its own (RANK)"};
         case Admission::wrong_proof:
             break;

@@ -51,10 +51,11 @@ inline void append_text(std::string& out, std::string_view text) {
 class FrameClient {
 public:
     /// Connects and authenticates.
-    /// \return codes::permission if the server rejected this rank; another code if the handshake failed
-    ///     before.
+    /// \param greeting_deadline limits the wait for the server's first message
+    /// \return codes::permission if the server rejected this rank; codes::name_taken if it has such a rank
+    ///     already; another code if the handshake failed before.
     static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
-                                    TimePoint deadline);
+                                    TimePoint deadline, TimePoint greeting_deadline = TimePoint::max());
 
     Status send(std::string_view frame, TimePoint deadline);
     Result<std::string> receive(std::size_t limit_bytes, TimePoint deadline);

@@ -1,3 +1,4 @@
+#include <det/foundation/uuid.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <set>
 
 #include "frames.hpp"
+#include "rendezvous_file.hpp"
 
 namespace det::transport {
 namespace {
@@ -158,48 +160,23 @@ std::optional<std::vector<std::string>> parse_gathered(std::string_view text, in
     return values;
 }
 
-constexpr std::size_t rendezvous_limit_bytes = 4096;
-
-Result<Rendezvous> load_rendezvous(fs::path const& path) {
-    DET_TRY_ASSIGN(auto const text, read_file(path, rendezvous_limit_bytes));
-    return parse_rendezvous(text);
-}
-
-/// The store in the chief's process. Its address is in the rendezvous file while this object exists.
-class OpenStore {
-public:
-    static Result<OpenStore> open(fs::path path, Rendezvous rendezvous, SessionKey const& key,
-                                  std::string const& address) {
-        DET_TRY_ASSIGN(auto server, FrameServer::start(address, key, Store::frame_limit_bytes,
-                                                       std::make_unique<Store>(key.size)));
-        rendezvous.chief = server->endpoint();
-        DET_TRY(write_file(path, render_rendezvous(rendezvous)));
-        return OpenStore(std::move(path), std::move(rendezvous), std::move(server));
-    }
-    OpenStore(OpenStore&&) noexcept = default;
-    OpenStore& operator=(OpenStore&&) = delete;
-    ~OpenStore() {
-        if (!server_) return;
-        rendezvous_.chief.reset();
-        (void)write_file(path_, render_rendezvous(rendezvous_));  // the old address is no longer valid
-    }
-
-    Endpoint const& endpoint() const { return server_->endpoint(); }
-
-private:
-    OpenStore(fs::path path, Rendezvous rendezvous, std::unique_ptr<FrameServer> server)
-        : path_(std::move(path)), rendezvous_(std::move(rendezvous)), server_(std::move(server)) {}
-
-    fs::path path_;
-    Rendezvous rendezvous_;
-    std::unique_ptr<FrameServer> server_;
+/// The store in the chief's process, and its address in the rendezvous file. Other ranks have neither.
+struct OpenStore {
+    std::unique_ptr<FrameServer> server;
+    std::unique_ptr<PublishedAddress> published;
 };
+
+Result<std::unique_ptr<FrameServer>> start_store(std::string const& address, SessionKey const& key) {
+    return FrameServer::start(address, key, Store::frame_limit_bytes, std::make_unique<Store>(key.size));
+}
 
 class TcpBootstrap final : public Bootstrap {
 public:
-    TcpBootstrap(Rank rank, int size, std::optional<OpenStore> store, FrameClient client,
-                 BootstrapOptions options)
+    TcpBootstrap(Rank rank, int size, OpenStore store, FrameClient client, BootstrapOptions options)
         : Bootstrap(rank, size), store_(std::move(store)), client_(std::move(client)), options_(options) {}
+
+    /// Withdraws the chief's address from the rendezvous file.
+    void withdraw_address() { store_.published.reset(); }
 
 private:
     Result<std::string> request_from_store(std::string_view request, std::size_t reply_limit_bytes,
@@ -208,7 +185,7 @@ private:
     Result<std::string> do_get(Rank from, std::string const& key) override;
     Result<std::vector<std::string>> do_allgather(std::string const& value) override;
 
-    std::optional<OpenStore> store_;
+    OpenStore store_;
     FrameClient client_;
     BootstrapOptions options_;
 };
@@ -252,25 +229,31 @@ Result<std::vector<std::string>> TcpBootstrap::do_allgather(std::string const& v
     return Error{codes::transport, "the reply of the chief lacks values of ranks"};
 }
 
-/// Retries until the chief can be reached: the file may have no address yet, or the address of an earlier
-/// chief.
-Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
-    using namespace std::chrono_literals;
-    for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
-        DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(path));
-        Error last_error{codes::timed_out,
-                         fmt::format("the chief has published no address in '{}'", path.string())};
-        if (rendezvous.chief) {
-            auto client = FrameClient::join(*rendezvous.chief, key, rank, deadline);
-            if (client || client.error().code == codes::permission) return client;
-            last_error = std::move(client).error();
-        }
-        if (steady_clock::now() >= deadline) {
-            return std::move(last_error)
-                .while_doing(fmt::format("looking for the chief as rank {}", rank.value));
-        }
-        std::this_thread::sleep_for(pause);
-    }
+struct Connected {
+    OpenStore store;
+    FrameClient client;
+};
+
+Result<Connected> connect_chief_with_new_secret(int size, fs::path path, std::string const& address,
+                                                TimePoint deadline) {
+    Rendezvous rendezvous{make_uuid() + make_uuid()};
+    SessionKey const key{rendezvous.secret, "store", size};
+    OpenStore store;
+    DET_TRY_ASSIGN(store.server, start_store(address, key));
+    rendezvous.chief = store.server->endpoint();
+    // The chief is in its store before others can read the address, so that the chief of another program
+    // with the same file finds its rank taken.
+    DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, Rank{0}, deadline));
+    DET_TRY_ASSIGN(store.published, PublishedAddress::create(std::move(path), std::move(rendezvous), size));
+    return Connected{std::move(store), std::move(client)};
+}
+
+/// Waits until all ranks are in the chief's store.
+Status await_ranks(Bootstrap& bootstrap, fs::path const& path) {
+    auto done = bootstrap.fence();
+    if (done || done.error().code != codes::timed_out) return done;
+    return Error{codes::timed_out, fmt::format("not all of the {} ranks have found the chief by '{}' in time",
+                                               bootstrap.size(), path.string())};
 }
 
 }  // namespace
@@ -280,15 +263,39 @@ Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, fs::p
     auto const deadline = steady_clock::now() + options.waits.timeout;
     DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(rendezvous_path));
     SessionKey const key{rendezvous.secret, "store", size};
-    std::optional<OpenStore> store;
+    OpenStore store;
     if (rank.value == 0) {
-        DET_TRY_ASSIGN(auto opened, OpenStore::open(rendezvous_path, rendezvous, key, options.chief_address));
-        store.emplace(std::move(opened));
+        DET_TRY_ASSIGN(store.server, start_store(options.chief_address, key));
+        auto published = rendezvous;
+        published.chief = store.server->endpoint();
+        DET_TRY_ASSIGN(store.published, PublishedAddress::add(rendezvous_path, std::move(published)));
     }
-    DET_TRY_ASSIGN(auto client, store ? FrameClient::join(store->endpoint(), key, rank, deadline)
-                                      : find_chief(rendezvous_path, key, rank, deadline));
+    DET_TRY_ASSIGN(auto client, store.server
+                                    ? FrameClient::join(store.server->endpoint(), key, rank, deadline)
+                                    : find_chief(rendezvous_path, key, rank, deadline));
     return Result<std::unique_ptr<Bootstrap>>(
         std::make_unique<TcpBootstrap>(rank, size, std::move(store), std::move(client), options.waits));
+}
+
+Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap_with_new_secret(Rank rank, int size,
+                                                                      fs::path rendezvous_path,
+                                                                      TcpBootstrapOptions options) {
+    auto const deadline = steady_clock::now() + options.waits.timeout;
+    auto connect = [&]() -> Result<Connected> {
+        if (rank.value == 0)
+            return connect_chief_with_new_secret(size, rendezvous_path, options.chief_address, deadline);
+        DET_TRY_ASSIGN(auto client, find_chief_of_new_file(rendezvous_path, rank, size, deadline,
+                                                           options.rejection_limit));
+        return Connected{{}, std::move(client)};
+    };
+    DET_TRY_ASSIGN(auto connected, connect());
+    auto bootstrap = std::make_unique<TcpBootstrap>(rank, size, std::move(connected.store),
+                                                    std::move(connected.client), options.waits);
+    DET_TRY(await_ranks(*bootstrap, rendezvous_path));
+    bootstrap->withdraw_address();
+    // A rank may go on, and look for a file of this name again, only when the file has been removed.
+    DET_TRY(bootstrap->fence());
+    return Result<std::unique_ptr<Bootstrap>>(std::move(bootstrap));
 }
 
 }  // namespace det::transport

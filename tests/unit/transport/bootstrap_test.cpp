@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
 
@@ -67,9 +69,25 @@ struct Meet : TemporaryDirectory {
             return open_file_bootstrap(rank, size, path() / "files", {timeout});
         };
     }
+    /// Without a file that was prepared for the ranks.
+    Open new_secret(int size, std::chrono::milliseconds timeout = 20s,
+                    std::chrono::milliseconds rejection_limit = 20s) const {
+        return [=, this](Rank rank) {
+            return open_tcp_bootstrap_with_new_secret(
+                rank, size, new_file, {.waits = {timeout}, .rejection_limit = rejection_limit});
+        };
+    }
+    /// Blocks until the chief has made the new file.
+    void await_new_file() const {
+        auto const until = std::chrono::steady_clock::now() + 20s;
+        while (!path_exists(new_file) && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(1ms);
+        BOOST_REQUIRE(path_exists(new_file));
+    }
     Endpoint chief() const { return *must(parse_rendezvous(must(read_file(file)))).chief; }
 
     std::filesystem::path const file = path() / "rendezvous";
+    std::filesystem::path const new_file = path() / "new";
 };
 
 UniqueFd call(Endpoint const& endpoint) {
@@ -171,6 +189,77 @@ BOOST_AUTO_TEST_CASE(a_rank_with_another_size_or_a_connected_number_is_rejected)
     auto const first = must(tcp(3)(Rank{1}));
     BOOST_TEST((must_fail(tcp(4)(Rank{2})).code == codes::permission));
     BOOST_TEST(must_fail(tcp(3)(Rank{1})).message == "there is a rank 1 already");
+}
+
+BOOST_AUTO_TEST_CASE(bootstrap_with_a_new_secret_conforms_to_the_interface_and_leaves_no_file) {
+    for (int const size : {1, 2, 4, 16}) {
+        Meet meet;
+        for (int i = 0; i < 3; ++i) run_suite(size, meet.new_secret(size));  // under one name
+        BOOST_TEST(must(list_directory(meet.path())) == std::vector<std::string>{"rendezvous"},
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_a_killed_program_has_left_is_replaced) {
+    auto const other = must(tcp(1)(Rank{0}));  // a program with another secret has the port now
+    for (auto const& left : {render_rendezvous({"an old secret"}),
+                             render_rendezvous({"an old secret", Endpoint{"127.0.0.1", 1}}),
+                             render_rendezvous({"an old secret", chief()}), std::string("{")}) {
+        BOOST_TEST_CONTEXT(left) {
+            must(write_file(new_file, left));
+            check_ranks(run_ranks(3, new_secret(3), [](Bootstrap& bootstrap) { return bootstrap.fence(); }));
+            BOOST_TEST(!path_exists(new_file));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_has_read_an_old_file_finds_the_new_chief) {
+    auto const listener = must(listen_at("127.0.0.1"));
+    Endpoint const old_chief{"127.0.0.1", must(port_of(listener))};
+    must(write_file(new_file, render_rendezvous({"an old secret", old_chief})));
+    check_ranks(run_ranks(
+        2,
+        [&](Rank rank) -> Result<std::unique_ptr<Bootstrap>> {
+            if (rank.value == 0) {  // begins when rank 1 has read the old file
+                pollfd entry{listener.get(), POLLIN, 0};
+                if (::poll(&entry, 1, 20'000) != 1) return Error{codes::timed_out, "rank 1 does not connect"};
+                UniqueFd const connection(::accept(listener.get(), nullptr, nullptr));
+            }
+            return new_secret(2)(rank);
+        },
+        [](Bootstrap& bootstrap) { return bootstrap.fence(); }));
+}
+
+BOOST_AUTO_TEST_CASE(two_programs_that_meet_by_one_file_are_told_so) {
+    std::unique_ptr<Bootstrap> chief;
+    std::jthread first([&] {
+        if (auto opened = new_secret(2)(Rank{0})) chief = *std::move(opened);
+    });
+    await_new_file();
+    auto const error = must_fail(new_secret(2)(Rank{0}));
+    auto const other = new_secret(2)(Rank{1});  // the first program is not disturbed
+    first.join();
+    BOOST_TEST((error.code == codes::name_taken), error.message);
+    BOOST_TEST(error.message.find(new_file.string()) != std::string::npos, error.message);
+    BOOST_TEST(other.has_value());
+    BOOST_TEST(chief != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_with_another_size_than_the_new_chief_is_rejected) {
+    std::jthread first([&] { (void)new_secret(2)(Rank{0}); });
+    await_new_file();
+    auto const error = must_fail(new_secret(3, 20s, 200ms)(Rank{1}));
+    auto const other = new_secret(2)(Rank{1});
+    first.join();
+    BOOST_TEST((error.code == codes::permission), error.message);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_see_different_directories_are_told_the_file) {
+    for (int const rank : {0, 1}) {
+        auto const error = must_fail(new_secret(2, 300ms)(Rank{rank}));
+        BOOST_TEST((error.code == codes::timed_out), error.message);
+        BOOST_TEST(error.message.find(new_file.string()) != std::string::npos, error.message);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(invalid_connections_do_not_disturb_the_ranks) {

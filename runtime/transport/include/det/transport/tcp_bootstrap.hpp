@@ -10,6 +10,9 @@ struct TcpBootstrapOptions {
     /// The address on which the chief listens for the other ranks. Used by the chief only.
     std::string chief_address = "127.0.0.1";
     BootstrapOptions waits = {};
+    /// With a new secret: how long a rank retries that the chief of the file rejects. The file may be an old
+    /// one, whose port has become that of another program.
+    std::chrono::milliseconds rejection_limit = std::chrono::seconds(10);
 };
 
 /// Opens a bootstrap with a store in the chief's process, on a port that the system chooses. A rank must
@@ -18,9 +21,23 @@ struct TcpBootstrapOptions {
 ///
 /// \param rendezvous a file that all ranks can read and the chief can write (protocol/rendezvous.hpp). It
 ///     contains the secret before the ranks start; the chief adds its address.
-/// \return codes::permission if the secret or the size differs from the chief's, or if the rank is connected
-///     already; codes::timed_out if the chief publishes no address within the time limit.
+/// \return codes::permission if the secret or the size differs from the chief's; codes::name_taken if the
+/// rank
+///     is connected already; codes::timed_out if the chief publishes no address within the time limit.
 Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::filesystem::path rendezvous,
                                                       TcpBootstrapOptions options = {});
+
+/// The same for ranks that nothing has prepared a file for: the chief creates it with a new secret, and
+/// removes it when all ranks have connected. A file that a killed program has left is replaced. Collective;
+/// blocks until all ranks have connected.
+///
+/// \param rendezvous the path of the file, in a private directory that all ranks see. Programs that connect
+///     at the same time need different files.
+/// \return codes::name_taken if the ranks of another program are connecting by this file, or if the rank is
+///     connected already; codes::permission if the chief has another number of ranks; codes::timed_out if
+///     not all ranks have connected within the time limit.
+Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap_with_new_secret(Rank rank, int size,
+                                                                      std::filesystem::path rendezvous,
+                                                                      TcpBootstrapOptions options = {});
 
 }  // namespace det::transport

@@ -1,0 +1,49 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+
+#include "frames.hpp"
+
+namespace det::transport {
+
+// The file that leads the ranks of a TcpBootstrap to their chief (protocol/rendezvous.hpp).
+
+Result<Rendezvous> load_rendezvous(std::filesystem::path const& path);
+
+/// The address of this process, the chief, in a rendezvous file. The destructor withdraws it.
+class PublishedAddress {
+public:
+    /// Adds the address to a file that has the secret already.
+    static Result<std::unique_ptr<PublishedAddress>> add(std::filesystem::path path, Rendezvous rendezvous);
+    /// Creates the file, or replaces one that a killed program has left. Blocks up to 2 s if the chief of
+    /// that file does not answer.
+    /// \param size number of ranks
+    /// \return codes::name_taken if the chief of that file is alive
+    static Result<std::unique_ptr<PublishedAddress>> create(std::filesystem::path path, Rendezvous rendezvous,
+                                                            int size);
+    ~PublishedAddress();
+    PublishedAddress(PublishedAddress const&) = delete;
+    PublishedAddress& operator=(PublishedAddress const&) = delete;
+
+private:
+    PublishedAddress(std::filesystem::path path, std::string content, std::optional<std::string> without)
+        : path_(std::move(path)), content_(std::move(content)), without_(std::move(without)) {}
+
+    std::filesystem::path path_;
+    std::string content_;
+    std::optional<std::string> without_;  // the content without the address; nullopt: no file
+};
+
+/// Connects to the chief, whose address the file will have or has. Retries until the deadline, because the
+/// file may have no address yet, or the address of an earlier chief.
+/// \return the first codes::permission or codes::name_taken; the last error at the deadline
+Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
+                               TimePoint deadline);
+
+/// The same where the chief makes the file with a new secret, and may replace it: retries too after a
+/// rejection, up to `rejection_limit` while the file stays the same.
+/// \return codes::timed_out at the deadline
+Result<FrameClient> find_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,
+                                           TimePoint deadline, std::chrono::milliseconds rejection_limit);
+
+}  // namespace det::transport
