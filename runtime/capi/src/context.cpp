@@ -89,6 +89,7 @@ det_status det_context_connect(det_ranks const* ranks, det_context_options const
                         numbers.size,
                         {numbers.local_rank, numbers.local_size, numbers.cross_rank, numbers.cross_size}};
         if (numbers.group != nullptr) own.group = numbers.group;
+        if (numbers.chief_address != nullptr) own.chief_address = numbers.chief_address;
         return give(core::Context::connect(own, wanted), context);
     });
 }

@@ -103,7 +103,7 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
         return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(identity, options.environment);
-    DET_TRY_ASSIGN(auto transport, open_transport(identity, info, options.environment, waits));
+    DET_TRY_ASSIGN(auto transport, open_transport(numbers, info, options.environment, waits));
     // A launcher's job name outside of a run need not be the same on all nodes.
     if (!place || (!info && numbers.group.empty())) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));

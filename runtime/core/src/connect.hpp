@@ -10,10 +10,11 @@ namespace det::core {
 std::function<void(std::string const& warning)> warning_handler(ContextOptions const& options);
 
 /// Opens the transport between several ranks. If the run has a rendezvous file (every run of an experiment
-/// has one) and the address of the chief is known, the transport is UCX if all nodes have RDMA adapters and
-/// can load UCX, else TCP sockets. Otherwise it is MPI. DET_TRANSPORT=tcp, ucx or mpi overrides the choice
-/// and must be the same on all ranks; ranks with different choices of tcp and ucx get an Error.
-Result<std::unique_ptr<transport::Transport>> open_transport(RankIdentity const& identity,
+/// has one), or if the numbers have the address of the chief, the transport is UCX if all nodes have RDMA
+/// adapters and can load UCX, else TCP sockets. Otherwise, and outside of a run for ranks that an MPI
+/// launcher has started, it is MPI. DET_TRANSPORT=tcp, ucx or mpi overrides the choice and must be the same
+/// on all ranks; ranks with different choices of tcp and ucx get an Error.
+Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& numbers,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,
                                                              liveness::WaitPolicy const& waits);

@@ -109,7 +109,7 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto const identity, find_rank_identity(options.environment, info));
     DET_TRY_ASSIGN(auto run, open_run(std::move(info), options, identity.rank == 0));
     // Connects last, because after that other ranks may wait for this rank.
-    DET_TRY_ASSIGN(auto distributed, core::connect({identity, ""}, run.info, options));
+    DET_TRY_ASSIGN(auto distributed, core::connect({identity, "", ""}, run.info, options));
     auto session = make_session(std::move(distributed), options);
     enter(session, std::move(run), options);
     auto parts = std::make_unique<Parts>(std::move(session), options.preempt_mode);

@@ -43,6 +43,22 @@ std::string meeting_name(Environment const& environment) {
     return fmt::format("ranks-{}.socket", environment.find("SLURM_STEP_ID").value_or("0"));
 }
 
+Result<std::filesystem::path> find_rendezvous_directory(Environment const& environment) {
+    using std::filesystem::path;
+    if (auto const chosen = environment.find_non_empty(rendezvous_variable))
+        return path(*chosen) / fmt::format("det-ranks-{}", ::getuid());
+    if (auto const home = environment.find_non_empty("HOME"))
+        return path(*home) / ".cache" / "det-submit" / "ranks";
+    return Error{codes::misuse, "ranks on several nodes find each other by a file, and HOME is not set",
+                 fmt::format("set {} to a directory that the nodes share", rendezvous_variable)};
+}
+
+std::string rendezvous_name(std::string const& group, std::string const& chief_address) {
+    auto name = fmt::format("{}@{}", group, chief_address);
+    std::ranges::replace(name, '/', '_');
+    return name;
+}
+
 Status make_private_directory(std::filesystem::path const& path) {
     struct stat found {};
     do {  // again if ranks of an earlier group have removed it in between

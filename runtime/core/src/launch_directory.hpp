@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace det::core {
+
+/// The environment variable that names a directory which the nodes share.
+inline constexpr std::string_view rendezvous_variable = "DET_RENDEZVOUS_DIR";
 
 /// Returns the directory in which the ranks of one node find each other if mpirun, horovodrun, torchrun or
 /// deepspeed has started them outside of a run. Its name contains the launcher's job name or rendezvous port,
@@ -24,6 +28,14 @@ std::string meeting_name_of_group(std::string group);
 /// contains the job step, or the launcher's port if the launcher starts each rank in its own step. So groups
 /// of ranks that run at the same time have different sockets.
 std::string meeting_name(Environment const& environment);
+
+/// Returns the directory for the files by which ranks of several nodes find each other outside of a run. The
+/// nodes must share it: a directory of this user below DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks.
+/// \return codes::misuse if neither DET_RENDEZVOUS_DIR nor HOME is set
+Result<std::filesystem::path> find_rendezvous_directory(Environment const& environment);
+
+/// Returns the name of such a file.
+std::string rendezvous_name(std::string const& group, std::string const& chief_address);
 
 /// Creates the directory if it does not exist. Fails with codes::unsafe_owner if another user owns it or has
 /// any access to it.

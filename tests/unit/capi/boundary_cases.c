@@ -90,7 +90,8 @@ const char* case_layouts(void) {
     CHECK(offsetof(det_context_options, preempt_mode) == 32 && offsetof(det_context_options, devices) == 36);
     CHECK(offsetof(det_context_options, checkpoint_storage) == 40);
     CHECK(offsetof(det_ranks, rank) == 8 && offsetof(det_ranks, cross_size) == 28);
-    CHECK(offsetof(det_ranks, group) == 32 && sizeof(det_ranks) == 40);
+    CHECK(offsetof(det_ranks, group) == 32 && offsetof(det_ranks, chief_address) == 40);
+    CHECK(sizeof(det_ranks) == 48);
     CHECK(offsetof(det_tensor, name) == 8 && offsetof(det_tensor, data) == 16);
     CHECK(offsetof(det_tensor, dtype) == 24 && offsetof(det_tensor, dimensions) == 28);
     CHECK(offsetof(det_tensor, shape) == 32 && offsetof(det_tensor, begin) == 40);

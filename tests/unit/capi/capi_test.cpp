@@ -161,6 +161,11 @@ BOOST_AUTO_TEST_CASE(ranks_may_be_numbered_by_the_program_outside_of_a_run) {
     run_as_ranks(3, case_numbers_outside_of_a_run);
     ::unsetenv("TMPDIR");
 }
+BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_may_be_numbered_by_the_program_outside_of_a_run) {
+    ::setenv("DET_RENDEZVOUS_DIR", directory.path().c_str(), 1);
+    run_as_ranks(3, case_numbers_on_several_nodes);
+    ::unsetenv("DET_RENDEZVOUS_DIR");
+}
 
 BOOST_AUTO_TEST_CASE(the_trial_tells_and_is_told) {
     ExperimentSpec spec;

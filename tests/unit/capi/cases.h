@@ -41,6 +41,7 @@ const char* case_acknowledged_later(void);
 const char* case_told_of_the_trial(void);
 const char* case_numbered_by_the_program(void);
 const char* case_numbers_outside_of_a_run(void);
+const char* case_numbers_on_several_nodes(void);
 
 const char* case_stored_directory(void);
 const char* case_uploaded_files(void);

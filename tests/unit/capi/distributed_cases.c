@@ -312,3 +312,22 @@ const char* case_numbers_outside_of_a_run(void) {
     CHECK(sum == 9);
     return NULL;
 }
+
+const char* case_numbers_on_several_nodes(void) {
+    det_context* context = NULL;
+    det_ranks ranks = reversed_ranks();
+    double sum = 1;
+    unsetenv("DET_RUN_DIR");
+    ranks.cross_rank = ranks.rank;
+    ranks.cross_size = ranks.size;
+    ranks.local_rank = 0;
+    ranks.local_size = 1;
+    ranks.chief_address = "127.0.0.1";
+    CHECK_OK(det_context_connect(&ranks, NULL, &context));
+    CHECK(det_distributed_cross_rank(context) == ranks.rank);
+    CHECK_OK(det_distributed_allreduce(context, &sum, &sum, 1, DET_F64, DET_REDUCE_SUM));
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    CHECK(sum == 3);
+    return NULL;
+}

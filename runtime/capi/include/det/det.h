@@ -128,9 +128,12 @@ typedef struct det_ranks {
     /** A name that is the same on all ranks, and differs from that of other programs of this user that run on
      * a node at the same time. NULL: "default". */
     const char* group;
+    /** An address or a host name of the node of rank 0, the same on all ranks: with it ranks of several nodes
+     * find each other outside of a run. NULL: they need a run or MPI. */
+    const char* chief_address;
 } det_ranks;
 #define DET_RANKS_INIT \
-    { sizeof(det_ranks), 0, 1, 0, 1, 0, 1, NULL }
+    { sizeof(det_ranks), 0, 1, 0, 1, 0, 1, NULL, NULL }
 
 /** Joins the run. Collective. Blocks until all ranks have joined.
  * \param options NULL for the defaults
@@ -139,14 +142,19 @@ DET_API det_status det_context_open(const det_context_options* options, det_cont
 /** Connects ranks that the program has numbered, in a run or outside: the environment need not have any
  * numbers. Collective. Blocks until all ranks have connected. The context has collectives, and behaves as
  * outside of a run until det_context_join_run(). Ranks of a node need nothing but shared memory. Ranks of
- * several nodes find each other through their run; outside of a run they need MPI.
+ * several nodes find each other through their run. Outside of a run they use MPI if mpirun or
+ * 'srun --mpi=pmix' has started them; otherwise they need chief_address, and a directory that the nodes
+ * share: the environment variable DET_RENDEZVOUS_DIR names it, else it is ~/.cache/det-submit/ranks. The
+ * chief keeps a file there, with a secret, until all ranks have connected.
  *
  *     det_ranks ranks = DET_RANKS_INIT;
  *     ranks.rank = ranks.local_rank = number;
  *     ranks.size = ranks.local_size = count;
  *     det_context_connect(&ranks, NULL, &context);
  * \param options NULL for the defaults; of its members only on_warning, user and devices are used
- * \return "misuse" if the numbers contradict each other */
+ * \return "misuse" if the numbers contradict each other; DET_TIMED_OUT if not all ranks of several nodes have
+ * come within five minutes, or within DET_COLLECTIVE_TIMEOUT_S; "name-taken" if another program has the same
+ * group and chief_address at the same time */
 DET_API det_status det_context_connect(const det_ranks* ranks, const det_context_options* options,
                                        det_context** context);
 /** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption. Once.

@@ -38,8 +38,8 @@ struct ContextOptions {
     Devices devices = Devices::none;
     /// Replaces NCCL in tests. nullptr: NCCL.
     std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
-    /// Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration. An
-    /// empty object: where the experiment keeps them, or checkpoint_path.
+    /// Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration.
+    /// An empty object: where the experiment keeps them, or checkpoint_path.
     JsonValue checkpoint_storage = {};
 };
 
@@ -49,6 +49,10 @@ struct RankNumbers {
     /// The same on all ranks, and different for programs of one user that run on a node at the same time.
     /// Empty: named after what the launcher has set in the environment.
     std::string group = "default";
+    /// An address or a host name of the chief's node, the same on all ranks. With it ranks of several nodes
+    /// find each other outside of a run, by a file in a directory that the nodes share (DET_RENDEZVOUS_DIR,
+    /// else the user's home directory). Empty: they need a run or MPI.
+    std::string chief_address = {};
 };
 
 /// The Core API for training code. In a run it finds its experiment, its peers and its journal through the
