@@ -12,7 +12,8 @@ BUILD = os.environ["DET_BUILD_DIR"]
 TIME_LIMIT_S = 60
 
 # Variables of a run in which the tests themselves may have been started.
-FOREIGN = ("DET_RUN_DIR", "DET_RUN_PATH", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
+FOREIGN = ("DET_RUN_DIR", "DET_RUN_PATH", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT",
+           "DET_RENDEZVOUS_DIR")
 
 HEADER = """
 import logging, os, sys

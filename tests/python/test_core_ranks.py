@@ -1,6 +1,23 @@
 """Several ranks that a program numbers itself, off the cluster."""
 
+import os
+
 from support import Case, finish, start_ranks
+
+# Two nodes of two ranks. The nodes share HOME; each has its own TMPDIR. The home directory is empty again when the ranks
+# have met.
+NODES = """
+node = rank // 2
+os.environ["TMPDIR"] = os.path.join(os.environ["HOME"], f"node-{node}")
+os.makedirs(os.environ["TMPDIR"], exist_ok=True)
+numbers = dict(rank=rank, size=4, local_rank=rank % 2, local_size=2, cross_rank=node, cross_size=2)
+def check(ranks):
+    assert ranks.allgather(rank) == [0, 1, 2, 3]
+    assert ranks.allgather_local(rank) == [2 * node, 2 * node + 1]
+    assert ranks.broadcast(rank) == 0 and ranks.get_num_agents() == 2
+    assert not os.path.exists(shared) or os.listdir(shared) == [], os.listdir(shared)
+shared = os.path.join(os.environ["HOME"], ".cache/det-submit/ranks")
+"""
 
 OBJECTS = """
 value = {"rank": rank, "text": "x" * 1000 * rank, "list": [rank] * rank}
@@ -45,6 +62,66 @@ class Ranks(Case):
                 ranks.close()
             """,
             3,
+        )
+
+    def test_ranks_of_several_nodes_connect_without_a_run(self):
+        self.run_ranks(
+            NODES
+            + """
+for round in range(2):
+    with det.core.DistributedContext(chief_ip="127.0.0.1", **numbers) as ranks:
+        check(ranks)
+    with det.core.DistributedContext(chief_ip="localhost", pub_port=20000, **numbers) as ranks:
+        with det.core.init(distributed=ranks) as context:
+            check(context.distributed)
+            assert not context.preempt.should_preempt()
+""",
+            4,
+        )
+
+    def test_torchrun_gives_the_address_of_the_chief(self):
+        self.run_ranks(
+            NODES
+            + """
+os.environ.update(RANK=str(rank), WORLD_SIZE="4", LOCAL_RANK=str(rank % 2), LOCAL_WORLD_SIZE="2", GROUP_RANK=str(node),
+                  GROUP_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="29412")
+with det.core.DistributedContext.from_torch_distributed() as ranks:
+    check(ranks)
+""",
+            4,
+        )
+
+    def test_tf_config_gives_the_address_of_the_chief(self):
+        self.run_ranks(
+            """
+            import json
+            sys.path.insert(0, os.environ["TEST_MODULES"])
+            os.environ["TF_CONFIG"] = json.dumps({
+                "cluster": {"worker": ["127.0.0.1:2222", "127.0.0.1:2223"]}, "task": {"type": "worker", "index": rank}})
+            ranks, strategy = det.core.DistributedContext.from_tf_config()
+            with ranks:
+                assert ranks.allgather(rank) == [0, 1]
+            """,
+            2,
+            TEST_MODULES=os.path.join(os.path.dirname(__file__), "../support/launchers"),
+        )
+
+    def test_ranks_that_do_not_meet_are_told_the_file_and_the_variable(self):
+        self.run_ranks(
+            """
+            os.environ["DET_RENDEZVOUS_DIR"] = os.path.join(os.environ["HOME"], f"only-{rank}")
+            try:
+                det.core.DistributedContext(rank=rank, size=2, local_rank=0, local_size=1, cross_rank=rank, cross_size=2,
+                                            chief_ip="127.0.0.1")
+                raise SystemExit("the ranks have met")
+            except det._lib.LibraryError as problem:
+                assert problem.code == "timed-out", problem
+                assert f"only-{rank}/det-ranks-" in str(problem), problem
+                assert "port-12360@127.0.0.1" in str(problem), problem
+                assert "set DET_RENDEZVOUS_DIR" in str(problem), problem
+            """,
+            2,
+            DET_COLLECTIVE_TIMEOUT_S="1",
         )
 
     def test_horovod_and_deepspeed_numbers(self):

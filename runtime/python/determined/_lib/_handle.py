@@ -18,7 +18,11 @@ Selector = Callable[[str], bool]
 
 
 class Ranks(NamedTuple):
-    """The numbers of a rank. `group` is the same on all ranks and differs from that of other programs on the node."""
+    """The numbers of a rank.
+
+    `group` is the same on all ranks and differs from that of other programs on the node. `chief_address` is an address
+    or a host name of the chief's node; None: ranks of several nodes need a run or MPI.
+    """
 
     rank: int = 0
     size: int = 1
@@ -27,6 +31,7 @@ class Ranks(NamedTuple):
     cross_rank: int = 0
     cross_size: int = 1
     group: str = "default"
+    chief_address: Optional[str] = None
 
 
 class _Selection:
@@ -86,7 +91,8 @@ class Handle:
 
     def __init__(self, ranks: Ranks) -> None:
         self._library = library = load()
-        numbers = RankNumbers(ctypes.sizeof(RankNumbers), *ranks[:6], ranks.group.encode())
+        chief = None if ranks.chief_address is None else ranks.chief_address.encode()
+        numbers = RankNumbers(ctypes.sizeof(RankNumbers), *ranks[:6], ranks.group.encode(), chief)
         pointer = c_void_p()
         library.check(library.det_context_connect(byref(numbers), None, byref(pointer)))
         self._pointer = pointer

@@ -55,6 +55,7 @@ class RankNumbers(Structure):
         ("cross_rank", c_int32),
         ("cross_size", c_int32),
         ("group", c_char_p),
+        ("chief_address", c_char_p),
     ]
 
 

@@ -12,6 +12,11 @@ from determined import _lib
 _PROTOCOL = pickle.HIGHEST_PROTOCOL
 
 
+def _find_chief(chief_ip: Optional[str], launcher_variable: str) -> Optional[str]:
+    """The chief's address: the argument, else that of the run, else that of the launcher."""
+    return chief_ip or os.environ.get("DET_CHIEF_IP") or os.environ.get(launcher_variable) or None
+
+
 def _environment_name(*names: str) -> str:
     """The first of these variables that is set, with its name, as a name for a group of ranks."""
     for name in names:
@@ -26,6 +31,11 @@ class DistributedContext:
     A program may make one before `core.init()`, and also without it, on a cluster and off. With several ranks the
     constructor connects: it returns when all ranks have come. All ranks call the same operations in the same order.
 
+    Outside of a run of an experiment, ranks of several nodes find the chief by a file in a directory that the nodes
+    share: the environment variable DET_RENDEZVOUS_DIR names it, else it is ~/.cache/det-submit/ranks. Ranks that mpirun
+    or `srun --mpi=pmix` has started use MPI instead. A rank waits five minutes for the others, or
+    DET_COLLECTIVE_TIMEOUT_S seconds.
+
     Args:
         rank: number of this rank among all ranks, from 0; rank 0 is the chief
         size: number of all ranks
@@ -33,8 +43,8 @@ class DistributedContext:
         local_size: number of ranks on this node
         cross_rank: number of this node
         cross_size: number of nodes
-        chief_ip: address of the chief's node, needed where there are several nodes
-        pub_port: tells apart programs of one user that run on a node at the same time
+        chief_ip: address or host name of the chief's node, the same on all ranks; needed where there are several nodes
+        pub_port: tells apart programs of one user that run on a node, or with one chief, at the same time
         pull_port, port_offset, force_tcp: accepted for compatibility, without effect
 
     Raises:
@@ -76,6 +86,7 @@ class DistributedContext:
         self.cross_size: int = cross_size
         if self.local_size != self.size and chief_ip is None:
             raise AssertionError("DistributedContext needs chief_ip where there are several nodes")
+        self._chief_ip = chief_ip
         self._group = _group or f"port-{pub_port + port_offset}"
         self._handle_of_ranks: Optional[_lib.Handle] = None
         self._is_closed = False
@@ -85,6 +96,9 @@ class DistributedContext:
     @classmethod
     def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> "DistributedContext":
         """Numbers from the environment of torchrun, or of a launcher with its variables.
+
+        Args:
+            chief_ip: address of the chief's node; default: DET_CHIEF_IP, else MASTER_ADDR
 
         Raises:
             KeyError: a variable is missing
@@ -96,13 +110,16 @@ class DistributedContext:
             local_size=int(os.environ["LOCAL_WORLD_SIZE"]),
             cross_rank=int(os.environ["GROUP_RANK"]),
             cross_size=int(os.environ["GROUP_WORLD_SIZE"]),
-            chief_ip=chief_ip or os.environ.get("DET_CHIEF_IP"),
+            chief_ip=_find_chief(chief_ip, "MASTER_ADDR"),
             _group=_environment_name("MASTER_PORT"),
         )
 
     @classmethod
     def from_deepspeed(cls, chief_ip: Optional[str] = None) -> "DistributedContext":
         """Numbers from the environment of the deepspeed launcher.
+
+        Args:
+            chief_ip: address of the chief's node; default: DET_CHIEF_IP, else MASTER_ADDR
 
         Raises:
             KeyError: a variable is missing
@@ -114,7 +131,7 @@ class DistributedContext:
             local_size=int(os.environ["LOCAL_SIZE"]),
             cross_rank=int(os.environ["CROSS_RANK"]),
             cross_size=int(os.environ["CROSS_SIZE"]),
-            chief_ip=chief_ip or os.environ.get("DET_CHIEF_IP"),
+            chief_ip=_find_chief(chief_ip, "MASTER_ADDR"),
             _group=_environment_name("MASTER_PORT"),
         )
 
@@ -124,6 +141,7 @@ class DistributedContext:
 
         Args:
             hvd: a module of horovod such as horovod.torch, after its init()
+            chief_ip: address of a node that all nodes can reach; default: DET_CHIEF_IP, else that of horovodrun
         """
         return cls(
             rank=hvd.rank(),
@@ -132,7 +150,7 @@ class DistributedContext:
             local_size=hvd.local_size(),
             cross_rank=hvd.cross_rank(),
             cross_size=hvd.cross_size(),
-            chief_ip=chief_ip or os.environ.get("DET_CHIEF_IP"),
+            chief_ip=_find_chief(chief_ip, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
             _group=_environment_name("HOROVOD_GLOO_RENDEZVOUS_PORT", "PMIX_NAMESPACE"),
         )
 
@@ -163,6 +181,7 @@ class DistributedContext:
             strategy = tf.distribute.MirroredStrategy()
         else:
             strategy = tf.distribute.get_strategy()
+        host, _, port = workers[0].rpartition(":") if ":" in workers[0] else (workers[0], "", "")
         context = cls(
             rank=rank,
             size=len(workers),
@@ -170,8 +189,8 @@ class DistributedContext:
             local_size=1,
             cross_rank=rank,
             cross_size=len(workers),
-            chief_ip=workers[0].rsplit(":", 1)[0],
-            _group="tf-config",
+            chief_ip=host.strip("[]"),
+            _group=f"tf-config-{port}",
         )
         return context, strategy
 
@@ -210,6 +229,7 @@ class DistributedContext:
                     self.cross_rank,
                     self.cross_size,
                     self._group,
+                    self._chief_ip,
                 )
             )
         return self._handle_of_ranks
