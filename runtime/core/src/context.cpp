@@ -4,6 +4,7 @@
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/grace_period.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/layout.hpp>
 
@@ -168,14 +169,17 @@ Status Context::close() {
 std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const {
     using SteadyTime = std::chrono::steady_clock::time_point;
     auto earliest = job_end;
-    auto const mind = [&](std::optional<SteadyTime> notice_came, std::optional<std::uint32_t> left_s) {
-        if (!notice_came || !left_s) return;
-        auto const end = *notice_came + std::chrono::seconds(*left_s);
+    auto const mind = [&](std::optional<SteadyTime> notice_came, std::chrono::milliseconds left) {
+        if (!notice_came) return;
+        auto const end = *notice_came + left;
         earliest = earliest ? std::min(*earliest, end) : end;
     };
     if (notice && info && info->spec) {
-        mind(notice->raised_at_steady(), info->spec->preemption_timeout_s);
-        mind(notice->raised_by_slurm_at_steady(), info->spec->notice_s);
+        mind(notice->raised_at_steady(), std::chrono::seconds(info->spec->preemption_timeout_s));
+        if (info->spec->notice_s) {
+            std::chrono::milliseconds const grace = std::chrono::seconds(*info->spec->notice_s);
+            mind(notice->raised_by_slurm_at_steady(), grace - grace_margin(grace));
+        }
     }
     return earliest;
 }

@@ -107,16 +107,6 @@ BOOST_AUTO_TEST_CASE(the_grace_period_limits_an_earlier_request_too) {
     BOOST_TEST((machine.on_time(start + 28s) == RunAction::wait));
 }
 
-BOOST_AUTO_TEST_CASE(the_margin_of_a_grace_period_leaves_the_program_half_of_it) {
-    BOOST_TEST((grace_margin(0s) == 0s));
-    BOOST_TEST((grace_margin(4s) == 2s));
-    BOOST_TEST((grace_margin(6s) == 3s));
-    BOOST_TEST((grace_margin(30s) == 3s));
-    BOOST_TEST((grace_margin(60s) == 6s));
-    BOOST_TEST((grace_margin(150s) == 15s));
-    BOOST_TEST((grace_margin(1000s) == 15s));
-}
-
 BOOST_AUTO_TEST_CASE(a_run_is_recorded_before_slurm_kills_the_supervisor) {
     RunStateMachine machine(60s);
     auto job = job_with_limit(30s);

@@ -1,4 +1,5 @@
 #include <det/launch/supervisor/run_state_machine.hpp>
+#include <det/protocol/grace_period.hpp>
 
 #include <algorithm>
 
@@ -34,10 +35,6 @@ void advance(std::optional<Deadline>& deadline, Deadline time) {
 
 std::chrono::seconds time_limit_margin(std::chrono::seconds limit) {
     return std::clamp(limit / 10, 30s, 300s);
-}
-
-std::chrono::milliseconds grace_margin(std::chrono::milliseconds grace) {
-    return std::min(std::clamp<std::chrono::milliseconds>(grace / 10, 3s, 15s), grace / 2);
 }
 
 RunAction RunStateMachine::on_desired(Desired desired, Time now) {

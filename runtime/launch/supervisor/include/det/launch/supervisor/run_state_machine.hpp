@@ -73,8 +73,4 @@ private:
 /// and at most 5 min.
 std::chrono::seconds time_limit_margin(std::chrono::seconds limit);
 
-/// How long before the end of a grace period the supervisor ends the run, to requeue the job before Slurm
-/// does: a tenth of the period, at least 3 s and at most 15 s, but no more than half of it.
-std::chrono::milliseconds grace_margin(std::chrono::milliseconds grace);
-
 }  // namespace det::launch::supervisor
