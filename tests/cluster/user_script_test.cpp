@@ -219,4 +219,36 @@ BOOST_FIXTURE_TEST_CASE(no_setting_of_a_user_drains_a_node, WithPlugin) {
     BOOST_TEST(shell("srun --det --nodes=4 true && echo fine") == "fine");
 }
 
+BOOST_AUTO_TEST_CASE(python_ranks_of_several_nodes_find_each_other_by_the_home_directory) {
+    LoopbackCluster const cluster(four_nodes(LoopbackOptions::Plugin::off));
+    must(write_file(cluster.home() / "numbered.py", R"py(import os
+import determined as det
+
+def number(name):
+    return int(os.environ["SLURM_" + name])
+
+rank, size, nodes = number("PROCID"), number("NTASKS"), number("NNODES")
+with det.core.DistributedContext(rank=rank, size=size, local_rank=number("LOCALID"), local_size=size // nodes,
+                                 cross_rank=number("NODEID"), cross_size=nodes, chief_ip=os.environ["CHIEF"]) as ranks:
+    names = ranks.allgather(os.uname().nodename)
+    local = ranks.allgather_local(rank)
+print(rank, "of", names, local)
+)py",
+                    0644));
+    // Of n0 only a name is known, then only its address.
+    for (auto const* chief : {"n0", "$(getent hosts n0 | cut -d ' ' -f 1)"}) {
+        auto const lines = sorted_lines(WithPlugin::run_script_on(
+            cluster,
+            "#SBATCH --nodes=2 --ntasks=4\n"
+            "export PYTHONPATH=$(dirname $(command -v det-submit))/../lib/det-submit/python\n"
+            "export CHIEF=" +
+                std::string(chief) + "\nsrun /usr/bin/python3 numbered.py\n"));
+        std::vector<std::string> const expected{
+            "0 of ['n0', 'n0', 'n1', 'n1'] [0, 1]", "1 of ['n0', 'n0', 'n1', 'n1'] [0, 1]",
+            "2 of ['n0', 'n0', 'n1', 'n1'] [2, 3]", "3 of ['n0', 'n0', 'n1', 'n1'] [2, 3]"};
+        BOOST_TEST(lines == expected, boost::test_tools::per_element());
+    }
+    BOOST_TEST(cluster.shell("ls .cache/det-submit/ranks") == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
