@@ -221,32 +221,44 @@ BOOST_FIXTURE_TEST_CASE(no_setting_of_a_user_drains_a_node, WithPlugin) {
 
 BOOST_AUTO_TEST_CASE(python_ranks_of_several_nodes_find_each_other_by_the_home_directory) {
     LoopbackCluster const cluster(four_nodes(LoopbackOptions::Plugin::off));
-    must(write_file(cluster.home() / "numbered.py", R"py(import os
+    must(write_file(cluster.home() / "train.py", R"py(import os
 import determined as det
 
 def number(name):
     return int(os.environ["SLURM_" + name])
 
-rank, size, nodes = number("PROCID"), number("NTASKS"), number("NNODES")
-with det.core.DistributedContext(rank=rank, size=size, local_rank=number("LOCALID"), local_size=size // nodes,
-                                 cross_rank=number("NODEID"), cross_size=nodes, chief_ip=os.environ["CHIEF"]) as ranks:
+def connect():
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        return det.core.DistributedContext.from_torch_distributed()
+    size, nodes = number("NTASKS"), number("NNODES")
+    return det.core.DistributedContext(
+        rank=number("PROCID"), size=size, local_rank=number("LOCALID"), local_size=size // nodes,
+        cross_rank=number("NODEID"), cross_size=nodes, chief_ip=os.environ["CHIEF"])
+
+with connect() as ranks:
     names = ranks.allgather(os.uname().nodename)
-    local = ranks.allgather_local(rank)
-print(rank, "of", names, local)
+    local = ranks.allgather_local(ranks.rank)
+os.write(1, f"{ranks.rank} of {names} {local}\n".encode())  # print() writes in pieces if it is not buffered
 )py",
                     0644));
-    // Of n0 only a name is known, then only its address.
-    for (auto const* chief : {"n0", "$(getent hosts n0 | cut -d ' ' -f 1)"}) {
-        auto const lines = sorted_lines(WithPlugin::run_script_on(
-            cluster,
-            "#SBATCH --nodes=2 --ntasks=4\n"
-            "export PYTHONPATH=$(dirname $(command -v det-submit))/../lib/det-submit/python\n"
-            "export CHIEF=" +
-                std::string(chief) + "\nsrun /usr/bin/python3 numbered.py\n"));
-        std::vector<std::string> const expected{
-            "0 of ['n0', 'n0', 'n1', 'n1'] [0, 1]", "1 of ['n0', 'n0', 'n1', 'n1'] [0, 1]",
-            "2 of ['n0', 'n0', 'n1', 'n1'] [2, 3]", "3 of ['n0', 'n0', 'n1', 'n1'] [2, 3]"};
-        BOOST_TEST(lines == expected, boost::test_tools::per_element());
+    std::vector<std::string> const expected{
+        "0 of ['n0', 'n0', 'n1', 'n1'] [0, 1]", "1 of ['n0', 'n0', 'n1', 'n1'] [0, 1]",
+        "2 of ['n0', 'n0', 'n1', 'n1'] [2, 3]", "3 of ['n0', 'n0', 'n1', 'n1'] [2, 3]"};
+    for (std::string const command :
+         {"CHIEF=n0 srun --ntasks=4 /usr/bin/python3 train.py",
+          "CHIEF=$(getent hosts n0 | cut -d ' ' -f 1) srun --ntasks=4 /usr/bin/python3 train.py",
+          // torchrun gives the address. torch 1.13 needs the redirects on Python 3.11.
+          "srun --ntasks=2 /usr/bin/python3 -m torch.distributed.run --nnodes 2 --nproc_per_node 2 "
+          "--rdzv_id 1 --rdzv_backend c10d --rdzv_endpoint n0:29500 --redirects 9:1 --tee 9:1 train.py "
+          "2>warnings"}) {
+        BOOST_TEST_CONTEXT(command) {
+            auto const lines = sorted_lines(WithPlugin::run_script_on(
+                cluster,
+                "#SBATCH --nodes=2 --exclusive\n"
+                "export PYTHONPATH=$(dirname $(command -v det-submit))/../lib/det-submit/python\n" +
+                    command + "\n"));
+            BOOST_TEST(join(lines, "\n") == join(expected, "\n"));
+        }
     }
     BOOST_TEST(cluster.shell("ls .cache/det-submit/ranks") == "");
 }
