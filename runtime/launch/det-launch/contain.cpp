@@ -82,7 +82,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     call.libraries = own_libraries();
     for (auto& module : checkpoint::storage::find_modules(spec, environment))
         call.libraries.push_back(std::move(module));
-    node::add_python(call);
+    node::add_python_package(call);
     call.user_variables = names_of(spec.environment_variables);
     call.command = command;
     call.environment = environment;

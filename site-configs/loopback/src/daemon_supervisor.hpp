@@ -31,7 +31,8 @@ enum class DaemonState {
 };
 std::string_view to_string(DaemonState state);
 
-/// Starts daemons stage by stage and restarts a daemon that dies, unless kill() ended it.
+/// Starts daemons stage by stage. Restarts a daemon that dies, unless kill() or shut_down() has ended it or
+/// it has died too often in a row.
 class DaemonSupervisor {
 public:
     using Time = std::chrono::steady_clock::time_point;

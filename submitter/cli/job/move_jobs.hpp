@@ -6,7 +6,7 @@
 
 namespace det::cli {
 
-/// A requested move as the user writes it: ID.OPERATION=VALUE.
+/// A requested move: ID.OPERATION=VALUE for `job update-batch`; `job update` makes it from its options.
 struct MoveRequest {
     std::string id, operation, value;
 };

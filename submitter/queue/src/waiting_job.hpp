@@ -12,10 +12,10 @@ struct WaitingJob {
     std::string user, partition, account, qos;
     int tier = 1;
     std::int64_t nice = 0;
-    // The highest and lowest priority of the tasks: single tasks may have been changed.
+    // The highest and lowest priority of the tasks. They differ if the priority of a single task was changed.
     std::int64_t priority = 0;
     std::int64_t lowest_priority = 0;
-    bool may_change = false;  // by the caller
+    bool may_change = false;  // whether the caller may change the job
 
     /// \return The priority that the job would have with nice 0.
     std::int64_t base() const { return priority + nice; }

@@ -124,7 +124,7 @@ private:
     void take_from(RankSlot const& slot, std::span<std::byte const* const> inputs,
                    collectives::Store store) const;
     void work_in_shared_memory(RankSlot const& slot, ExchangePlan& plan) const;
-    /// Reduces this rank's slice and writes it to the output of each rank.
+    /// Reduces this rank's slice and writes it to the output of each rank that gets the result.
     void reduce_slice(RankSlot const& slot, ExchangePlan& plan, collectives::Store store) const;
     void make_plan(RankSlot const& slot, ExchangePlan& plan) const;
     void plan_reduction(RankSlot const& slot, ExchangePlan& plan) const;

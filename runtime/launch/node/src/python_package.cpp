@@ -4,7 +4,7 @@
 
 namespace det::launch::node {
 
-void add_python(ContainerCall& call) {
+void add_python_package(ContainerCall& call) {
     auto const prefix = call.programs.parent_path();
     auto const package = prefix / "lib/det-submit";
     if (!path_exists(package)) return;

@@ -57,7 +57,7 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
     call.libraries = own_libraries();
     for (auto& module : checkpoint::storage::find_modules(spec, Environment()))
         call.libraries.push_back(std::move(module));
-    node::add_python(call);
+    node::add_python_package(call);
     for (auto const& variable : spec.environment_variables) {
         call.user_variables.push_back(variable.substr(0, variable.find('=')));
     }

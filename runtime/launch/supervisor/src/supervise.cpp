@@ -51,7 +51,7 @@ public:
             assign_trials();
         }
         if (!is_superseded_) finish_this_job();
-        // Slurm ends the steps that still run, and this process
+        // Waits for steps that still run: after a requeue Slurm ends them, and later this process.
         for (auto& lane : lanes_) lane.wait_and_clear();
         return exit_code_;
     }

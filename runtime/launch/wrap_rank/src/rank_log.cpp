@@ -60,16 +60,16 @@ void RankLog::open() {
     // O_NONBLOCK: opening a named pipe without reader fails instead of blocking.
     file_ = UniqueFd(
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
-    if (!file_) fail(os_error("open " + quoted(path_), errno));
+    if (!file_) close_and_report(os_error("open " + quoted(path_), errno));
 }
 
 void RankLog::check_still_linked() {
     checked_at_ = clock_.steady_now();
     struct stat info {};
     if (::fstat(file_.get(), &info) != 0) {
-        fail(os_error("look at " + quoted(path_), errno));
+        close_and_report(os_error("look at " + quoted(path_), errno));
     } else if (info.st_nlink == 0) {
-        fail(Error{codes::no_such_file, quoted(path_) + " was removed"});
+        close_and_report(Error{codes::no_such_file, quoted(path_) + " was removed"});
     }
 }
 
@@ -89,14 +89,14 @@ void RankLog::write(std::string_view lines) {
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) {
             is_torn_ = rest.size() < lines.size() && lines[lines.size() - rest.size() - 1] != '\n';
-            fail(os_error("append to " + quoted(path_), errno));
+            close_and_report(os_error("append to " + quoted(path_), errno));
             return;
         }
         rest.remove_prefix(static_cast<std::size_t>(count));
     }
 }
 
-void RankLog::fail(Error error) {
+void RankLog::close_and_report(Error error) {
     file_.reset();
     if (has_reported_) return;
     has_reported_ = true;

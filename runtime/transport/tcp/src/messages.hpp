@@ -34,7 +34,7 @@ struct SendRequest {
 };
 
 /// A message that is being received: into the buffer of its receive, or into `own` if no receive is posted
-/// yet.
+/// yet, if the message is larger than the buffer, or if the receive was cancelled.
 struct RecvRequest {
     MutableBytes into = {};
     std::vector<std::byte> own = {};

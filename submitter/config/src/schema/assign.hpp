@@ -10,9 +10,11 @@
 // with into<&Resources::max_slots>.
 namespace det::config::schema {
 
-/// Assigns every present key of the object to the field that its row names.
+/// Copies each key of the YAML map `value` that is present and not null into the field of the struct `object`
+/// that the key's entry in `keys` names.
 void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
-/// Assigns the common keys, then those of the member.
+/// Assigns the keys that all alternatives of a union have, then those of the alternative that `value`
+/// selects.
 void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);

@@ -29,12 +29,14 @@ yaml::Node labels_as_list(yaml::Node const& value) {
     return yaml::Node(std::move(names), value.location());
 }
 
-/// The words of a command; those of a shell's script, too, if the command is `[sh, -c, SCRIPT]`.
+/// Splits the command, and every item of a list, at white space: the words of the script in `[sh, -c,
+/// SCRIPT]` are found too.
 std::vector<std::string> entrypoint_words(yaml::Node const& value) {
     std::string text;
     if (value.text() != nullptr) text = *value.text();
     if (value.is_list()) {
-        for (auto const& item : value.items()) text += (item.text() == nullptr ? std::string() : *item.text()) + " ";
+        for (auto const& item : value.items())
+            text += (item.text() == nullptr ? std::string() : *item.text()) + " ";
     }
     std::istringstream stream(text);
     return {std::istream_iterator<std::string>(stream), {}};

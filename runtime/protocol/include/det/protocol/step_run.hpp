@@ -51,7 +51,8 @@ std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 std::string mark_as_prepended(std::string const& program);
 bool is_prepended(std::string_view argv0);
 
-/// The key of the run of a script's step: "123.0-1" is job, step and restart count.
+/// The identifier of a run that is one srun step of a user's own batch script: JOB.STEP-RESTARTS, for example
+/// "123.0-1".
 std::string step_run_key(std::string_view job_id, std::string_view step_id, std::string_view restart_count);
 
 }  // namespace det

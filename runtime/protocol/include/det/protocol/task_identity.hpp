@@ -42,7 +42,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// The value of DET_SILENCE_S, at least 4 s.
 std::chrono::seconds silence_limit(VariableLookup const& lookup);
 
-/// The variables RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and MASTER_ADDR for `launch: rank`.
+/// The variables of one rank as torchrun sets them: RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and
+/// MASTER_ADDR. For a rank that Slurm starts (`slurm: {launch: rank}`) or one of our launchers.
 Variables rank_variables(TaskIdentity const& task);
 
 /// Names of the environment variables that batch script, supervisor, plugin, wrapper and ranks exchange.

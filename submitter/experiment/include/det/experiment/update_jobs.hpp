@@ -35,7 +35,7 @@ std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& recor
 /// supervisors of running tasks to save their work. Pure.
 std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experiment);
 
-/// Returns the calls that release these arrays. Pure.
+/// Returns the updates that end the hold on these job arrays, as `scontrol release` does. Pure.
 std::vector<JobUpdate> plan_release(std::vector<ArrayJob> const& arrays);
 
 /// Makes the changes in Slurm. Ignores Slurm's error for a job that has ended in the meantime.

@@ -27,7 +27,7 @@ struct ContainerCall {
     std::vector<std::filesystem::path> directories;  // writable, mounted at the same paths
     std::filesystem::path programs;                  // the directory of det-submit's programs
     std::vector<std::filesystem::path> libraries;
-    std::filesystem::path python;  // the directory of the Python package; empty: not installed
+    std::filesystem::path python;             // the directory of the Python package; empty: not installed
     bool has_credentials = false;             // the registry folder has a credentials file
     std::vector<std::string> user_variables;  // names, from environment_variables
     std::vector<std::string> command;
@@ -39,9 +39,9 @@ struct ContainerProcess {
     Environment environment;
 };
 
-/// Adds the Python package that is installed beside call.programs, and libdet, which it loads. The package finds
-/// libdet in a neighbour of its own directory.
-void add_python(ContainerCall& call);
+/// Adds the Python package that is installed beside call.programs, and libdet, which it loads. The package
+/// finds libdet in a neighbour of its own directory.
+void add_python_package(ContainerCall& call);
 
 /// The command line that runs the command in the container. Signals and exit codes pass through. The command
 /// line contains no values of variables. Not for pyxis, whose containers srun starts. Pure.

@@ -7,8 +7,8 @@
 
 namespace det::launch::supervisor {
 
-/// The files of one run of a trial: its directory, which mkdir(2) gives to one incarnation only, and its life
-/// journal.
+/// The directory of one run of a trial, and in it the journal of the run's start and end. mkdir(2) is atomic:
+/// of several executions of a requeued job only one can create the directory.
 class RunRecord {
 public:
     /// Creates the directory of the trial's next run. From then on the chief of an earlier run, which may

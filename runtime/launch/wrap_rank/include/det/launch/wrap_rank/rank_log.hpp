@@ -34,7 +34,7 @@ private:
     void open();
     void check_still_linked();
     void write(std::string_view lines);
-    void fail(Error error);
+    void close_and_report(Error error);
     void keep_last_output(std::string_view lines);
 
     std::filesystem::path const path_;
