@@ -39,6 +39,17 @@ struct Fixture {
         hash.update(must(read_file(directory / "a.tar")));
         return hash.finish();
     }
+    /// Packs a.tar into the root and returns the specification of an experiment with this code.
+    ExperimentSpec make_spec() {
+        auto const hash = pack();
+        shell("mkdir -p root/contexts; cp a.tar.zst root/contexts/" + hash + ".tar.zst");
+        ExperimentSpec spec;
+        spec.id = {7};
+        spec.root = directory / "root";
+        spec.context = ContextSpec{hash, 1};
+        spec.searcher = {"single", "loss", true, Json::object()};
+        return spec;
+    }
 };
 
 }  // namespace prepare_node_test
@@ -102,15 +113,9 @@ BOOST_AUTO_TEST_CASE(a_member_outside_of_the_directory_is_refused) {
 
 BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
     shell(
-        "mkdir -p tree root/contexts root/experiments/7 run/info; echo 'print(1)' > tree/train.py\n"
+        "mkdir -p tree root/experiments/7 run/info; echo 'print(1)' > tree/train.py\n"
         "tar -cf a.tar -C tree .");
-    auto const hash = pack();
-    shell("cp a.tar.zst root/contexts/" + hash + ".tar.zst");
-    ExperimentSpec spec;
-    spec.id = {7};
-    spec.root = directory / "root";
-    spec.context = ContextSpec{hash, 1};
-    spec.searcher = {"single", "loss", true, Json::object()};
+    auto spec = make_spec();
     spec.hyperparameters = Json{{"lr", {{"type", "const"}, {"val", 0.1}}}};
     spec.experiment_seed = 42;
     spec.config = Json{{"debug", true}};
@@ -136,16 +141,10 @@ BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
 
 BOOST_AUTO_TEST_CASE(directories_of_the_trial_are_links_in_the_working_directory) {
     shell(
-        "mkdir -p tree/out tree/elsewhere root/contexts root/experiments/7 trial/work trial/persist/out; "
+        "mkdir -p tree/out tree/elsewhere root/experiments/7 trial/work trial/persist/out; "
         "echo code >tree/out/file; echo kept >trial/persist/out/file; ln -s elsewhere tree/link\n"
         "tar -cf a.tar -C tree .");
-    auto const hash = pack();
-    shell("cp a.tar.zst root/contexts/" + hash + ".tar.zst");
-    ExperimentSpec spec;
-    spec.id = {7};
-    spec.root = directory / "root";
-    spec.context = ContextSpec{hash, 1};
-    spec.searcher = {"single", "loss", true, Json::object()};
+    auto spec = make_spec();
     Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
                                    {"DET_TRIAL_ID", "7000000"},
                                    {"DET_TRIAL_DIR", directory / "trial/files"}});

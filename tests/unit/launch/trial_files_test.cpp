@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_code_is_unpacked_once_and_later_runs_find_their_files) 
     auto const second = run(1);
     BOOST_TEST(second.path() == first.path());
     BOOST_TEST(must(read_file(second.work() / "train.py")) == "changed\n");
-    BOOST_TEST(must(read_file(root / "trial/work/state")) == "5\n");
+    BOOST_TEST(must(read_file(root / "trial" / "work" / "state")) == "5\n");
     BOOST_TEST(must(read_file(root / "trial/files/mine")) == "1");
     BOOST_TEST(!path_exists(second.work() / "checkpoints"));
     BOOST_TEST(log_lines.empty());
