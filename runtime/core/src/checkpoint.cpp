@@ -4,30 +4,30 @@
 #include <det/preemption/final_save.hpp>
 #include <det/protocol/json.hpp>
 
-#include "session.hpp"
+#include "collective_peers.hpp"
+#include "context_data.hpp"
 
 namespace det::core {
 Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohmann::json metadata) {
-    DET_TRY(require_chief(session_, "checkpoint.store"));
+    DET_TRY(require_chief(data_, "checkpoint.store"));
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
     DET_TRY(announce(uuid, steps_completed));
-    DET_TRY_ASSIGN(auto directory, session_.store->open(uuid));
-    return Draft{uuid, std::move(directory), steps_completed, std::move(metadata),
-                 session_.clock.steady_now()};
+    DET_TRY_ASSIGN(auto directory, data_.store->open(uuid));
+    return Draft{uuid, std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
 }
 
 Status Checkpoint::commit(Draft const& draft) {
     DET_TRY_ASSIGN(auto const manifest,
-                   session_.store->commit({draft.uuid, session_.run_name(), draft.steps_completed,
-                                           session_.clock.now(), session_.distributed.size(), draft.metadata},
-                                          [this] { return session_.require_newest(); }));
+                   data_.store->commit({draft.uuid, data_.run_name(), draft.steps_completed,
+                                        data_.clock.now(), data_.distributed.size(), draft.metadata},
+                                       [this] { return data_.require_newest(); }));
     measure(draft.begun);
     return report(manifest);
 }
 
-Status Checkpoint::discard(Draft const& draft) { return session_.store->remove(draft.uuid); }
+Status Checkpoint::discard(Draft const& draft) { return data_.store->remove(draft.uuid); }
 
 Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write) {
@@ -45,17 +45,17 @@ Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::jso
     DET_TRY_ASSIGN(bool const stores, has_time_to_save());
     if (!stores) return false;
     auto const own = [&]() -> Status {
-        if (!session_.distributed.is_chief()) return Ok{};
+        if (!data_.distributed.is_chief()) return Ok{};
         DET_TRY(store(steps_completed, std::move(metadata), write));
         return Ok{};
     }();
-    CollectivePeers peers(session_.distributed);
+    CollectivePeers peers(data_.distributed);
     DET_TRY(checkpoint::share_status(peers, own));
     return true;
 }
 
 Result<std::string> Checkpoint::begin_upload(std::uint64_t steps_completed) {
-    auto& distributed = session_.distributed;
+    auto& distributed = data_.distributed;
     auto const own = [&]() -> Result<std::string> {
         if (!distributed.is_chief()) return std::string();
         auto uuid = make_uuid();
@@ -68,14 +68,14 @@ Result<std::string> Checkpoint::begin_upload(std::uint64_t steps_completed) {
 
 Status Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_completed,
                              checkpoint::Upload const& upload) {
-    auto& distributed = session_.distributed;
+    auto& distributed = data_.distributed;
     CollectivePeers peers(distributed);
-    auto const begun = session_.clock.steady_now();
+    auto const begun = data_.clock.steady_now();
     DET_TRY_ASSIGN(auto const manifest,
-                   checkpoint::upload_sharded(peers, *session_.store, upload,
-                                              {uuid, session_.run_name(), steps_completed,
-                                               session_.clock.now(), distributed.size(), Json::object()},
-                                              [this] { return session_.require_newest(); }));
+                   checkpoint::upload_sharded(peers, *data_.store, upload,
+                                              {uuid, data_.run_name(), steps_completed, data_.clock.now(),
+                                               distributed.size(), Json::object()},
+                                              [this] { return data_.require_newest(); }));
     if (!manifest) return Ok{};
     measure(begun);
     return report(*manifest);
@@ -91,11 +91,10 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
 Result<Checkpoint::Draft> Checkpoint::begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata) {
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     DET_TRY_ASSIGN(auto const uuid, begin_upload(steps_completed));
-    auto directory = session_.store->open(uuid);
-    CollectivePeers peers(session_.distributed);
+    auto directory = data_.store->open(uuid);
+    CollectivePeers peers(data_.distributed);
     DET_TRY(checkpoint::share_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
-    return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata),
-                 session_.clock.steady_now()};
+    return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
 }
 
 Status Checkpoint::commit_sharded(Draft const& draft) {
@@ -123,50 +122,50 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
 /// collection finds files of checkpoints that were not committed. The record is not synced to disk, because
 /// training would wait for that; it survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(CheckpointBegun{session_.clock.now(), uuid, steps_completed});
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
 
 Status Checkpoint::report(CheckpointManifest const& manifest) {
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(
-        CheckpointCommitted{session_.clock.now(), manifest.uuid, manifest.steps_completed,
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(
+        CheckpointCommitted{data_.clock.now(), manifest.uuid, manifest.steps_completed,
                             resources_of(manifest), manifest.metadata},
         Durability::power_loss);
 }
 
 void Checkpoint::measure(std::chrono::steady_clock::time_point begun) {
-    cost_ = std::chrono::duration_cast<std::chrono::microseconds>(session_.clock.steady_now() - begun);
+    cost_ = std::chrono::duration_cast<std::chrono::microseconds>(data_.clock.steady_now() - begun);
 }
 
 Result<bool> Checkpoint::has_time_to_save() {
     std::optional<std::chrono::microseconds> left;
-    if (auto const end = session_.killed_at())
-        left = std::chrono::duration_cast<std::chrono::microseconds>(*end - session_.clock.steady_now());
+    if (auto const end = data_.killed_at())
+        left = std::chrono::duration_cast<std::chrono::microseconds>(*end - data_.clock.steady_now());
     bool const has_time = preemption::choose_final_save(left, cost_) == preemption::FinalSave::save_new;
-    DET_TRY_ASSIGN(auto const told, session_.distributed.broadcast(has_time ? "yes" : "no"));
+    DET_TRY_ASSIGN(auto const told, data_.distributed.broadcast(has_time ? "yes" : "no"));
     return told == "yes";
 }
 
 std::optional<std::string> Checkpoint::latest() const {
-    return session_.info ? session_.info->cluster.latest_checkpoint : std::nullopt;
+    return data_.info ? data_.info->cluster.latest_checkpoint : std::nullopt;
 }
 
 Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto whole, session_.store->fetch_whole(uuid));
+    DET_TRY_ASSIGN(auto whole, data_.store->fetch_whole(uuid));
     return std::move(whole.directory);
 }
 
 Status Checkpoint::download(std::string const& uuid, std::filesystem::path const& directory,
                             checkpoint::Selector const& selector) const {
-    DET_TRY(session_.store->download(uuid, selector, directory));
+    DET_TRY(data_.store->download(uuid, selector, directory));
     return Ok{};
 }
 
-Status Checkpoint::remove(std::string const& uuid) { return session_.store->remove(uuid); }
+Status Checkpoint::remove(std::string const& uuid) { return data_.store->remove(uuid); }
 
 Result<CheckpointManifest> Checkpoint::manifest(std::string const& uuid) const {
-    return session_.store->find(uuid);
+    return data_.store->find(uuid);
 }
 
 }  // namespace det::core

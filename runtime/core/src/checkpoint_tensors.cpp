@@ -13,23 +13,24 @@
 #include <map>
 #include <sched.h>
 
-#include "session.hpp"
+#include "collective_peers.hpp"
+#include "context_data.hpp"
 
 namespace det::core {
 namespace {
 
-int cores_per_rank(Session const& session) {
+int cores_per_rank(ContextData const& data) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return CPU_COUNT(&allowed) / session.distributed.local_size();
+    return CPU_COUNT(&allowed) / data.distributed.local_size();
 }
 
-checkpoint::SaverOptions saver_options(Session& session) {
-    auto options = checkpoint::options_for_cores(cores_per_rank(session));
-    options.devices = session.distributed.device_copies();
-    options.on_warning = session.warn;
-    options.may_commit = [&session] { return session.require_newest(); };
+checkpoint::SaverOptions saver_options(ContextData& data) {
+    auto options = checkpoint::options_for_cores(cores_per_rank(data));
+    options.devices = data.distributed.device_copies();
+    options.on_warning = data.warn;
+    options.may_commit = [&data] { return data.require_newest(); };
     return options;
 }
 
@@ -57,19 +58,19 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
 }  // namespace
 
 struct Checkpoint::Tensors {
-    explicit Tensors(Session& session)
-        : peers(session.distributed), saver(peers, *session.store, saver_options(session)) {}
+    explicit Tensors(ContextData& data)
+        : peers(data.distributed), saver(peers, *data.store, saver_options(data)) {}
 
     CollectivePeers peers;
     checkpoint::Saver saver;
     std::map<std::string, std::chrono::steady_clock::time_point> begun;  // of saves in flight, by UUID
 };
 
-Checkpoint::Checkpoint(Session& session) : session_(session) {}
+Checkpoint::Checkpoint(ContextData& data) : data_(data) {}
 Checkpoint::~Checkpoint() = default;
 
 Checkpoint::Tensors& Checkpoint::tensors() {
-    if (!tensors_) tensors_ = std::make_unique<Tensors>(session_);
+    if (!tensors_) tensors_ = std::make_unique<Tensors>(data_);
     return *tensors_;
 }
 
@@ -94,9 +95,9 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
                                                        checkpoint::AfterSave after) {
     // The saver refuses metadata that is not an object, on all ranks.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
-    auto const begin = session_.clock.steady_now();
-    DET_TRY_ASSIGN(auto begun, tensors().saver.save({session_.run_name(), steps_completed,
-                                                     session_.clock.now(), std::move(metadata)},
+    auto const begin = data_.clock.steady_now();
+    DET_TRY_ASSIGN(auto begun, tensors().saver.save({data_.run_name(), steps_completed, data_.clock.now(),
+                                                     std::move(metadata)},
                                                     state, after));
     tensors().begun[begun.uuid] = begin;
     DET_TRY(announce(begun.uuid, steps_completed));
@@ -129,19 +130,18 @@ Result<Checkpoint::Outcomes> Checkpoint::finish() {
 Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
                                                            checkpoint::OnDamage on_damage) {
     std::vector<std::string> newest_first;
-    if (session_.distributed.is_chief()) {
+    if (data_.distributed.is_chief()) {
         if (auto const newest = latest()) newest_first.push_back(*newest);
         // If a journal cannot be read, only the newest checkpoint is tried.
-        auto const past = session_.in_experiment()
-                              ? list_past_checkpoints(session_.info->run_path, *session_.store)
-                              : Result(std::vector<std::string>());
+        auto const past = data_.in_experiment() ? list_past_checkpoints(data_.info->run_path, *data_.store)
+                                                : Result(std::vector<std::string>());
         for (auto const& uuid : past.value_or(std::vector<std::string>())) {
             if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
         }
     }
     return checkpoint::load(
-        tensors().peers, *session_.store, std::move(newest_first), state, on_damage,
-        {.devices = session_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
+        tensors().peers, *data_.store, std::move(newest_first), state, on_damage,
+        {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
 }
 
 }  // namespace det::core

@@ -10,8 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "collective_peers.hpp"
 #include "connect.hpp"
-#include "session.hpp"
+#include "context_data.hpp"
 
 namespace det::core {
 namespace {
@@ -60,40 +61,40 @@ Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& optio
     return Result<OpenedRun>(std::move(run));
 }
 
-/// A session outside of a run.
-Session make_session(collectives::DistributedContext distributed, ContextOptions const& options) {
+/// The data of a Context that does not belong to a run.
+ContextData make_context_data(collectives::DistributedContext distributed, ContextOptions const& options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
-    Session session{clock,
-                    std::nullopt,
-                    std::move(distributed),
-                    std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path),
-                    std::nullopt,
-                    std::nullopt};
-    session.warn = warning_handler(options);
-    return session;
+    ContextData data{clock,
+                     std::nullopt,
+                     std::move(distributed),
+                     std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path),
+                     std::nullopt,
+                     std::nullopt};
+    data.warn = warning_handler(options);
+    return data;
 }
 
-void enter(Session& session, OpenedRun run, ContextOptions const& options) {
-    session.info = std::move(run.info);
-    session.store = std::move(run.store);
-    session.journal = std::move(run.journal);
-    if (run.notice) session.notice.emplace(*std::move(run.notice));
-    session.job_end = find_job_end(options.environment, session.clock);
+void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
+    data.info = std::move(run.info);
+    data.store = std::move(run.store);
+    data.journal = std::move(run.journal);
+    if (run.notice) data.notice.emplace(*std::move(run.notice));
+    data.job_end = find_job_end(options.environment, data.clock);
 }
 
 }  // namespace
 
 struct Context::Parts {
-    Parts(Session opened, PreemptMode mode) : session(std::move(opened)) { preempt.emplace(session, mode); }
+    Parts(ContextData opened, PreemptMode mode) : data(std::move(opened)) { preempt.emplace(data, mode); }
     ~Parts() {
-        if (!is_closed) session.distributed.abandon();
+        if (!is_closed) data.distributed.abandon();
     }
     Parts(Parts const&) = delete;
     Parts& operator=(Parts const&) = delete;
 
-    Session session;
-    Train train{session};
-    Checkpoint checkpoint{session};
+    ContextData data;
+    Train train{data};
+    Checkpoint checkpoint{data};
     std::optional<Preempt> preempt;  // made again by join_run()
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
     bool has_joined_run = false;
@@ -111,9 +112,9 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto run, open_run(std::move(info), options, identity.rank == 0));
     // Connects last, because after that other ranks may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, core::connect({identity, "", ""}, run.info, options));
-    auto session = make_session(std::move(distributed), options);
-    enter(session, std::move(run), options);
-    auto parts = std::make_unique<Parts>(std::move(session), options.preempt_mode);
+    auto data = make_context_data(std::move(distributed), options);
+    set_run(data, std::move(run), options);
+    auto parts = std::make_unique<Parts>(std::move(data), options.preempt_mode);
     parts->has_joined_run = true;
     return Context(std::move(parts));
 }
@@ -127,38 +128,38 @@ Result<Context> Context::connect(RankNumbers const& numbers, ContextOptions cons
     DET_TRY_ASSIGN(auto const info, load_info(options.environment));
     DET_TRY_ASSIGN(auto distributed, core::connect(numbers, info, options));
     return Context(
-        std::make_unique<Parts>(make_session(std::move(distributed), options), options.preempt_mode));
+        std::make_unique<Parts>(make_context_data(std::move(distributed), options), options.preempt_mode));
 }
 
 Status Context::join_run(ContextOptions const& options) {
-    auto& session = parts_->session;
+    auto& data = parts_->data;
     if (parts_->has_joined_run) return Error{codes::misuse, "this context has joined its run already"};
     auto run = [&]() -> Result<OpenedRun> {
         DET_TRY_ASSIGN(auto info, load_info(options.environment));
-        return open_run(std::move(info), options, session.distributed.is_chief());
+        return open_run(std::move(info), options, data.distributed.is_chief());
     }();
-    CollectivePeers peers(session.distributed);
+    CollectivePeers peers(data.distributed);
     DET_TRY(checkpoint::share_status(peers, run ? Status(Ok{}) : Status(run.error())));
-    enter(session, *std::move(run), options);
-    parts_->preempt.emplace(session, options.preempt_mode);
+    set_run(data, *std::move(run), options);
+    parts_->preempt.emplace(data, options.preempt_mode);
     parts_->has_joined_run = true;
     return Ok{};
 }
 
-collectives::DistributedContext& Context::distributed() { return parts_->session.distributed; }
+collectives::DistributedContext& Context::distributed() { return parts_->data.distributed; }
 Train& Context::train() { return parts_->train; }
 Checkpoint& Context::checkpoint() { return parts_->checkpoint; }
 Preempt& Context::preempt() { return *parts_->preempt; }
-Info const* Context::info() const { return parts_->session.info ? &*parts_->session.info : nullptr; }
+Info const* Context::info() const { return parts_->data.info ? &*parts_->data.info : nullptr; }
 
 nlohmann::json const& Context::hyperparameters() const {
-    auto const& session = parts_->session;
-    return session.in_experiment() ? *session.info->trial->hparams : parts_->no_hyperparameters;
+    auto const& data = parts_->data;
+    return data.in_experiment() ? *data.info->trial->hparams : parts_->no_hyperparameters;
 }
 
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
-    DET_TRY(parts_->session.distributed.barrier());
+    DET_TRY(parts_->data.distributed.barrier());
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;
@@ -166,7 +167,7 @@ Status Context::close() {
     return Ok{};
 }
 
-std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const {
+std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() const {
     using SteadyTime = std::chrono::steady_clock::time_point;
     auto earliest = job_end;
     auto const mind = [&](std::optional<SteadyTime> notice_came, std::chrono::milliseconds left) {
@@ -184,7 +185,7 @@ std::optional<std::chrono::steady_clock::time_point> Session::killed_at() const 
     return earliest;
 }
 
-Status Session::require_newest() const {
+Status ContextData::require_newest() const {
     if (!in_experiment()) return Ok{};
     DET_TRY_ASSIGN(auto const runs, list_directory(info->run_path.parent_path()));
     for (auto const& name : runs) {
@@ -196,10 +197,10 @@ Status Session::require_newest() const {
     return Ok{};
 }
 
-Status require_chief(Session const& session, std::string_view call) {
-    if (session.distributed.is_chief()) return Ok{};
+Status require_chief(ContextData const& data, std::string_view call) {
+    if (data.distributed.is_chief()) return Ok{};
     return Error{codes::misuse, fmt::format("{} was called on rank {}: only the chief (rank 0) may", call,
-                                            session.distributed.rank().value)};
+                                            data.distributed.rank().value)};
 }
 
 }  // namespace det::core

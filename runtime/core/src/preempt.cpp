@@ -1,7 +1,7 @@
 #include <det/core/preempt.hpp>
 #include <det/preemption/preempt_channel.hpp>
 
-#include "session.hpp"
+#include "context_data.hpp"
 
 namespace det::core {
 /// The channel to the other ranks and the state of the agreement with them.
@@ -13,15 +13,15 @@ struct Preempt::Peers {
     preemption::Agreement agreement;
 };
 
-Preempt::Preempt(Session& session, PreemptMode mode) : session_(session), mode_(mode) {}
+Preempt::Preempt(ContextData& data, PreemptMode mode) : data_(data), mode_(mode) {}
 Preempt::~Preempt() = default;
 
-bool Preempt::has_notice() const { return session_.notice && session_.notice->is_raised(); }
+bool Preempt::has_notice() const { return data_.notice && data_.notice->is_raised(); }
 
 Result<bool> Preempt::agree() {
-    if (session_.distributed.size() == 1) return has_notice();
+    if (data_.distributed.size() == 1) return has_notice();
     if (!peers_) {
-        DET_TRY_ASSIGN(auto channel, preemption::PreemptChannel::open(session_.distributed));
+        DET_TRY_ASSIGN(auto channel, preemption::PreemptChannel::open(data_.distributed));
         peers_ = std::make_unique<Peers>(std::move(channel));
     }
     return peers_->channel.agree(peers_->agreement, has_notice());
@@ -32,7 +32,7 @@ Result<bool> Preempt::ask() {
         case PreemptMode::workers_ask_chief:
             return agree();
         case PreemptMode::chief_only:
-            DET_TRY(require_chief(session_, "should_preempt with PreemptMode::chief_only"));
+            DET_TRY(require_chief(data_, "should_preempt with PreemptMode::chief_only"));
             return has_notice();
         case PreemptMode::workers_ask_master:
             return has_notice();
@@ -51,16 +51,16 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
 /// Records the first call of should_preempt(), which shows that the training loop runs.
 Status Preempt::note_first_step() {
     has_begun_ = true;
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(FirstStep{session_.clock.now()});
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(FirstStep{data_.clock.now()});
 }
 
 Status Preempt::acknowledge() {
-    if (is_acknowledged_ || !session_.journal) return Ok{};
-    auto const noticed = session_.notice ? session_.notice->raised_at() : std::nullopt;
+    if (is_acknowledged_ || !data_.journal) return Ok{};
+    auto const noticed = data_.notice ? data_.notice->raised_at() : std::nullopt;
     // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
     // acknowledgement does not matter.
-    DET_TRY(session_.journal->append(PreemptionAcknowledged{session_.clock.now(), noticed}));
+    DET_TRY(data_.journal->append(PreemptionAcknowledged{data_.clock.now(), noticed}));
     is_acknowledged_ = true;
     return Ok{};
 }

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "session.hpp"
+#include "context_data.hpp"
 
 namespace det::core {
 namespace {
@@ -27,8 +27,8 @@ Status check_group(std::string const& group) {
     return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
 }
 
-TrialLayout trial_of(Session const& session) {
-    return TrialLayout(session.info->run_path.parent_path().parent_path());
+TrialLayout trial_of(ContextData const& data) {
+    return TrialLayout(data.info->run_path.parent_path().parent_path());
 }
 
 /// The numbers that are names in the directory, ascending; none if it does not exist.
@@ -63,66 +63,66 @@ Status Train::report_validation_metrics(std::uint64_t steps_completed, nlohmann:
 }
 
 Status Train::report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics) {
-    DET_TRY(require_chief(session_, "report_metrics"));
+    DET_TRY(require_chief(data_, "report_metrics"));
     if (!metrics.is_object()) return Error{codes::misuse, not_a_map};
     DET_TRY(check_group(group));
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(
-        MetricsReported{session_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(
+        MetricsReported{data_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
 }
 
 Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                   std::string_view metrics) {
-    DET_TRY(require_chief(session_, "report_metrics"));
+    DET_TRY(require_chief(data_, "report_metrics"));
     if (!Json::accept(metrics)) return Error{codes::misuse, fmt::format("metrics is no JSON: {}", metrics)};
     if (!metrics.starts_with('{') || metrics.find('\n') != metrics.npos)  // a record is one line
         return report_metrics(group, steps_completed, Json::parse(metrics));
     DET_TRY(check_group(group));
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(encode_metrics(session_.clock.now(), group, steps_completed, metrics));
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(encode_metrics(data_.clock.now(), group, steps_completed, metrics));
 }
 
 Status Train::report_progress(double progress) {
-    DET_TRY(require_chief(session_, "report_progress"));
+    DET_TRY(require_chief(data_, "report_progress"));
     if (!(progress >= 0 && progress <= 1)) {
         return Error{codes::misuse, fmt::format("progress {} is not between 0 and 1", progress)};
     }
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(ProgressReported{session_.clock.now(), progress});
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(ProgressReported{data_.clock.now(), progress});
 }
 
 Status Train::report_early_exit(EarlyExit reason) {
-    DET_TRY(require_chief(session_, "report_early_exit"));
-    if (!session_.journal || has_exited_early_.exchange(true)) return Ok{};
-    return session_.journal->append(EarlyExitReported{
-        session_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))});
+    DET_TRY(require_chief(data_, "report_early_exit"));
+    if (!data_.journal || has_exited_early_.exchange(true)) return Ok{};
+    return data_.journal->append(
+        EarlyExitReported{data_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))});
 }
 
 Status Train::set_status(std::string status) {
-    DET_TRY(require_chief(session_, "set_status"));
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(StatusSet{session_.clock.now(), std::move(status)});
+    DET_TRY(require_chief(data_, "set_status"));
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(StatusSet{data_.clock.now(), std::move(status)});
 }
 
 Status Train::alert(Alert alert) {
-    DET_TRY(require_chief(session_, "alert"));
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(
-        AlertRaised{session_.clock.now(), std::move(alert.title), std::move(alert.description),
+    DET_TRY(require_chief(data_, "alert"));
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(
+        AlertRaised{data_.clock.now(), std::move(alert.title), std::move(alert.description),
                     std::string(alert_levels.at(static_cast<std::size_t>(alert.level)))});
 }
 
 Status Train::set_metadata(nlohmann::json metadata) {
-    DET_TRY(require_chief(session_, "set_metadata"));
+    DET_TRY(require_chief(data_, "set_metadata"));
     if (!metadata.is_object()) return Error{codes::misuse, "the metadata of a trial is a map"};
-    if (!session_.journal) return Ok{};
-    return session_.journal->append(TrialMetadataSet{session_.clock.now(), std::move(metadata)});
+    if (!data_.journal) return Ok{};
+    return data_.journal->append(TrialMetadataSet{data_.clock.now(), std::move(metadata)});
 }
 
 Result<nlohmann::json> Train::metadata() const {
     auto metadata = nlohmann::json::object();
-    if (!session_.in_experiment()) return metadata;
-    auto const trial = trial_of(session_);
+    if (!data_.in_experiment()) return metadata;
+    auto const trial = trial_of(data_);
     DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
@@ -135,9 +135,9 @@ Result<nlohmann::json> Train::metadata() const {
 
 Result<std::optional<double>> Train::best_validation() const {
     std::optional<double> best;
-    if (!session_.in_experiment()) return best;
-    auto const& spec = *session_.info->spec;
-    auto const trials = trial_of(session_).path().parent_path();
+    if (!data_.in_experiment()) return best;
+    auto const& spec = *data_.info->spec;
+    auto const trials = trial_of(data_).path().parent_path();
     DET_TRY_ASSIGN(auto const indices, list_numbers(trials));
     for (auto const index : indices) {
         TrialLayout const trial(trials / std::to_string(index));
@@ -157,15 +157,15 @@ Result<std::optional<double>> Train::best_validation() const {
 }
 
 Result<std::optional<fs::path>> Train::tensorboard_path() const {
-    if (!session_.in_experiment()) return std::optional<fs::path>();
-    auto path = trial_of(session_).path() / "tensorboard";
+    if (!data_.in_experiment()) return std::optional<fs::path>();
+    auto path = trial_of(data_).path() / "tensorboard";
     DET_TRY(make_directories(path));
     return std::optional(std::move(path));
 }
 
 std::optional<TrainingLength> Train::max_length() const {
-    if (!session_.in_experiment()) return std::nullopt;
-    auto const& options = *session_.info->spec->searcher.options;
+    if (!data_.in_experiment()) return std::nullopt;
+    auto const& options = *data_.info->spec->searcher.options;
     auto const found = options.is_object() ? options.find("max_length") : options.end();
     if (found == options.end()) return std::nullopt;
     if (found->is_number_unsigned()) return TrainingLength{found->get<std::uint64_t>()};

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/retention/collect_garbage.hpp>
+#include <det/retention/find_latest_valid.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -56,23 +57,6 @@ Status keep_latest_valid(std::span<KnownCheckpoint const> checkpoints, checkpoin
 }
 
 }  // namespace
-
-Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint const> checkpoints,
-                                                     std::uint32_t trial, checkpoint::Store const& store) {
-    std::vector<KnownCheckpoint const*> newest_first;
-    for (auto const& checkpoint : checkpoints) {
-        if (checkpoint.trial == trial) newest_first.push_back(&checkpoint);
-    }
-    std::ranges::reverse(newest_first);
-    for (auto const* checkpoint : newest_first) {
-        auto const whole = store.verify(checkpoint->uuid);
-        if (whole) return std::optional(checkpoint->uuid);
-        bool const is_lost = whole.error().code == codes::checkpoint_damaged ||
-                             whole.error().code == codes::no_such_checkpoint;
-        if (!is_lost) return whole.error();
-    }
-    return std::optional<std::string>();
-}
 
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options) {

@@ -47,7 +47,8 @@ void keep_latest(Pointers const& checkpoints, std::uint64_t count, std::set<std:
 
 GcPolicy policy_of(ExperimentSpec const& spec, std::vector<Event> const& events) {
     GcPolicy policy;
-    if (spec.config->is_object()) read_fields(spec.config->value("checkpoint_storage", Json::object()), policy);
+    if (spec.config->is_object())
+        read_fields(spec.config->value("checkpoint_storage", Json::object()), policy);
     for (auto const& event : events) {
         if (event.kind == gc_policy_event) read_fields(event.body, policy);
     }

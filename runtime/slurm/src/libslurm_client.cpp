@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "failure.hpp"
-#include "libslurm_answer.hpp"
+#include "libslurm_wire_format.hpp"
 
 namespace det::slurm {
 

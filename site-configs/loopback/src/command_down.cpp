@@ -39,7 +39,7 @@ Status tear_down(ClusterPaths const& paths, Keep keep) {
     DET_TRY_ASSIGN(auto const running, find_running(paths));
     if (running) DET_TRY(end_init_process(paths, running->init));
     DET_TRY(remove_freezer_group(paths.cgroup_name()));
-    return remove_state_directory(paths, keep);
+    return remove_cluster_files(paths, keep);
 }
 
 Result<int> run_down(ClusterPaths const& paths, Keep keep) {

@@ -187,7 +187,7 @@ Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     options.plugin = choose_plugin(wanted.plugin, software);
     TearDownGuard guard(paths);
     DET_TRY_ASSIGN(auto const proctrack, choose_proctrack(options, paths));
-    DET_TRY(make_state_directory(options, proctrack, paths));
+    DET_TRY(create_cluster_files(options, proctrack, paths));
     InitOptions const init{paths, options.nodes, options.slots, proctrack, software};
     if (auto started = start(init, interrupts); !started) {
         return add_log_tails(std::move(started).error(), paths)

@@ -10,7 +10,7 @@
 
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
-#include "state_directory.hpp"
+#include "cluster_files.hpp"
 
 // The commands of 'cluster'. Each returns the exit code. Answers go to stdout, messages to stderr.
 namespace det::loopback {

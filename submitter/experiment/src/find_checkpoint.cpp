@@ -4,7 +4,7 @@
 #include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
-#include <det/retention/collect_garbage.hpp>
+#include <det/retention/find_latest_valid.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
 

@@ -10,8 +10,8 @@
 
 #include "../../conformance/expectation.hpp"
 #include "../transport/rank_threads.hpp"
+#include "context_data.hpp"
 #include "core_support.hpp"
-#include "session.hpp"
 
 using namespace det;
 using namespace det::core;
@@ -28,7 +28,7 @@ struct Fixture : RunFixture {
     std::filesystem::path page(int rank) const { return directory / ("page-" + std::to_string(rank)); }
 
     /// As Context::init would, but for the transport.
-    Result<Session> open(std::unique_ptr<transport::Transport> transport) {
+    Result<ContextData> open(std::unique_ptr<transport::Transport> transport) {
         auto const topology = collectives::on_one_node(*transport);
         auto const rank = transport->rank().value;
         DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
@@ -40,18 +40,18 @@ struct Fixture : RunFixture {
             journal.emplace(std::move(writer));
         }
         auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
-        return Session{clock,
-                       std::move(loaded),
-                       std::move(context),
-                       std::move(store),
-                       std::move(journal),
-                       std::move(notice)};
+        return ContextData{clock,
+                           std::move(loaded),
+                           std::move(context),
+                           std::move(store),
+                           std::move(journal),
+                           std::move(notice)};
     }
 
-    void run_sessions(std::function<Status(Session&)> const& body) {
+    void run_contexts(std::function<Status(ContextData&)> const& body) {
         transport::check_ranks(transport::run_ranks(ranks, [&](auto transport) -> Status {
-            DET_TRY_ASSIGN(auto session, open(std::move(transport)));
-            return body(session);
+            DET_TRY_ASSIGN(auto data, open(std::move(transport)));
+            return body(data);
         }));
     }
 };
@@ -67,11 +67,11 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
             must(remove_tree(page(rank)));
             must(NoticePage::create(page(rank)));
         }
-        run_sessions([&](Session& session) -> Status {
-            Preempt preempt(session);
+        run_contexts([&](ContextData& data) -> Status {
+            Preempt preempt(data);
             for (int step = 0; step < 6; ++step) {
-                if (step == 3 && session.distributed.rank().value == noticed)
-                    session.notice->raise(session.clock, NoticePage::By::supervisor);
+                if (step == 3 && data.distributed.rank().value == noticed)
+                    data.notice->raise(data.clock, NoticePage::By::supervisor);
                 DET_TRY_ASSIGN(auto const stop, preempt.should_preempt());
                 DET_TRY(expect(stop == (step >= 4), "it stops one step later"));
             }
@@ -83,22 +83,22 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
 }
 
 BOOST_AUTO_TEST_CASE(where_only_the_chief_is_to_ask_others_may_not) {
-    run_sessions([](Session& session) -> Status {
-        Preempt preempt(session, PreemptMode::chief_only);
-        if (session.distributed.is_chief()) session.notice->raise(session.clock, NoticePage::By::supervisor);
+    run_contexts([](ContextData& data) -> Status {
+        Preempt preempt(data, PreemptMode::chief_only);
+        if (data.distributed.is_chief()) data.notice->raise(data.clock, NoticePage::By::supervisor);
         auto const answer = preempt.should_preempt();
-        if (session.distributed.is_chief()) return expect(answer && *answer, "the chief sees its notice");
+        if (data.distributed.is_chief()) return expect(answer && *answer, "the chief sees its notice");
         return expect(!answer && answer.error().code == codes::misuse, "a mistake");
     });
     BOOST_TEST(records().size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(where_each_rank_asks_for_itself_nobody_waits) {
-    run_sessions([](Session& session) -> Status {
-        Preempt preempt(session, PreemptMode::workers_ask_master);
-        bool const is_noticed = session.distributed.rank().value == 1;
-        if (is_noticed) session.notice->raise(session.clock, NoticePage::By::supervisor);
-        for (int call = 0; call <= session.distributed.rank().value; ++call) {
+    run_contexts([](ContextData& data) -> Status {
+        Preempt preempt(data, PreemptMode::workers_ask_master);
+        bool const is_noticed = data.distributed.rank().value == 1;
+        if (is_noticed) data.notice->raise(data.clock, NoticePage::By::supervisor);
+        for (int call = 0; call <= data.distributed.rank().value; ++call) {
             DET_TRY_ASSIGN(bool const stop, preempt.should_preempt());
             DET_TRY(expect(stop == is_noticed, "its own notice"));
         }
@@ -107,10 +107,10 @@ BOOST_AUTO_TEST_CASE(where_each_rank_asks_for_itself_nobody_waits) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
-    run_sessions([](Session& session) -> Status {
-        bool const is_chief = session.distributed.is_chief();
-        Train train(session);
-        Checkpoint checkpoint(session);
+    run_contexts([](ContextData& data) -> Status {
+        bool const is_chief = data.distributed.is_chief();
+        Train train(data);
+        Checkpoint checkpoint(data);
         bool called = false;
         auto const results = {
             train.report_training_metrics(1, Json::object()),
@@ -135,25 +135,25 @@ BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
-    run_sessions([&](Session& session) -> Status {
-        Checkpoint checkpoint(session);
+    run_contexts([&](ContextData& data) -> Status {
+        Checkpoint checkpoint(data);
         std::string uuid;
-        if (session.distributed.is_chief()) {
+        if (data.distributed.is_chief()) {
             DET_TRY_ASSIGN(uuid, checkpoint.store(1, Json::object(), [](auto const&) { return Ok{}; }));
         }
-        DET_TRY_ASSIGN(auto const stored, session.distributed.broadcast(uuid));
+        DET_TRY_ASSIGN(auto const stored, data.distributed.broadcast(uuid));
         DET_TRY_ASSIGN(auto const manifest, checkpoint.manifest(stored));
         return expect(manifest.world_size == ranks, "the manifest says so");
     });
 }
 
 BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_once) {
-    run_sessions([&](Session& session) -> Status {
-        auto const rank = std::to_string(session.distributed.rank().value);
+    run_contexts([&](ContextData& data) -> Status {
+        auto const rank = std::to_string(data.distributed.rank().value);
         checkpoint::Upload own{directory / ("own-" + rank)};
         DET_TRY(make_directories(*own.directory));
         DET_TRY(write_file(*own.directory / rank, rank));
-        Checkpoint checkpoint(session);
+        Checkpoint checkpoint(data);
         DET_TRY_ASSIGN(auto const uuid, checkpoint.upload(7, own));
         DET_TRY_ASSIGN(auto const path, checkpoint.restore_path(uuid));
         return expect(path_exists(path / "2"), "the last rank's file is there");
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_
 
 BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_all) {
     constexpr std::size_t own = 1000;
-    run_sessions([&](Session& session) -> Status {
-        auto const rank = static_cast<std::uint64_t>(session.distributed.rank().value);
+    run_contexts([&](ContextData& data) -> Status {
+        auto const rank = static_cast<std::uint64_t>(data.distributed.rank().value);
         std::vector<float> weights(own);
         checkpoint::State const state{tensor::NamedTensor::slice(
             "w", tensor::DataType::float32, {ranks * own}, {{rank * own}, {own}}, weights.data())};
-        Checkpoint checkpoint(session);
+        Checkpoint checkpoint(data);
         for (std::uint64_t step : {1, 2}) {
             std::ranges::fill(weights, static_cast<float>(10 * step + rank));
             DET_TRY(checkpoint.save(step, Json{{"note", "x"}}, state));

@@ -31,7 +31,7 @@ bool CollectiveEntry::advance(RankSlot& slot) {
 
 bool CollectiveEntry::advance_recording(RankSlot& slot) {
     for (; next_ < slot.ranks; ++next_) {
-        auto const theirs = slot.segment.call_record(next_).sequence.load(std::memory_order_acquire);
+        auto const theirs = slot.control.call_record(next_).sequence.load(std::memory_order_acquire);
         if (theirs != call_->sequence + 1) return false;
     }
     mismatch_ = std::make_unique<Error const>(find_mismatch(slot));
@@ -42,7 +42,7 @@ std::vector<int> CollectiveEntry::awaited(RankSlot const& slot) const {
     std::vector<int> ranks;
     for (int rank = 0; rank < slot.ranks; ++rank) {
         auto const signature = slot.cell(rank).signature.load(std::memory_order_acquire);
-        auto const recorded = slot.segment.call_record(rank).sequence.load(std::memory_order_acquire);
+        auto const recorded = slot.control.call_record(rank).sequence.load(std::memory_order_acquire);
         bool const has_entered = stage_ == Stage::entering
                                      ? (signature & sequence_mask) == (signature_ & sequence_mask)
                                      : recorded == call_->sequence + 1;
@@ -52,7 +52,7 @@ std::vector<int> CollectiveEntry::awaited(RankSlot const& slot) const {
 }
 
 void CollectiveEntry::write_record(RankSlot& slot) {
-    auto& call_record = slot.segment.call_record(slot.rank);
+    auto& call_record = slot.control.call_record(slot.rank);
     call_record.call = *call_;
     call_record.refusal = refusal_ != nullptr ? refusal_of(*refusal_) : Refusal::none;
     copy_text(refusal_ != nullptr ? slot.error_scope->with_rank(*refusal_, {slot.rank}).message : "",
@@ -64,13 +64,13 @@ void CollectiveEntry::write_record(RankSlot& slot) {
 Error CollectiveEntry::find_mismatch(RankSlot const& slot) const {
     auto const fail = [](std::string message) { return error_of(Refusal::misuse, std::move(message)); };
     for (int rank = 0; rank < slot.ranks; ++rank) {
-        auto const& call_record = slot.segment.call_record(rank);
+        auto const& call_record = slot.control.call_record(rank);
         if (call_record.refusal == Refusal::none) continue;
         return error_of(call_record.refusal, call_record.reason);
     }
-    auto const& first = slot.segment.call_record(0).call;
+    auto const& first = slot.control.call_record(0).call;
     for (int rank = 1; rank < slot.ranks; ++rank) {
-        auto const& other = slot.segment.call_record(rank).call;
+        auto const& other = slot.control.call_record(rank).call;
         if (other != first)
             return fail(describe_difference(first, slot.error_scope->global_rank({0}), other,
                                             slot.error_scope->global_rank({rank})));

@@ -34,7 +34,7 @@ void ExchangePlan::clear(int ranks) {
 }
 
 void Exchange::begin(RankSlot& slot, ExchangePlan const& plan) {
-    auto const chunk = slot.segment.geometry().chunk_bytes;
+    auto const chunk = slot.control.geometry().chunk_bytes;
     base_ = slot.rounds;
     end_ = base_ + (plan.longest_bytes + chunk - 1) / chunk;
     slot.rounds = end_;
@@ -63,7 +63,7 @@ bool Exchange::advance(RankSlot& slot, ExchangePlan& plan) {
 std::vector<int> Exchange::awaited(RankSlot const& slot) const {
     std::vector<int> ranks;
     for (int other = 0; other < slot.ranks; ++other) {
-        auto const& rounds = slot.segment.rounds(other);
+        auto const& rounds = slot.control.rounds(other);
         auto const least = std::min({rounds.published.value.load(std::memory_order_acquire),
                                      rounds.reduced.value.load(std::memory_order_acquire),
                                      rounds.collected.value.load(std::memory_order_acquire)});
@@ -75,24 +75,24 @@ std::vector<int> Exchange::awaited(RankSlot const& slot) const {
 bool Exchange::have_all(RankSlot const& slot, Counter Rounds::*counter, std::uint64_t count) {
     for (int other = 0; other < slot.ranks; ++other) {
         if (other == slot.rank) continue;
-        if ((slot.segment.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
+        if ((slot.control.rounds(other).*counter).value.load(std::memory_order_acquire) >= count) continue;
         return false;
     }
     return true;
 }
 
 bool Exchange::is_slot_free(RankSlot const& slot, Counter Rounds::*readers, std::uint64_t round) const {
-    auto const in_flight = slot.segment.geometry().chunks_in_flight;
+    auto const in_flight = slot.control.geometry().chunks_in_flight;
     return round < base_ + in_flight || have_all(slot, readers, round + 1 - in_flight);
 }
 
 bool Exchange::publish(RankSlot const& slot, ExchangePlan const& plan) {
     auto const readers = plan.part ? &Rounds::reduced : &Rounds::collected;
     if (!is_slot_free(slot, readers, published_)) return false;
-    auto const chunk = slot.segment.geometry().chunk_bytes;
+    auto const chunk = slot.control.geometry().chunk_bytes;
     for (int reader = 0; reader < slot.ranks; ++reader) {
         auto const bytes = chunk_of(plan.sends[static_cast<std::size_t>(reader)], published_ - base_, chunk);
-        collectives::copy(slot.segment.chunk_slot(slot.rank, reader, published_), bytes.data(), bytes.size());
+        collectives::copy(slot.control.chunk_slot(slot.rank, reader, published_), bytes.data(), bytes.size());
     }
     slot.own_rounds().published.value.store(++published_, std::memory_order_release);
     return true;
@@ -102,19 +102,19 @@ bool Exchange::reduce(RankSlot const& slot, ExchangePlan& plan) {
     auto const& part = *plan.part;
     if (!have_all(slot, &Rounds::published, reduced_ + 1)) return false;
     if (part.is_shared && !is_slot_free(slot, &Rounds::collected, reduced_)) return false;
-    auto const chunk = slot.segment.geometry().chunk_bytes;
+    auto const chunk = slot.control.geometry().chunk_bytes;
     auto const own = chunk_of(part.own, reduced_ - base_, chunk);
     auto const result = chunk_of(part.result, reduced_ - base_, chunk);
     auto& sources = plan.sources;
     for (int writer = 0; writer < slot.ranks; ++writer) {
         sources[static_cast<std::size_t>(writer)] =
-            writer == slot.rank ? own.data() : slot.segment.chunk_slot(writer, slot.rank, reduced_);
+            writer == slot.rank ? own.data() : slot.control.chunk_slot(writer, slot.rank, reduced_);
     }
     std::array<Destination, 2> destinations{};
     std::size_t count = 0;
     if (!result.empty()) destinations[count++] = {result.data(), plan.store};
     if (part.is_shared)
-        destinations[count++] = {slot.segment.chunk_slot(slot.rank, slot.rank, reduced_), Store::cached};
+        destinations[count++] = {slot.control.chunk_slot(slot.rank, slot.rank, reduced_), Store::cached};
     collectives::reduce(part.type, part.op, sources, std::span(destinations).first(count),
                         own.size() / size_of(part.type));
     slot.own_rounds().reduced.value.store(++reduced_, std::memory_order_release);
@@ -126,12 +126,12 @@ bool Exchange::collect(RankSlot const& slot, ExchangePlan const& plan) {
         return false;  // an in-place result would overwrite bytes that are not sent yet
     auto const writers = plan.part ? &Rounds::reduced : &Rounds::published;
     if (!have_all(slot, writers, collected_ + 1)) return false;
-    auto const chunk = slot.segment.geometry().chunk_bytes;
+    auto const chunk = slot.control.geometry().chunk_bytes;
     for (int writer = 0; writer < slot.ranks; ++writer) {
         auto const bytes =
             chunk_of(plan.receives[static_cast<std::size_t>(writer)], collected_ - base_, chunk);
         auto const reader = plan.collects_from == ExchangePlan::From::their_slot_for_us ? slot.rank : writer;
-        collectives::copy(bytes.data(), slot.segment.chunk_slot(writer, reader, collected_), bytes.size(),
+        collectives::copy(bytes.data(), slot.control.chunk_slot(writer, reader, collected_), bytes.size(),
                           plan.store);
     }
     slot.own_rounds().collected.value.store(++collected_, std::memory_order_release);

@@ -11,9 +11,9 @@ using collectives::Kind;
 
 constexpr int small_ranks_max = 16;  // more ranks would read too much
 
-std::size_t small_below_bytes(Segment const& segment) {
-    if (segment.ranks() > small_ranks_max) return 0;
-    return std::max(std::min(shared_from_bytes, segment.geometry().small_limit_bytes + 1), payload_bytes + 1);
+std::size_t small_below_bytes(ControlMemory const& control) {
+    if (control.ranks() > small_ranks_max) return 0;
+    return std::max(std::min(shared_from_bytes, control.geometry().small_limit_bytes + 1), payload_bytes + 1);
 }
 
 class PendingOperation final : public collectives::Pending {
@@ -38,14 +38,14 @@ NodeGroup::NodeGroup(RankSlot slot, Options options)
     : RankGroup({slot.rank}, slot.ranks),
       options_(std::move(options)),
       slot_(std::move(slot)),
-      losses_(slot_.segment, slot_.rank, error_scope(), options_),
-      cores_(cores_of(slot_.segment)),
-      small_below_bytes_(small_below_bytes(slot_.segment)) {
+      losses_(slot_.control, slot_.rank, error_scope(), options_),
+      cores_(cores_of(slot_.control)),
+      small_below_bytes_(small_below_bytes(slot_.control)) {
     slot_.plan = &plan_;
     slot_.error_scope = &error_scope();
     constexpr int beats_per_limit = 10;
     if (options_.members == Members::processes) {
-        heartbeat_.emplace(slot_.segment.member(slot_.rank).heartbeat,
+        heartbeat_.emplace(slot_.control.member(slot_.rank).heartbeat,
                            options_.silence_limit / beats_per_limit);
     }
 }
@@ -54,7 +54,7 @@ NodeGroup::~NodeGroup() { abandon(); }
 
 void NodeGroup::abandon() noexcept {
     has_left_ = true;
-    slot_.segment.member(slot_.rank).presence.store(Presence::left, std::memory_order_release);
+    slot_.control.member(slot_.rank).presence.store(Presence::left, std::memory_order_release);
     slot_.wake();
 }
 
@@ -88,7 +88,7 @@ Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
     ++slot_.sequence;
-    if (!is_tiny) collectives::copy(slot_.segment.small(slot_.sequence, slot_.rank), in.data(), in.size());
+    if (!is_tiny) collectives::copy(slot_.control.small(slot_.sequence, slot_.rank), in.data(), in.size());
     auto const payload = is_tiny ? in : std::as_bytes(std::span(&copied, 1));
     auto const signature = signature_of(reported_now(call_of(call)), false);
     slot_.enter(signature, payload);
@@ -97,7 +97,7 @@ Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
     std::array<std::byte const*, small_ranks_max> sources;
     for (int rank = 0; rank < slot_.ranks; ++rank) {
         sources[static_cast<std::size_t>(rank)] =
-            is_tiny ? slot_.cell(rank).payload.data() : slot_.segment.small(slot_.sequence, rank);
+            is_tiny ? slot_.cell(rank).payload.data() : slot_.control.small(slot_.sequence, rank);
     }
     sources[static_cast<std::size_t>(slot_.rank)] = in.data();
     auto const all = std::span(sources).first(static_cast<std::size_t>(slot_.ranks));

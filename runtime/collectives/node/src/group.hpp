@@ -16,11 +16,11 @@ public:
         : group_(group), slot_(slot), losses_(losses), cores_(cores) {}
 
     void write(std::uint64_t value) override {
-        slot_.segment.flag(slot_.rank).value.store(value, std::memory_order_release);
+        slot_.control.flag(slot_.rank).value.store(value, std::memory_order_release);
         slot_.wake();
     }
     std::uint64_t read(int local_rank) const override {
-        return slot_.segment.flag(local_rank).value.load(std::memory_order_acquire);
+        return slot_.control.flag(local_rank).value.load(std::memory_order_acquire);
     }
     Result<std::uint64_t> wait(int local_rank, IsEnough is_enough,
                                collectives::NamedCall const& call) override;

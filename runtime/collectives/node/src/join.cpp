@@ -34,15 +34,15 @@ Status claim_rank(Member& member, int rank, Options const& options) {
     return Ok{};
 }
 
-bool is_present(Segment const& segment, int rank) {
-    return segment.member(rank).presence.load(std::memory_order_acquire) >= Presence::present;
+bool is_present(ControlMemory const& control, int rank) {
+    return control.member(rank).presence.load(std::memory_order_acquire) >= Presence::present;
 }
 
-Status wait_for_all(Segment const& segment, int rank, std::chrono::milliseconds timeout) {
+Status wait_for_all(ControlMemory const& control, int rank, std::chrono::milliseconds timeout) {
     auto const limit = Clock::now() + timeout;
     liveness::Backoff backoff(liveness::Cores::shared);
-    for (int other = 0; other < segment.ranks();) {
-        if (is_present(segment, other)) {
+    for (int other = 0; other < control.ranks();) {
+        if (is_present(control, other)) {
             ++other;
         } else if (Clock::now() > limit) {
             return Error{codes::timed_out, fmt::format("rank {} has waited {} ms for rank {} to join it",
@@ -159,15 +159,15 @@ Joined join_host(Rendezvous const& rendezvous, Options options, unix_socket::Dea
 
 Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry) {
     if (ranks < 1) return Error{codes::misuse, fmt::format("{} ranks cannot share memory", ranks)};
-    DET_TRY_ASSIGN(auto control, Segment::create(ranks, geometry));
+    DET_TRY_ASSIGN(auto control, ControlMemory::create(ranks, geometry));
     // If the arena cannot be created, collectives copy their data.
     auto arena = Arena::create(ranks);
     return SharedMemory{std::move(control), arena ? *std::move(arena) : UniqueFd()};
 }
 
 Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank, Options options) {
-    DET_TRY_ASSIGN(auto segment, Segment::map(memory.control.get()));
-    int const ranks = segment.ranks();
+    DET_TRY_ASSIGN(auto control, ControlMemory::map(memory.control.get()));
+    int const ranks = control.ranks();
     if (rank.value < 0 || rank.value >= ranks) {
         return Error{codes::misuse, fmt::format("rank {} cannot join {} ranks", rank.value, ranks)};
     }
@@ -177,10 +177,10 @@ Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory,
             arena.emplace(*std::move(mapped));
     }
     if (ranks == 1) return collectives::make_single_rank();
-    DET_TRY(claim_rank(segment.member(rank.value), rank.value, options));
-    DET_TRY(wait_for_all(segment, rank.value, options.join_timeout));
+    DET_TRY(claim_rank(control.member(rank.value), rank.value, options));
+    DET_TRY(wait_for_all(control, rank.value, options.join_timeout));
     return std::unique_ptr<collectives::RankGroup>(std::make_unique<NodeGroup>(
-        RankSlot{std::move(segment), std::move(arena), rank.value, ranks}, std::move(options)));
+        RankSlot{std::move(control), std::move(arena), rank.value, ranks}, std::move(options)));
 }
 
 Joined join_at(Rendezvous const& rendezvous, Options options) {

@@ -59,17 +59,17 @@ std::size_t ObjectOperation::location(RankSlot& slot, Payload& payload) {
         std::copy_n(bytes, size, payload.data() + sizeof size);
         return sizeof size + size;
     }
-    if (size <= slot.segment.geometry().small_limit_bytes) {
-        collectives::copy(slot.segment.small(slot.sequence, slot.rank), bytes, size);
+    if (size <= slot.control.geometry().small_limit_bytes) {
+        collectives::copy(slot.control.small(slot.sequence, slot.rank), bytes, size);
     }
     return sizeof size;
 }
 
 bool ObjectOperation::take_small(RankSlot const& slot, int rank, std::size_t size) {
-    if (size > std::max(tiny_limit_bytes, slot.segment.geometry().small_limit_bytes)) return false;
+    if (size > std::max(tiny_limit_bytes, slot.control.geometry().small_limit_bytes)) return false;
     if (!is_target(slot.rank) || rank == slot.rank) return true;
     auto const* const bytes = size <= tiny_limit_bytes ? slot.cell(rank).payload.data() + sizeof(Size)
-                                                       : slot.segment.small(slot.sequence, rank);
+                                                       : slot.control.small(slot.sequence, rank);
     values_[static_cast<std::size_t>(rank)].assign(text(bytes), size);
     return true;
 }

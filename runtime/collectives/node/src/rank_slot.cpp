@@ -19,16 +19,16 @@ constexpr std::size_t claimed_ahead_bytes = 2048;
 }  // namespace
 
 void RankSlot::claim_next(std::size_t size_bytes) const {
-    auto* const next = reinterpret_cast<std::byte*>(&segment.cell(sequence + 1, rank));
+    auto* const next = reinterpret_cast<std::byte*>(&control.cell(sequence + 1, rank));
     claim(next, signature_bytes + (size_bytes <= payload_bytes ? size_bytes : 0));
-    if (size_bytes > payload_bytes && ranks != 2) claim(segment.small(sequence + 1, rank), size_bytes);
+    if (size_bytes > payload_bytes && ranks != 2) claim(control.small(sequence + 1, rank), size_bytes);
 }
 
 void RankSlot::reduce_small_buffers(collectives::TensorCall const& call,
                                     std::span<std::byte const* const> sources) const {
     auto* const out = bytes_of(call.out).data();
     if (ranks != 2) return collectives::reduce(call.in.type, call.op, sources, out, call.out.count);
-    auto* const theirs = segment.small(sequence, 1 - rank);
+    auto* const theirs = control.small(sequence, 1 - rank);
     auto const size = bytes_of(call.out).size();
     claim(theirs, std::min(size, claimed_ahead_bytes));
     for (std::size_t begin = 0; begin < size; begin += block_bytes) {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "arena.hpp"
-#include "segment.hpp"
+#include "control_memory.hpp"
 
 namespace det::collectives::node {
 
@@ -14,7 +14,7 @@ struct ExchangePlan;
 
 /// One rank's view of the shared memory, with its counters.
 struct RankSlot {
-    Segment segment;
+    ControlMemory control;
     std::optional<Arena> arena;
     int rank = 0;
     int ranks = 1;
@@ -23,8 +23,8 @@ struct RankSlot {
     collectives::ErrorScope const* error_scope = nullptr;
     ExchangePlan* plan = nullptr;  // of the current operation; its memory is reused by the next operation
 
-    Cell& cell(int of) const { return segment.cell(sequence, of); }
-    Rounds& own_rounds() const { return segment.rounds(rank); }
+    Cell& cell(int of) const { return control.cell(sequence, of); }
+    Rounds& own_rounds() const { return control.rounds(rank); }
 
     /// Enters the operation: writes the payload and then the signature to this rank's cell.
     void enter(std::uint64_t signature, Bytes payload) const {
@@ -54,7 +54,7 @@ struct RankSlot {
                               std::span<std::byte const* const> sources) const;
 
     /// Wakes ranks that sleep. Called after a write for which other ranks may wait.
-    void wake() const { segment.futex_waiters().wake(); }
+    void wake() const { control.futex_waiters().wake(); }
 };
 
 inline bool RankSlot::poll_all(std::uint64_t signature, bool has_two_lines) const {

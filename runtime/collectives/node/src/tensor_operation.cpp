@@ -76,14 +76,14 @@ std::size_t TensorOperation::location(RankSlot& slot, Payload& payload) {
     }
     if (auto const shared = locate_shared(slot, bytes)) return shared->write(payload);
     bool const is_small = fits_small_buffer(slot);
-    if (is_small) collectives::copy(slot.segment.small(slot.sequence, slot.rank), bytes.data(), bytes.size());
+    if (is_small) collectives::copy(slot.control.small(slot.sequence, slot.rank), bytes.data(), bytes.size());
     BufferLocation const own{.in = is_small ? BufferLocation::in_small_buffer : BufferLocation::nowhere,
                              .out = slot.arena ? BufferLocation::somewhere : BufferLocation::nowhere};
     return own.write(payload);
 }
 
 bool TensorOperation::fits_small_buffer(RankSlot const& slot) const {
-    auto const& geometry = slot.segment.geometry();
+    auto const& geometry = slot.control.geometry();
     if (size_bytes_ <= geometry.small_limit_bytes) return true;
     bool const all_need_all = tensors_.kind == Kind::allreduce || tensors_.kind == Kind::allgather_elements;
     return slot.ranks == 2 && all_need_all && size_bytes_ <= geometry.pair_limit_bytes;
@@ -140,7 +140,7 @@ bool TensorOperation::on_all_entered(RankSlot& slot, ExchangePlan& plan) {
         inputs[static_cast<std::size_t>(rank)] = path == DataPath::cells ? slot.cell(rank).payload.data()
                                                  : rank == slot.rank
                                                      ? contribution(slot).data()
-                                                     : slot.segment.small(slot.sequence, rank);
+                                                     : slot.control.small(slot.sequence, rank);
     }
     if (path == DataPath::small_buffers && tensors_.kind == Kind::allreduce) {
         slot.reduce_small_buffers(tensors_, inputs);

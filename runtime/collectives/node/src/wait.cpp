@@ -8,30 +8,30 @@ namespace det::collectives::node {
 
 using namespace std::chrono_literals;
 
-LossDetector::LossDetector(Segment& segment, int rank, collectives::ErrorScope const& error_scope,
+LossDetector::LossDetector(ControlMemory& control, int rank, collectives::ErrorScope const& error_scope,
                            Options const& options)
-    : segment_(segment), rank_(rank), error_scope_(error_scope), options_(options), timer_(options.waits) {
+    : control_(control), rank_(rank), error_scope_(error_scope), options_(options), timer_(options.waits) {
     // Ranks that are threads end by leaving.
     if (options.members == Members::threads) return;
-    for (int each = 0; each < segment.ranks(); ++each)
-        processes_.emplace_back(segment.member(each).pid, segment.member(each).pid_namespace);
+    for (int each = 0; each < control.ranks(); ++each)
+        processes_.emplace_back(control.member(each).pid, control.member(each).pid_namespace);
 }
 
 void LossDetector::begin() {
     checked_ = Clock::now();
     timer_ = liveness::WaitTimer(options_.waits, checked_);
-    observed_.assign(static_cast<std::size_t>(segment_.ranks()), {});
+    observed_.assign(static_cast<std::size_t>(control_.ranks()), {});
 }
 
 Status LossDetector::state() const {
     if (!is_over()) return Ok{};
-    auto const& failure = segment_.failure();
+    auto const& failure = control_.failure();
     return error_of(failure.is_timeout != 0 ? Refusal::timeout : Refusal::lost_rank, failure.text);
 }
 
 Status LossDetector::check_all() const {
     DET_TRY(state());
-    for (int rank = 0; rank < segment_.ranks(); ++rank) {
+    for (int rank = 0; rank < control_.ranks(); ++rank) {
         auto const reason = rank == rank_ ? std::nullopt : reason_of_end(rank);
         if (reason) return error_of(Refusal::lost_rank, describe_loss(rank, *reason));
     }
@@ -66,7 +66,7 @@ Status LossDetector::check_each(std::vector<int> const& awaited, WaitingCall con
 }
 
 std::optional<std::string> LossDetector::reason_of_end(int rank) const {
-    if (segment_.member(rank).presence.load(std::memory_order_acquire) == Presence::left)
+    if (control_.member(rank).presence.load(std::memory_order_acquire) == Presence::left)
         return "it has left";
     if (!processes_.empty() && processes_[static_cast<std::size_t>(rank)].has_ended())
         return "its process has ended";
@@ -82,13 +82,13 @@ std::optional<std::string> LossDetector::reason_of_loss(int awaited, Clock::time
 
 bool LossDetector::is_silent(int awaited, Clock::time_point now) {
     if (options_.members == Members::threads) return false;
-    auto const count = segment_.member(awaited).heartbeat.load(std::memory_order_relaxed);
+    auto const count = control_.member(awaited).heartbeat.load(std::memory_order_relaxed);
     auto& heartbeat = observed_[static_cast<std::size_t>(awaited)].heartbeat;
     return heartbeat.observe(count, now - checked_) >= options_.silence_limit;
 }
 
 std::string LossDetector::describe_loss(int rank, std::string_view reason) const {
-    auto const& member = segment_.member(rank);
+    auto const& member = control_.member(rank);
     return fmt::format("rank {} on node {} (process {}) is lost: {}", error_scope_.global_rank({rank}).value,
                        member.node, member.pid, reason);
 }
@@ -98,11 +98,11 @@ std::string LossDetector::describe_wait(int awaited, WaitingCall const& call) co
                                ? fmt::format("{}, its operation {}", call.named->name, call.named->number)
                                : describe_operation(error_scope_.reported_call(*call.call));
     return fmt::format("rank {} waits for rank {} on node {} in {}", error_scope_.global_rank({rank_}).value,
-                       error_scope_.global_rank({awaited}).value, segment_.member(awaited).node, operation);
+                       error_scope_.global_rank({awaited}).value, control_.member(awaited).node, operation);
 }
 
 Status LossDetector::end_group(std::string const& text, bool is_timeout) {
-    auto& failure = segment_.failure();
+    auto& failure = control_.failure();
     std::uint32_t none = 0;
     if (failure.state.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
         failure.is_timeout = is_timeout ? 1 : 0;
@@ -118,12 +118,12 @@ Status LossDetector::end_group(std::string const& text, bool is_timeout) {
     return Error{codes::transport, text};
 }
 
-Cores cores_of(Segment const& segment) {
+Cores cores_of(ControlMemory const& control) {
     cpu_set_t together;
     CPU_ZERO(&together);
-    for (int rank = 0; rank < segment.ranks(); ++rank)
-        CPU_OR(&together, &together, &segment.member(rank).cores);
-    return CPU_COUNT(&together) >= segment.ranks() ? Cores::own : Cores::shared;
+    for (int rank = 0; rank < control.ranks(); ++rank)
+        CPU_OR(&together, &together, &control.member(rank).cores);
+    return CPU_COUNT(&together) >= control.ranks() ? Cores::own : Cores::shared;
 }
 
 bool Wait::pause_longer() {
@@ -131,7 +131,7 @@ bool Wait::pause_longer() {
     if (backoff_.yields() == 0) losses_.begin();
     auto const nap = backoff_.yield_or_sleep();
     if (!nap) return backoff_.yields() % yields_per_check == 0;
-    slot_.segment.futex_waiters().sleep(*nap);
+    slot_.control.futex_waiters().sleep(*nap);
     return true;
 }
 

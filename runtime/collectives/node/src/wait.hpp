@@ -20,7 +20,7 @@ struct WaitingCall {
 /// group, so all ranks get the Error, also those that wait for other ranks.
 class LossDetector {
 public:
-    LossDetector(Segment& segment, int rank, collectives::ErrorScope const& error_scope,
+    LossDetector(ControlMemory& control, int rank, collectives::ErrorScope const& error_scope,
                  Options const& options);
 
     /// Begins a wait.
@@ -33,7 +33,7 @@ public:
     /// Fails if the group has ended, or if any other rank has left or its process has ended, even if no rank
     /// waits for that rank. Does not end the group.
     Status check_all() const;
-    bool is_over() const { return segment_.failure().state.load(std::memory_order_acquire) == 2; }
+    bool is_over() const { return control_.failure().state.load(std::memory_order_acquire) == 2; }
     /// The Error that ended the group, or Ok while it has not ended.
     Status state() const;
 
@@ -50,7 +50,7 @@ private:
     std::string describe_loss(int rank, std::string_view reason) const;
     std::string describe_wait(int awaited, WaitingCall const& call) const;
 
-    Segment& segment_;
+    ControlMemory& control_;
     int rank_;
     collectives::ErrorScope const& error_scope_;
     Options const& options_;
@@ -69,7 +69,7 @@ private:
 using liveness::Cores;
 /// Whether each rank can have a core of its own: whether the cores of all ranks together are at least as many
 /// as the ranks.
-Cores cores_of(Segment const& segment);
+Cores cores_of(ControlMemory const& control);
 
 /// One wait for other ranks: a Backoff that sleeps on the futex of the group, and checks that the awaited
 /// ranks live.

@@ -21,7 +21,7 @@ enum class AfterSave : std::uint8_t;
 
 namespace det::core {
 
-struct Session;
+struct ContextData;
 
 /// Checkpoints of the trial. Obtained from Context::checkpoint().
 ///
@@ -33,7 +33,7 @@ struct Session;
 /// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
 public:
-    explicit Checkpoint(Session& session);
+    explicit Checkpoint(ContextData& data);
     ~Checkpoint();
     Checkpoint(Checkpoint const&) = delete;
     Checkpoint& operator=(Checkpoint const&) = delete;
@@ -170,7 +170,7 @@ private:
     Result<bool> has_time_to_save();
     void measure(std::chrono::steady_clock::time_point begun);
 
-    Session& session_;
+    ContextData& data_;
     std::unique_ptr<Tensors> tensors_;               // created by the first save, load or prepare
     std::optional<std::chrono::microseconds> cost_;  // time that the last committed checkpoint took
 };

@@ -6,7 +6,7 @@
 
 namespace det::core {
 
-struct Session;
+struct ContextData;
 
 /// Which ranks call should_preempt(), and how they get the answer. The modes are those of Determined.
 enum class PreemptMode : std::uint8_t {
@@ -21,7 +21,7 @@ class Preempt {
 public:
     enum class Acknowledge : std::uint8_t { at_once, later };
 
-    explicit Preempt(Session& session, PreemptMode mode = PreemptMode::workers_ask_chief);
+    explicit Preempt(ContextData& data, PreemptMode mode = PreemptMode::workers_ask_chief);
     ~Preempt();
     Preempt(Preempt const&) = delete;
     Preempt& operator=(Preempt const&) = delete;
@@ -53,7 +53,7 @@ private:
     Result<bool> agree();
     Status note_first_step();
 
-    Session& session_;
+    ContextData& data_;
     PreemptMode mode_;
     std::unique_ptr<Peers> peers_;  // created by the first call
     bool has_begun_ = false;

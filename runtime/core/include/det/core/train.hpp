@@ -11,7 +11,7 @@
 
 namespace det::core {
 
-struct Session;
+struct ContextData;
 
 /// Why a program ends its trial before the end of the training.
 enum class EarlyExit : std::uint8_t { invalid_hp, user_requested_stop };
@@ -33,10 +33,11 @@ struct TrainingLength {
 };
 
 /// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
-/// codes::misuse. Outside of an experiment reports are discarded. Not collective. Several threads may call it.
+/// codes::misuse. Outside of an experiment reports are discarded. Not collective. Several threads may call
+/// it.
 class Train {
 public:
-    explicit Train(Session& session) : session_(session) {}
+    explicit Train(ContextData& data) : data_(data) {}
 
     /// \param steps_completed number of batches since the beginning of the trial
     /// \param metrics a JSON object of names and values; anything else is codes::misuse
@@ -72,7 +73,7 @@ public:
     std::optional<TrainingLength> max_length() const;
 
 private:
-    Session& session_;
+    ContextData& data_;
     std::atomic<bool> has_exited_early_ = false;
 };
 

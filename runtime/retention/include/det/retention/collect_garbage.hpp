@@ -30,9 +30,4 @@ struct GcReport {
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
 
-/// The newest checkpoint of the trial that can be read. Empty if there is none. Reads the
-/// checkpoint. Fails if the store can't be read.
-Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint const> checkpoints,
-                                                     std::uint32_t trial, checkpoint::Store const& store);
-
 }  // namespace det::retention

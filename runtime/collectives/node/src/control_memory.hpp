@@ -82,13 +82,13 @@ inline void copy_text(std::string_view text, std::span<char> into) {
 }
 
 /// The mapped control memory of the group.
-class Segment {
+class ControlMemory {
 public:
     static Result<UniqueFd> create(int ranks, Geometry const& geometry);
-    static Result<Segment> map(int fd);
-    Segment(Segment&& other) noexcept;
-    Segment& operator=(Segment&&) = delete;
-    ~Segment();
+    static Result<ControlMemory> map(int fd);
+    ControlMemory(ControlMemory&& other) noexcept;
+    ControlMemory& operator=(ControlMemory&&) = delete;
+    ~ControlMemory();
 
     int ranks() const { return ranks_; }
     Geometry const& geometry() const { return geometry_; }
@@ -122,7 +122,7 @@ public:
     }
 
 private:
-    Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
+    ControlMemory(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry);
     /// Size of one buffer for small data.
     std::size_t small_bytes() const {
         return std::max(geometry_.small_limit_bytes, ranks_ == 2 ? geometry_.pair_limit_bytes : 0);

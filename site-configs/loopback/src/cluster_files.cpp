@@ -1,4 +1,4 @@
-#include "state_directory.hpp"
+#include "cluster_files.hpp"
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -168,14 +168,14 @@ Status make_users(ClusterPaths const& paths) {
 
 }  // namespace
 
-Status make_state_directory(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths) {
+Status create_cluster_files(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths) {
     DET_TRY(make_directories_of(options, paths));
     DET_TRY(make_device_nodes(options.slots, paths));
     DET_TRY(make_users(paths));
     return write_configuration(options, proctrack, paths);
 }
 
-Status remove_state_directory(ClusterPaths const& paths, Keep keep) {
+Status remove_cluster_files(ClusterPaths const& paths, Keep keep) {
     if (keep == Keep::nothing) return remove_tree(paths.state());
     DET_TRY_ASSIGN(auto const names, list_directory(paths.state()));
     for (auto const& name : names) {

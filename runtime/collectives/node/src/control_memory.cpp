@@ -1,4 +1,4 @@
-#include "segment.hpp"
+#include "control_memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -56,19 +56,19 @@ Geometry geometry_for(int ranks) {
     return geometry;
 }
 
-Segment::Segment(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry)
+ControlMemory::ControlMemory(std::byte* memory, std::size_t size, int ranks, Geometry const& geometry)
     : memory_(memory), size_(size), ranks_(ranks), geometry_(geometry) {
     lay_out();
 }
 
-Segment::Segment(Segment&& other) noexcept
-    : Segment(std::exchange(other.memory_, nullptr), other.size_, other.ranks_, other.geometry_) {}
+ControlMemory::ControlMemory(ControlMemory&& other) noexcept
+    : ControlMemory(std::exchange(other.memory_, nullptr), other.size_, other.ranks_, other.geometry_) {}
 
-Segment::~Segment() {
+ControlMemory::~ControlMemory() {
     if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-std::size_t Segment::lay_out() {
+std::size_t ControlMemory::lay_out() {
     std::size_t end = round_up(sizeof(Head), apart_bytes);
     auto const place = [&end](std::size_t size, std::size_t count, std::size_t alignment = apart_bytes) {
         auto const begin = round_up(end, alignment);
@@ -88,11 +88,11 @@ std::size_t Segment::lay_out() {
     return round_up(end, page_bytes);
 }
 
-Result<UniqueFd> Segment::create(int ranks, Geometry const& geometry) {
+Result<UniqueFd> ControlMemory::create(int ranks, Geometry const& geometry) {
     DET_TRY(check(geometry));
     UniqueFd fd(::memfd_create("det-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd) return os_error("make shared memory", errno);
-    Segment plan(nullptr, 0, ranks, geometry);
+    ControlMemory plan(nullptr, 0, ranks, geometry);
     auto const size = plan.lay_out();
     if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) return os_error("size shared memory", errno);
     Head head{{}, version, static_cast<std::uint32_t>(ranks), geometry};
@@ -106,7 +106,7 @@ Result<UniqueFd> Segment::create(int ranks, Geometry const& geometry) {
     return Result<UniqueFd>(std::move(fd));
 }
 
-Result<Segment> Segment::map(int fd) {
+Result<ControlMemory> ControlMemory::map(int fd) {
     Head head;
     struct stat info {};
     if (::fstat(fd, &info) != 0) return os_error("look at shared memory", errno);
@@ -114,11 +114,11 @@ Result<Segment> Segment::map(int fd) {
     if (!std::equal(std::begin(magic), std::end(magic), head.magic) || head.version != version)
         return damaged();
     DET_TRY(check(head.geometry));
-    auto const size = Segment(nullptr, 0, static_cast<int>(head.ranks), head.geometry).lay_out();
+    auto const size = ControlMemory(nullptr, 0, static_cast<int>(head.ranks), head.geometry).lay_out();
     if (static_cast<std::size_t>(info.st_size) != size) return damaged();
     void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) return os_error("map shared memory", errno);
-    return Segment(static_cast<std::byte*>(memory), size, static_cast<int>(head.ranks), head.geometry);
+    return ControlMemory(static_cast<std::byte*>(memory), size, static_cast<int>(head.ranks), head.geometry);
 }
 
 }  // namespace det::collectives::node

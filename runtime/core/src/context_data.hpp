@@ -1,5 +1,4 @@
 #pragma once
-#include <det/checkpoint/peers.hpp>
 #include <det/checkpoint/store.hpp>
 #include <det/collectives/distributed_context.hpp>
 #include <det/core/info.hpp>
@@ -15,7 +14,7 @@
 namespace det::core {
 
 /// The data that all parts of a Context share.
-struct Session {
+struct ContextData {
     Clock& clock;
     std::optional<Info> info;
     collectives::DistributedContext distributed;
@@ -36,30 +35,6 @@ struct Session {
 };
 
 /// Fails with codes::misuse on every rank except the chief.
-Status require_chief(Session const& session, std::string_view call);
-
-/// Implements the Peers of the checkpoint module with the DistributedContext of the run.
-class CollectivePeers final : public checkpoint::Peers {
-public:
-    explicit CollectivePeers(collectives::DistributedContext& distributed) : distributed_(distributed) {}
-
-    int rank() const override { return distributed_.rank().value; }
-    int size() const override { return distributed_.size(); }
-    Result<std::vector<std::string>> gather(std::string value) override {
-        return distributed_.gather(std::move(value));
-    }
-    Result<std::vector<std::string>> allgather(std::string value) override {
-        return distributed_.allgather(std::move(value));
-    }
-    Result<std::string> broadcast(std::string value) override {
-        return distributed_.broadcast(std::move(value));
-    }
-    Status minimum(std::span<std::int64_t> values) override {
-        return distributed_.allreduce(values, collectives::ReduceOp::min);
-    }
-
-private:
-    collectives::DistributedContext& distributed_;
-};
+Status require_chief(ContextData const& data, std::string_view call);
 
 }  // namespace det::core

@@ -1,5 +1,6 @@
-// Writer and reader are the same program, so numbers are stored in native representation.
-#include "libslurm_answer.hpp"
+// The records that the process which calls libslurm sends to its parent through a pipe. Both are the same
+// program, so numbers are sent in native representation.
+#include "libslurm_wire_format.hpp"
 
 #include <det/protocol/host_list.hpp>
 
