@@ -8,8 +8,9 @@
 
 namespace det::checkpoint {
 
-/// A file that is written or read in blocks: with O_DIRECT if the file system supports it, else through the
-/// page cache. Memory and file offsets of blocks are aligned to pages. Several threads may use it at once.
+/// A file that is written or read in blocks. Uses O_DIRECT, except if the file system does not support it or
+/// open() finds a file to read in the page cache. Memory and file offsets of blocks are aligned to pages.
+/// Several threads may read or write blocks at once.
 class BlockFile {
 public:
     /// Creates a file and reserves its space, so that a full disk is known early.
@@ -27,7 +28,7 @@ public:
     Status finish(std::uint64_t size_bytes);
 
     Result<std::uint64_t> size_bytes() const;
-    /// True if reads come from the page cache.
+    /// True if open() has found the beginning of the file in the page cache.
     bool is_read_ahead() const { return is_read_ahead_; }
 
 private:

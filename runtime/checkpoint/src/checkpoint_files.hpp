@@ -58,8 +58,8 @@ Status check_name(std::string const& path);
 /// \return codes::misuse if it is not a JSON object
 Status check_metadata(Json const& metadata);
 
-/// Called by the chief when all ranks have put their files: writes metadata.json, adds it to the manifest and
-/// publishes the manifest. After an error the files of the checkpoint are removed.
+/// Called by the chief when all ranks have put their files into the store: writes metadata.json, adds it to
+/// the manifest and publishes the manifest. After an error the files of the checkpoint are removed.
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
                                         MayCommit const& may_commit);
 

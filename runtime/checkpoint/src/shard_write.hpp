@@ -22,7 +22,7 @@ namespace det::checkpoint {
 class ShardWrite : public std::enable_shared_from_this<ShardWrite> {
 public:
     /// \param open returns the directory; called on a thread of the pool
-    /// \param put called when the file is on the disk
+    /// \param put called when the file is on the disk; not called for a file that is shared
     /// \param bytes must stay valid until is_done(); available bytes must not change until then. Must be
     ///     readable up to the end of the last page
     ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
@@ -35,9 +35,9 @@ public:
         std::string uuid;
         std::function<Result<bool>()> share;  // Store::share
     };
-    /// Compares the bytes with those of the previous write: if they are equal, the file is shared and not
-    /// written. Called before start(). The bytes of the previous write must stay valid until
-    /// wait_until_compared() returns.
+    /// Compares the bytes with those of the previous write: if they are equal and that write has succeeded,
+    /// the file is shared and not written. Called before start(). The bytes of the previous write must stay
+    /// valid until wait_until_compared() returns.
     void compare_with(PreviousWrite before) { previous_ = std::move(before); }
 
     void start(ThreadPool& pool);
@@ -46,7 +46,7 @@ public:
     /// Called if the rest of the bytes will never be available: the write fails with this error.
     void on_missing(Error error);
     /// Gives the write up: no further block is written, and the write fails with codes::interrupted unless it
-    /// is done.
+    /// is done or has failed already.
     void give_up();
 
     bool is_done() const;

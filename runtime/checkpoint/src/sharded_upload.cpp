@@ -191,8 +191,8 @@ private:
     bool is_in_place_ = false;
 };
 
-/// The files that each rank brings. If several ranks bring the same directory, the list has its files only
-/// for the lowest of them.
+/// The files that each rank brings. If several ranks bring the same directory without a selector, only the
+/// entry of the lowest of them has its files.
 std::vector<Uploads> uploads_of(std::vector<Json> const& lists) {
     std::vector<Uploads> ranks;
     std::set<std::string> seen;

@@ -43,8 +43,9 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
 
 constexpr std::size_t streamed_size_min_bytes = 4096;
 
-/// A memcpy for data that is not read again soon. Its stores bypass the caches, so a large copy moves each
-/// byte twice and not three times, and the caches keep the data of the training. Ends with one fence.
+/// A memcpy for data that is not read again soon. With AVX2, stores of large data bypass the caches: so
+/// memory moves each byte twice and not three times, and the caches keep the data of the training. A fence
+/// follows these stores.
 void stream_copy(std::byte* to, std::byte const* from, std::size_t size_bytes) {
 #if defined(__x86_64__)
     if (size_bytes >= streamed_size_min_bytes && __builtin_cpu_supports("avx2")) {

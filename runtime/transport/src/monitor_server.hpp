@@ -5,8 +5,8 @@
 
 namespace det::transport {
 
-// The messages between the ranks and the chief of a RankMonitor. Each is one letter; the letter `lost` is
-// followed by the rank and the reason.
+// The messages between the ranks and the chief of a RankMonitor. Each is one letter; the rank and the reason
+// follow the letter MonitorMessage::lost.
 enum class MonitorMessage : char { beat = 'B', leaving = 'G', lost = 'L' };
 
 std::string render_lost(Rank rank, std::string_view why);

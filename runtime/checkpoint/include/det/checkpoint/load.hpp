@@ -32,15 +32,16 @@ struct LoadOptions {
     std::span<std::byte> spare_memory = {};
 };
 
-/// Fills the parts of all ranks from one checkpoint: the first of the list that all ranks can read.
-/// Collective. Blocks until the parts are filled. The number of ranks and the division of tensors may differ
-/// from the save. Each rank reads only the blocks that it needs, and verifies their checksums.
+/// Fills the parts of all ranks from one checkpoint: the first of the list, or with OnDamage::take_older the
+/// first one that all ranks can read. Collective. Blocks until the parts are filled. The number of ranks and
+/// the division of tensors may differ from the save. Each rank fetches only the files, and reads only the
+/// blocks, that it needs. It verifies the checksums of these blocks.
 ///
 /// \param newest_first UUIDs; the chief's list is used
 /// \param state the parts of tensors that this rank loads
 /// \return empty if the list is empty. codes::checkpoint_damaged or codes::no_such_checkpoint of the first
-///     checkpoint in the list if none can be read; codes::misuse if the checkpoint lacks a tensor or has it
-///     with another type or shape. After an error the data of the state is undefined
+///     checkpoint if all that were tried are damaged or absent; codes::misuse if the checkpoint lacks a
+///     tensor or has it with another type or shape. After an error the data of the state is undefined
 Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
                                    State const& state, OnDamage on_damage, LoadOptions const& options = {});
 

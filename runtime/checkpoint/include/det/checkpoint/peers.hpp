@@ -23,7 +23,8 @@ public:
     virtual Result<std::vector<std::string>> allgather(std::string value) = 0;
     /// \return the value of rank 0
     virtual Result<std::string> broadcast(std::string value) = 0;
-    /// Replaces each value with the smallest of all ranks. Cheap: training calls it at every step.
+    /// Replaces each value with the smallest of all ranks. Must be cheap, because a training loop may call
+    /// Saver::poll() at every step.
     virtual Status minimum(std::span<std::int64_t> values) = 0;
 
     bool is_chief() const { return rank() == 0; }

@@ -7,9 +7,9 @@
 
 namespace det::checkpoint {
 
-/// Lists the checkpoints of a run, oldest first: those that the journal reports as committed, whether or not
-/// they still exist, and those that the journal reports as begun and that the store has. The second kind
-/// exists if the chief was killed between the commit and its report.
+/// Lists the checkpoints of a run, ordered by steps_completed: those that the journal reports as committed,
+/// whether or not they still exist, and those that the journal reports as begun and whose manifest the store
+/// has. The second kind exists if the chief was killed after the commit and before it reported the commit.
 ///
 /// \param journal the records of the run's chief
 /// \return an error if the store cannot be read

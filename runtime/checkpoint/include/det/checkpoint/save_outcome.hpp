@@ -17,7 +17,8 @@ struct SaveOutcome {
     std::optional<CheckpointManifest> manifest;  ///< on the chief, if the checkpoint is committed
 };
 
-/// A save whose state has been copied. It becomes a checkpoint, or fails, later.
+/// A save that has begun. The program may change its state again. The save becomes a checkpoint, or fails,
+/// later.
 struct SaveStarted {
     std::string uuid;                    ///< of the future checkpoint
     std::chrono::microseconds waited{};  ///< for an earlier save to end (the disk is too slow)

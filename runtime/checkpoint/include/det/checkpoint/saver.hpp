@@ -22,17 +22,19 @@ struct SaverOptions {
     /// The unit of checksums and of write calls: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
     /// Whether a shard with the same bytes as in the previous save is shared instead of written: both
-    /// checkpoints then have the same file (Store::share). Requires an in_flight_max of at least 2. If a
-    /// shared file is damaged, all checkpoints that share it are damaged.
+    /// checkpoints then have the same file (Store::share). A shard is written if the previous write has
+    /// failed or has not ended, or if the store cannot share files. Requires an in_flight_max of at least 2.
+    /// If a shared file is damaged, all checkpoints that share it are damaged.
     bool share_unchanged = false;
-    /// If a rank waits longer than this for its write, or the chief for the commit, all ranks get
-    /// codes::timed_out. The save remains in flight.
+    /// How long save() and finish() wait on a rank for its write, and on the chief for a commit. Then all
+    /// ranks get codes::timed_out, and the save remains in flight. If save() has waited this long for the
+    /// comparison of share_unchanged, the new save fails with codes::timed_out.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
     /// Copies tensors in device memory; the memory of saves is pinned for it. Not owned; must outlive the
     /// saver. Null: all tensors are in host memory.
     tensor::DeviceCopies* devices = nullptr;
-    /// Called once if that memory cannot be pinned, which makes copies slower.
+    /// Called once if the memory of saves cannot be pinned for `devices`, which makes copies slower.
     std::function<void(std::string const& warning)> on_warning = {};
 };
 
@@ -55,7 +57,8 @@ enum class AfterSave : std::uint8_t {
 };
 
 /// Saves state while training continues. save() copies what this rank writes into memory that is already
-/// allocated, and returns; threads write it. When all ranks have written, the chief's threads commit.
+/// allocated, and returns; threads write it. The first call of poll(), save() or finish() after all ranks
+/// have written starts the commit, which the chief's threads do.
 ///
 ///     Saver saver(peers, store);
 ///     DET_TRY(saver.prepare(state));
@@ -63,8 +66,8 @@ enum class AfterSave : std::uint8_t {
 ///     DET_TRY(saver.finish());
 ///
 /// Every member that returns a Result is collective: all ranks make the same calls in the same order, and an
-/// error is the same on all ranks.
-/// Thread safety: one thread at a time. The destructor abandons saves that have not been committed.
+/// error is the same on all ranks. Thread safety: one thread at a time. The destructor abandons saves whose
+/// commit has not begun.
 class Saver {
 public:
     /// \param peers,store not owned; must outlive the saver
@@ -93,7 +96,8 @@ public:
 
     /// \return the number of saves that have begun and not ended
     std::size_t in_flight() const;
-    /// The memory that prepare() allocated, while no save has used it: for load(). Empty: none.
+    /// One of the buffers that prepare() has allocated, for use by load(). Empty after the first save, and
+    /// without prepare().
     std::span<std::byte> spare_memory() const;
 
 private:

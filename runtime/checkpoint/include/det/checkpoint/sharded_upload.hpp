@@ -14,7 +14,7 @@ struct Upload {
     std::optional<Error> trouble = {};  ///< why this rank could not write its files: an error on all ranks
 };
 
-/// Makes one checkpoint of files from all ranks. Collective. Blocks until everything is on disk.
+/// Makes one checkpoint of files from all ranks. Collective. Blocks until the checkpoint is committed.
 ///
 /// Several ranks may bring the same file. If ranks bring the same directory of a node without a selector, the
 /// lowest of them uploads it. Files that are already in the directory of Store::open() are not copied.

@@ -24,8 +24,9 @@ using Selector = std::function<bool(std::string const& path)>;
 /// rank commits.
 ///
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
-/// files or checkpoints may run at once. Errors: codes::no_such_checkpoint, codes::checkpoint_damaged,
-/// codes::file_system, codes::permission.
+/// files or checkpoints may run at once. Errors of all calls: codes::no_such_checkpoint,
+/// codes::checkpoint_damaged, codes::newer_format, the codes of os_error() for files, and codes::transport
+/// for a server.
 class Store {
 public:
     virtual ~Store() = default;
@@ -41,7 +42,8 @@ public:
     virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
     /// Adds the file `path` of checkpoint `from` to checkpoint `uuid`, without writing its bytes again. The
     /// file remains when `from` is removed.
-    /// \return false if the store cannot share files, or if `from` no longer has the file
+    /// \return false if the file cannot be shared, for example because the store does not support it or
+    ///     `from` no longer has the file
     virtual Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path);
     /// Commits a checkpoint whose files are in the store: stores its manifest if `may_commit` returns Ok.
     virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
@@ -68,7 +70,8 @@ public:
     };
     /// Makes a checkpoint of the files that one process has written into the directory of open(): adds
     /// metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the manifest.
-    /// \return codes::bad_value for symbolic links, special files and names that are not UTF-8
+    /// \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a file with
+    ///     the name of the manifest
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
     /// A checkpoint whose files all match its manifest, and the directory in which they can be read.
@@ -79,14 +82,15 @@ public:
     /// Reads all files and compares them with the manifest.
     /// \return codes::checkpoint_damaged names the first file that differs
     Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
-    /// The same for the selected files, which are copied into a directory. Makes the directory if it does not
-    /// exist, and replaces files that are there. Directories are selected by their path with a slash at its
-    /// end.
+    /// Checks the selected files like fetch_whole(), and copies them into `target`. Makes this directory if
+    /// it does not exist, and replaces files with the same names. Directories are selected by their path with
+    /// a slash at its end.
     /// \param selector null: everything
     /// \return the manifest of the whole checkpoint
     Result<CheckpointManifest> download(std::string const& uuid, Selector const& selector,
                                         std::filesystem::path const& target) const;
-    /// The same check as fetch_whole(), always with the bytes on the disk and never with those in the page cache.
+    /// The same check as fetch_whole(), with the bytes on the disk. A file system without O_DIRECT may give
+    /// bytes from the page cache instead.
     Result<CheckpointManifest> verify(std::string const& uuid) const;
 
     /// Removes files from a checkpoint, and from its manifest the tensors that have a part in them. The

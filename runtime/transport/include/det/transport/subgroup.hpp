@@ -5,9 +5,9 @@
 
 namespace det::transport {
 
-/// Makes a transport for a subset of the ranks. Their ranks in the subgroup follow the order of `members`.
-/// The subgroup uses the upper half of the tags of `whole`, so messages over `whole` and over the subgroup
-/// must both have tags up to tag_max / 2. Two ranks may share at most one subgroup.
+/// Makes a transport for a subset of the ranks. members[i] has rank i in the subgroup. The subgroup uses the
+/// upper half of the tags of `whole`, so messages over `whole` and over the subgroup must both have tags up
+/// to tag_max / 2. Two ranks may share at most one subgroup.
 ///
 /// \param whole must outlive the subgroup.
 /// \param members must include the calling rank.

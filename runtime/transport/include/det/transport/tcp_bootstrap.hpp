@@ -10,8 +10,8 @@ struct TcpBootstrapOptions {
     /// The address on which the chief listens for the other ranks. Used by the chief only.
     std::string chief_address = "127.0.0.1";
     BootstrapOptions waits = {};
-    /// With a new secret: how long a rank retries that the chief of the file rejects. The file may be an old
-    /// one, whose port has become that of another program.
+    /// For open_tcp_bootstrap_with_new_secret(): how long a rank retries while the chief that the file names
+    /// rejects it. The file may be an old one, whose port another program uses now.
     std::chrono::milliseconds rejection_limit = std::chrono::seconds(10);
 };
 
@@ -22,12 +22,11 @@ struct TcpBootstrapOptions {
 /// \param rendezvous a file that all ranks can read and the chief can write (protocol/rendezvous.hpp). It
 ///     contains the secret before the ranks start; the chief adds its address.
 /// \return codes::permission if the secret or the size differs from the chief's; codes::name_taken if the
-/// rank
-///     is connected already; codes::timed_out if the chief publishes no address within the time limit.
+///     rank is connected already; codes::timed_out if the chief publishes no address within the time limit.
 Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::filesystem::path rendezvous,
                                                       TcpBootstrapOptions options = {});
 
-/// The same for ranks that nothing has prepared a file for: the chief creates it with a new secret, and
+/// The same if no program has prepared the rendezvous file: the chief creates it with a new secret, and
 /// removes it when all ranks have connected. A file that a killed program has left is replaced. Collective;
 /// blocks until all ranks have connected.
 ///

@@ -48,7 +48,8 @@ public:
     virtual Result<std::size_t> wait() = 0;
 };
 
-/// A started send or receive. The caller must not access the buffer until finish() returns. Not thread-safe.
+/// A started send or receive. The caller must not access the buffer of a receive, or change that of a send,
+/// until finish() has returned or the Request is destroyed. Not thread-safe.
 class Request {
 public:
     struct Route {
@@ -110,8 +111,8 @@ public:
     Result<Request> start_receive(Rank from, Tag tag, MutableBytes into, Fit fit = Fit::exact);
 
     /// After this call all finished sends arrive without further calls of this rank. A rank calls it before
-    /// it stops using the transport for a long time, for example to compute. The default does nothing: finished
-    /// sends of threads always arrive, and MPI, which has no such call, delivers them by itself.
+    /// it stops using the transport for a long time, for example to compute. The default does nothing:
+    /// finished sends of threads always arrive, and MPI, which has no such call, delivers them by itself.
     virtual Status flush() { return Ok{}; }
 
     /// To be called by a rank that fails alone: the destructor then skips collective shutdown (such as

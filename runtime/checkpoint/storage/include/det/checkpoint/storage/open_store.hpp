@@ -18,7 +18,7 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec
 /// Opens the store that a program names.
 /// \param storage the section checkpoint_storage of a configuration. `shared_fs` has a `host_path` and may
 ///     have a `storage_path`, `directory` has a `container_path`. The credentials of `s3` may be in it.
-/// \return codes::misuse if a path is missing; otherwise as above
+/// \return codes::misuse if a path is missing; codes::not_supported as above
 Result<std::unique_ptr<checkpoint::Store>> open_store(Json const& storage, Environment const& environment);
 
 /// The paths of the project's libraries that a program must be able to load to use the experiment's store.
