@@ -1,6 +1,7 @@
 #include "methods.hpp"
 
 #include <det/protocol/json.hpp>
+#include <det/search/asha.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,8 +50,8 @@ struct PickedValue {
 };
 
 /// Returns searcher.max_trials. Fails if it is missing.
-Result<std::uint64_t, Refusals> count_random_trials(Json const& options, Space const&) {
-    if (auto const trials = find_positive(options, "max_trials")) return *trials;
+Result<std::uint64_t, Refusals> count_random_trials(SearcherSpec const& searcher, Space const&) {
+    if (auto const trials = find_positive(searcher.options, "max_trials")) return *trials;
     return Refusals{{"searcher.max_trials",
                      Error{codes::bad_value, "searcher.max_trials must say how many trials are run"}}};
 }
@@ -137,7 +138,7 @@ Refusals find_missing_counts(Space const& space) {
 
 /// The number of grid points: the product of the axis lengths (1 for a constant or an empty group). Without
 /// hyperparameters it is 0. Saturates at the maximum of 64 bits.
-Result<std::uint64_t, Refusals> count_grid_points(Json const&, Space const& space) {
+Result<std::uint64_t, Refusals> count_grid_points(SearcherSpec const&, Space const& space) {
     if (auto missing = find_missing_counts(space); !missing.empty()) return missing;
     if (space.empty()) return std::uint64_t{0};
     std::uint64_t points = 1;
@@ -160,14 +161,21 @@ Json grid_point(Space const& space, std::uint32_t trial, std::uint32_t count, Ra
     return assemble(space, std::move(values));
 }
 
-Result<std::uint64_t, Refusals> one_trial(Json const&, Space const&) { return std::uint64_t{1}; }
+Result<std::uint64_t, Refusals> one_trial(SearcherSpec const&, Space const&) { return std::uint64_t{1}; }
+
+Result<std::uint64_t, Refusals> count_asha_trials(SearcherSpec const& searcher, Space const&) {
+    DET_TRY_ASSIGN(auto const search, plan_asha(searcher));
+    return std::uint64_t{search.trial_count()};
+}
 
 void skip_nothing(Space const&, Random&) {}
 
 constexpr Method methods[] = {
-    {"single", one_trial, sample_point, skip_point},
-    {"random", count_random_trials, sample_point, skip_point},
-    {"grid", count_grid_points, grid_point, skip_nothing},
+    {"single", true, one_trial, sample_point, skip_point},
+    {"random", true, count_random_trials, sample_point, skip_point},
+    {"grid", false, count_grid_points, grid_point, skip_nothing},
+    {"adaptive_asha", true, count_asha_trials, sample_point, skip_point},
+    {"async_halving", true, count_asha_trials, sample_point, skip_point},
 };
 
 }  // namespace
@@ -178,7 +186,7 @@ Result<Method const*, Refusals> find_method(std::string const& name) {
     }
     return Refusals{
         {"searcher.name", Error{codes::not_supported, fmt::format("searcher '{}' cannot be run yet", name),
-                                "use 'single', 'random' or 'grid'"}}};
+                                "use 'single', 'random', 'grid', 'adaptive_asha' or 'async_halving'"}}};
 }
 
 std::string describe_grid(Space const& space) {

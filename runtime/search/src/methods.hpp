@@ -1,4 +1,5 @@
 #pragma once
+#include <det/protocol/experiment_spec.hpp>
 #include <det/search/random.hpp>
 #include <det/search/space.hpp>
 
@@ -9,7 +10,9 @@ namespace det::search {
 /// A search method: counts its trials and computes the hyperparameters (the point) of each trial in order.
 struct Method {
     std::string_view name;  // as in the configuration
-    Result<std::uint64_t, Refusals> (*count_trials)(Json const& options, Space const& space);
+    /// Whether a trial whose hyperparameters the program calls invalid is replaced by another draw.
+    bool replaces_invalid_trials;
+    Result<std::uint64_t, Refusals> (*count_trials)(SearcherSpec const& searcher, Space const& space);
     /// The point of trial `index`. next_point and skip_point take the same numbers from `random`.
     Json (*next_point)(Space const& space, std::uint32_t index, std::uint32_t count, Random& random);
     void (*skip_point)(Space const& space, Random& random);

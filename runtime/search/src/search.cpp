@@ -54,11 +54,18 @@ Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const&
     if (!refusals.empty()) return refusals;
     search.method_ = *method;
     search.space_ = *std::move(space);
-    DET_TRY_ASSIGN(auto const trials, search.method_->count_trials(searcher.options, search.space_));
+    DET_TRY_ASSIGN(auto const trials, search.method_->count_trials(searcher, search.space_));
     if (trials > trials_per_experiment_max) return too_many(*search.method_, trials, search.space_);
     search.trial_count_ = static_cast<std::uint32_t>(trials);
     search.concurrent_trials_max_ = concurrent_limit(searcher.options, search.trial_count_);
+    if (!is_asha(searcher.name)) return search;
+    DET_TRY_ASSIGN(search.asha_, plan_asha(searcher));
+    search.concurrent_trials_max_ = search.asha_->concurrent_trials();
     return search;
+}
+
+std::uint32_t Search::draw_count() const {
+    return method_->replaces_invalid_trials ? trials_per_experiment_max : trial_count_;
 }
 
 TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {
@@ -69,7 +76,7 @@ TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {
 }
 
 TrialDraw Search::draw(std::uint32_t index) const {
-    assert(index < trial_count_);
+    assert(index < draw_count());
     Random random(experiment_seed_);
     for (std::uint32_t trial = 0; trial < index; ++trial) {
         method_->skip_point(space_, random);
@@ -90,7 +97,7 @@ std::vector<TrialDraw> Search::draw_first(std::uint32_t count) const {
 Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index) {
     auto search = Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
     if (!search) return std::move(search).error().front().error;
-    if (index < search->trial_count()) return search->draw(index);
+    if (index < search->draw_count()) return search->draw(index);
     return Error{codes::no_such_trial, fmt::format("the searcher makes {} trials: there is no trial {}",
                                                    search->trial_count(), index)};
 }

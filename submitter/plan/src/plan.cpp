@@ -166,6 +166,13 @@ Error no_trials() {
             "add hyperparameters, or use the searcher 'single'"};
 }
 
+Error asha_not_run_yet(config::ExperimentConfig const& config) {
+    return with_location(
+        config, "searcher.name",
+        Error{codes::not_supported, fmt::format("searcher '{}' cannot be run yet", config.searcher.name),
+              "use 'single', 'random' or 'grid'"});
+}
+
 }  // namespace
 
 SearchInput search_input(config::ExperimentConfig const& config) {
@@ -201,7 +208,9 @@ std::string SubmissionPlan::excluded_nodes() const {
 
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
-    if (auto searched = plan_search(config); !searched) found.append(std::move(searched).error());
+    auto const search = plan_search(config);
+    if (!search) found.append(search.error());
+    if (search && search->asha()) found.report(asha_not_run_yet(config));
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
     warn_of_directories(config, found);
     return found;

@@ -96,9 +96,11 @@ BOOST_AUTO_TEST_CASE(an_invalid_search_is_refused) {
     BOOST_TEST(run(preview()) == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "a grid search without hyperparameters has no trials"), err);
     BOOST_TEST(out == "");
-    write("searcher: {name: adaptive_asha, metric: loss, max_trials: 3, max_length: {batches: 1}}\n");
+    write(
+        "searcher: {name: adaptive_asha, metric: loss, max_trials: 3, max_length: {batches: 1}, "
+        "bracket_rungs: [99]}\n");
     BOOST_TEST(run(preview()) == to_int(ExitCode::bad_file));
-    BOOST_TEST(contains(err, "searcher 'adaptive_asha' cannot be run yet"), err);
+    BOOST_TEST(contains(err, "searcher.bracket_rungs must be integers from 1 to 64"), err);
     BOOST_TEST(run("search preview absent.yaml") == to_int(ExitCode::absent));
 }
 

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(constants_are_given_as_they_are_nested_ones_too) {
 }
 
 BOOST_AUTO_TEST_CASE(all_invalid_hyperparameters_are_refused_at_once_with_their_paths) {
-    auto const refusals = refusals_of(R"({"name": "adaptive_asha"})", R"({"a": {"type": "int"},
+    auto const refusals = refusals_of(R"({"name": "custom"})", R"({"a": {"type": "int"},
         "b": {"c": {"type": "categorical", "vals": []}}, "good": {"type": "const", "val": 1}})");
     BOOST_REQUIRE(refusals.size() == 3u);
     BOOST_TEST(refusals[0].path == "searcher.name");
@@ -93,8 +93,10 @@ BOOST_AUTO_TEST_CASE(a_specification_gives_each_of_its_trials_a_draw) {
     auto const search = search_of(R"({"name": "random", "max_trials": 3})", spec.hyperparameters->dump());
     for (std::uint32_t index = 0; index < 3; ++index)
         BOOST_TEST((must(draw_trial(spec, index)) == search.draw(index)));
-    BOOST_TEST((must_fail(draw_trial(spec, 3)).code == codes::no_such_trial));
-    spec.searcher.name = "adaptive_asha";
+    // Draws beyond the planned trials replace trials with invalid hyperparameters.
+    must(draw_trial(spec, 999'999));
+    BOOST_TEST((must_fail(draw_trial(spec, 1'000'000)).code == codes::no_such_trial));
+    spec.searcher.name = "custom";
     BOOST_TEST((must_fail(draw_trial(spec, 0)).code == codes::not_supported));
 }
 

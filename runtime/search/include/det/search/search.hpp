@@ -1,5 +1,6 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
+#include <det/search/asha.hpp>
 #include <det/search/random.hpp>
 #include <det/search/space.hpp>
 
@@ -31,8 +32,13 @@ public:
     /// The maximum number of concurrently running trials; at least 1.
     std::uint32_t concurrent_trials_max() const { return concurrent_trials_max_; }
     Space const& space() const { return space_; }
+    /// The brackets, if the searcher stops trials early.
+    std::optional<AshaSearch> const& asha() const { return asha_; }
 
-    /// The draw of one trial. Requires index < trial_count().
+    /// The number of draws: the planned trials, and draws that can replace trials with invalid
+    /// hyperparameters. A grid has no such draws.
+    std::uint32_t draw_count() const;
+    /// The draw of one trial. Requires index < draw_count().
     TrialDraw draw(std::uint32_t index) const;
     /// The draws of the first `count` trials, or of all trials if there are fewer.
     std::vector<TrialDraw> draw_first(std::uint32_t count) const;
@@ -45,9 +51,11 @@ private:
     std::uint32_t experiment_seed_ = 0;
     std::uint32_t trial_count_ = 0;
     std::uint32_t concurrent_trials_max_ = 1;
+    std::optional<AshaSearch> asha_;
 };
 
-/// The draw of trial `index` of an experiment, from its specification.
+/// The draw of trial `index` of an experiment, from its specification. codes::no_such_trial if the searcher
+/// has no such draw.
 Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
 
 }  // namespace det::search

@@ -1,0 +1,54 @@
+#pragma once
+#include <det/protocol/experiment_spec.hpp>
+#include <det/search/space.hpp>
+#include <det/search/training_length.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace det::search {
+
+/// A bracket of a search by successive halving: its trials compete with each other only.
+struct Bracket {
+    /// The training length at which each rung compares trials, ascending. The last one ends a trial.
+    std::vector<std::uint64_t> rung_lengths;
+    std::uint32_t trials = 0;             // number of trials, not counting invalid ones
+    std::uint32_t concurrent_trials = 0;  // the bracket's share of max_concurrent_trials
+    friend bool operator==(Bracket const&, Bracket const&) = default;
+};
+
+/// A search that stops the worse trials early: adaptive_asha (several brackets) or async_halving (one). All
+/// fields follow from the searcher section of the configuration. The variant is the one that stops trials;
+/// trials never pause to be promoted later.
+struct AshaSearch {
+    std::vector<Bracket> brackets;  // the bracket with most rungs first
+    double divisor = 4;             // the best 1/divisor of the trials of a rung train on
+    bool smaller_is_better = true;
+    TrainingLength length;
+
+    /// The sum over all brackets. It exceeds max_trials if brackets get the one trial that each has at least.
+    std::uint32_t trial_count() const;
+    std::uint32_t concurrent_trials() const;
+};
+
+bool is_asha(std::string_view searcher_name);
+
+/// Computes the brackets of an adaptive_asha or async_halving searcher. Requires is_asha(searcher.name).
+Result<AshaSearch, Refusals> plan_asha(SearcherSpec const& searcher);
+
+/// Distributes trials to brackets by smooth weighted round robin: bracket b gets exactly its number of
+/// trials, evenly spread. So each bracket starts early, and the same trial is in the same bracket in every
+/// process.
+class BracketAssignment {
+public:
+    explicit BracketAssignment(AshaSearch const& search);
+
+    /// The bracket of a planned trial. Requires trial < search.trial_count().
+    std::uint32_t bracket_of(std::uint32_t trial) const { return brackets_.at(trial); }
+
+private:
+    std::vector<std::uint8_t> brackets_;  // for each trial
+};
+
+}  // namespace det::search

@@ -1,0 +1,61 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::search {
+
+/// The report with which a trial arrived at a rung.
+struct RungEntry {
+    std::uint32_t trial = 0;
+    /// The searcher's metric. NaN: the trial failed, or reported NaN; it is worse than every number.
+    double metric = 0;
+};
+
+/// What a trial does after it arrived at a rung.
+enum class RungDecision : std::uint8_t {
+    advance,   // trains on to the next rung
+    stop,      // too many trials of the rung are better
+    complete,  // it was the last rung
+};
+
+std::string_view to_string(RungDecision decision);
+std::optional<RungDecision> find_rung_decision(std::string_view name);
+
+/// How a rung compares trials.
+struct RungRule {
+    double divisor = 4;
+    bool smaller_is_better = true;
+    bool is_last = false;  // the last rung of its bracket
+};
+
+struct RungVerdict {
+    RungDecision decision = RungDecision::advance;
+    std::uint32_t better_trials = 0;  // number of the other trials with a better metric
+    std::uint32_t kept_trials = 0;    // the trials with fewer better ones than this train on
+};
+
+/// Decides about a trial that has arrived at a rung. A trial with the same metric as another one counts as
+/// better than it, so that ties favour the trial that arrives later. Pure.
+/// \param entries all trials that have arrived, with the trial itself, in any order.
+RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& own, RungRule const& rule);
+
+/// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.
+std::string render_rung_entry(RungEntry const& entry);
+/// Empty if the name is not that of an entry, such as that of a temporary file.
+std::optional<RungEntry> parse_rung_entry(std::string_view name);
+
+/// The entries that count, sorted by trial: if a trial has several, the one whose file name comes first. A
+/// trial has several if a run on a node that was cut off from the network has reported too.
+std::vector<RungEntry> parse_rung(std::span<std::string const> names);
+
+/// Renders and parses a list of trials as ranges: "0-12,15". `trials` is sorted, without duplicates.
+std::string render_trial_ranges(std::span<std::uint32_t const> trials);
+Result<std::vector<std::uint32_t>> parse_trial_ranges(std::string_view text);
+
+}  // namespace det::search
