@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 
 #include <algorithm>
@@ -58,6 +59,21 @@ Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
     if (!spec)
         return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
     return spec;
+}
+
+Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const& experiment,
+                                                         std::uint32_t trial) {
+    auto const path = experiment.trial(trial).replaces();
+    auto const text = read_file(path);
+    if (!text && text.error().code == codes::no_such_file) return std::optional<std::uint32_t>();
+    if (!text) return text.error();
+    auto const replaced = parse_integer<std::uint32_t>(trim(*text));
+    // A replacement is drawn later than the trial that it replaces. This also excludes circles.
+    if (!replaced || *replaced >= trial) {
+        return Error{codes::damaged, fmt::format("'{}' contains '{}', not a trial below {}", path.string(),
+                                                 trim(*text), trial)};
+    }
+    return replaced;
 }
 
 }  // namespace det::journal

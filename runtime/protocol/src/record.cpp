@@ -2,7 +2,9 @@
 #include <det/protocol/record.hpp>
 
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace det {
 namespace {
@@ -174,6 +176,19 @@ Json metadata_to_json(Record const& record) {
 
 Record metadata_from_json(Json const& json) { return TrialMetadataSet{time_from(json), json.at("metadata")}; }
 
+Json operation_to_json(Record const& record) {
+    auto const& r = std::get<OperationCompleted>(record);
+    auto const metric = std::isfinite(r.metric) ? Json(r.metric) : Json(nullptr);
+    return {{"time", format_utc(r.time)}, {"length", r.length}, {"metric", metric}};
+}
+
+Record operation_from_json(Json const& json) {
+    auto const& metric = json.at("metric");
+    return OperationCompleted{
+        time_from(json), json.at("length"),
+        metric.is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.get<double>()};
+}
+
 /// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -189,6 +204,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::status, "status", status_to_json, status_from_json},
     {RecordType::alert, "alert", alert_to_json, alert_from_json},
     {RecordType::trial_metadata, "trial-metadata", metadata_to_json, metadata_from_json},
+    {RecordType::operation_completed, "operation-completed", operation_to_json, operation_from_json},
 }};
 
 }  // namespace

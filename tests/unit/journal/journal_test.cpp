@@ -178,4 +178,17 @@ BOOST_AUTO_TEST_CASE(after_a_failed_write_the_journal_ends_behind_the_last_whole
     BOOST_TEST(must(load_journal(directory / "journal")).records.size() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_replacement_names_the_trial_that_it_replaces) {
+    TemporaryDirectory directory;
+    ExperimentLayout const experiment(directory / "7");
+    must(make_directories(experiment.trial(9).path()));
+    BOOST_TEST((must(load_replaced_trial(experiment, 9)) == std::nullopt));
+    must(write_file(experiment.trial(9).replaces(), "3\n"));
+    BOOST_TEST((must(load_replaced_trial(experiment, 9)) == 3));
+    for (auto const* text : {"", "\n", "-1\n", "three\n", "3.5\n", "9\n", "10\n"}) {
+        must(write_file(experiment.trial(9).replaces(), text));
+        BOOST_TEST((must_fail(load_replaced_trial(experiment, 9)).code == codes::damaged), text);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

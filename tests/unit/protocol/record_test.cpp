@@ -2,6 +2,8 @@
 #include <det/protocol/record.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
 
 #include "check_result.hpp"
 
@@ -26,7 +28,9 @@ std::vector<Record> one_of_each() {
         EarlyExitReported{noon, "INVALID_HP"},
         StatusSet{noon, "warming up"},
         AlertRaised{noon, "loss", "it is NaN", "warn"},
-        TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}}};
+        TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}},
+        OperationCompleted{noon, 900, 0.25},
+        OperationCompleted{noon, 900, std::numeric_limits<double>::quiet_NaN()}};
 }
 
 }  // namespace record_test
@@ -56,6 +60,16 @@ BOOST_AUTO_TEST_CASE(metrics_of_json_text_are_encoded_as_those_of_values) {
     auto const from_values = encode_record(MetricsReported{noon, "my \"group\"", 10, Json{{"loss", 0.25}}});
     BOOST_TEST((from_text.type == from_values.type));
     BOOST_TEST(from_text.payload == from_values.payload);
+}
+
+BOOST_AUTO_TEST_CASE(the_metric_of_an_operation_may_be_no_number) {
+    for (double const metric :
+         {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        auto const encoded = encode_record(OperationCompleted{noon, 900, metric});
+        BOOST_TEST(Json::parse(encoded.payload).at("metric").is_null());
+        auto const decoded = must(decode_record(14, encoded.payload));
+        BOOST_TEST(std::isnan(std::get<OperationCompleted>(*decoded).metric));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_dump_names_the_record) {

@@ -6,6 +6,7 @@
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace det::journal {
@@ -29,5 +30,11 @@ Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
 
 /// Reads an experiment's specification. codes::no_such_file while the experiment is being created.
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
+
+/// Reads which trial a trial replaces, because the hyperparameters of that trial were invalid. It may be a
+/// replacement itself.
+/// \return nullopt if the trial replaces none
+Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const& experiment,
+                                                         std::uint32_t trial);
 
 }  // namespace det::journal

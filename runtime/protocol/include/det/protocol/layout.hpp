@@ -90,6 +90,9 @@ public:
     std::filesystem::path desired() const { return trial_ / ("desired" + suffix_); }
     /// If trials share nodes: the array task that runs the trial, one line like "123_4".
     std::filesystem::path claimed() const { return trial_ / ("claimed" + suffix_); }
+    /// If the trial replaces one whose hyperparameters were invalid: the number of that trial, one line like
+    /// "3".
+    std::filesystem::path replaces() const { return trial_ / "replaces"; }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     std::filesystem::path generations() const { return trial_ / "generations"; }
     /// The generation that run `number` has created.

@@ -126,6 +126,13 @@ struct TrialMetadataSet {
     JsonValue metadata;
 };
 
+/// The program has trained up to the length of an operation of the searcher.
+struct OperationCompleted {
+    UtcTime time;
+    std::uint64_t length = 0;  // of the operation, from the beginning of the trial, in the searcher's unit
+    double metric = 0;         // the searcher's metric; infinities are written as NaN
+};
+
 /// In `life`: Slurm has requeued the job.
 struct JobRequeued {
     UtcTime time;
@@ -133,7 +140,7 @@ struct JobRequeued {
 
 using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
                             PreemptionAcknowledged, ProgressReported, CheckpointBegun, FirstStep, JobRequeued,
-                            EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet>;
+                            EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet, OperationCompleted>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -150,6 +157,7 @@ enum class RecordType : std::uint16_t {
     status = 11,
     alert = 12,
     trial_metadata = 13,
+    operation_completed = 14,
 };
 
 struct EncodedRecord {
