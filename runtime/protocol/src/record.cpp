@@ -1,6 +1,7 @@
 #include <det/protocol/json.hpp>
 #include <det/protocol/record.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,9 +10,19 @@
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 10> cause_names{
-    "finished",   "preempted",   "paused",     "canceled",     "failed",
-    "time-limit", "node-failed", "superseded", "not-launched", "interrupted"};
+constexpr std::array<std::string_view, 13> cause_names{"finished",
+                                                       "preempted",
+                                                       "paused",
+                                                       "canceled",
+                                                       "failed",
+                                                       "time-limit",
+                                                       "node-failed",
+                                                       "superseded",
+                                                       "not-launched",
+                                                       "interrupted",
+                                                       "stopped-by-search",
+                                                       "invalid-hyperparameters",
+                                                       "unknown"};
 constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue",
                                                             "left-to-slurm", "requeue-held"};
 
@@ -63,17 +74,25 @@ Record started_from_json(Json const& json) {
 
 Json ended_to_json(Record const& record) {
     auto const& r = std::get<RunEnded>(record);
-    return {{"time", format_utc(r.time)}, {"cause", to_string(r.cause)}, {"follow", to_string(r.next_action)},
-            {"exit_code", r.exit_code},   {"message", r.message},        {"bad_hosts", r.bad_hosts}};
+    return {{"time", format_utc(r.time)}, {"cause", r.cause_name()}, {"follow", to_string(r.next_action)},
+            {"exit_code", r.exit_code},   {"message", r.message},    {"bad_hosts", r.bad_hosts}};
+}
+
+Cause find_cause(std::string const& name) {
+    auto const found = std::ranges::find(cause_names, name);
+    return found == cause_names.end() ? Cause::unknown : static_cast<Cause>(found - cause_names.begin());
 }
 
 Record ended_from_json(Json const& json) {
+    auto const name = json.at("cause").get<std::string>();
+    auto const cause = find_cause(name);
     return RunEnded{time_from(json),
-                    find_named<Cause>(cause_names, json.at("cause")),
+                    cause,
                     find_named<NextAction>(next_action_names, json.at("follow")),
                     json.at("exit_code"),
                     json.at("message"),
-                    json.value("bad_hosts", "")};
+                    json.value("bad_hosts", ""),
+                    cause == Cause::unknown ? name : ""};
 }
 
 Json metrics_to_json(Record const& record) {
@@ -189,6 +208,27 @@ Record operation_from_json(Json const& json) {
         metric.is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.get<double>()};
 }
 
+Json decision_to_json(Record const& record) {
+    auto const& r = std::get<SearchDecision>(record);
+    return {{"time", format_utc(r.time)},
+            {"steps_completed", r.steps_completed},
+            {"bracket", r.bracket},
+            {"rung", r.rung},
+            {"entry", r.entry},
+            {"trials", r.trials},
+            {"digest", r.digest},
+            {"better_trials", r.better_trials},
+            {"kept_trials", r.kept_trials},
+            {"decision", r.decision}};
+}
+
+Record decision_from_json(Json const& json) {
+    return SearchDecision{time_from(json),    json.at("steps_completed"), json.at("bracket"),
+                          json.at("rung"),    json.at("entry"),           json.at("trials"),
+                          json.at("digest"),  json.at("better_trials"),   json.at("kept_trials"),
+                          json.at("decision")};
+}
+
 /// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -205,9 +245,14 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::alert, "alert", alert_to_json, alert_from_json},
     {RecordType::trial_metadata, "trial-metadata", metadata_to_json, metadata_from_json},
     {RecordType::operation_completed, "operation-completed", operation_to_json, operation_from_json},
+    {RecordType::search_decision, "search-decision", decision_to_json, decision_from_json},
 }};
 
 }  // namespace
+
+std::string_view RunEnded::cause_name() const {
+    return unknown_cause.empty() ? to_string(cause) : std::string_view(unknown_cause);
+}
 
 std::string_view to_string(Cause cause) { return cause_names.at(static_cast<std::size_t>(cause)); }
 std::string_view to_string(NextAction next_action) {

@@ -15,7 +15,7 @@ namespace {
 
 std::string describe_run(lifecycle::RunView const& run) {
     if (!run.ended) return "its end is not recorded yet";
-    return fmt::format("{} ({})", run.ended->message, to_string(run.ended->cause));
+    return fmt::format("{} ({})", run.ended->message, run.ended->cause_name());
 }
 
 std::string describe_job(std::optional<slurm::JobStatus> const& job) {
@@ -75,7 +75,7 @@ std::string interruptions_table(std::vector<tracker::history::Interruption> cons
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial) {
     std::map<std::string, int> ends;
     for (auto const& run : trial.record.runs) {
-        if (run.ended) ++ends[std::string(to_string(run.ended->cause))];
+        if (run.ended) ++ends[std::string(run.ended->cause_name())];
     }
     return ends;
 }

@@ -46,7 +46,7 @@ Json to_json(tracker::history::TrialView const& trial) {
         }
         if (run.ended) {
             json["ended"] = format_utc(run.ended->time);
-            json["cause"] = to_string(run.ended->cause);
+            json["cause"] = run.ended->cause_name();
             json["follow"] = to_string(run.ended->next_action);
             json["exit_code"] = run.ended->exit_code;
             json["message"] = run.ended->message;

@@ -30,7 +30,8 @@ std::vector<Record> one_of_each() {
         AlertRaised{noon, "loss", "it is NaN", "warn"},
         TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}},
         OperationCompleted{noon, 900, 0.25},
-        OperationCompleted{noon, 900, std::numeric_limits<double>::quiet_NaN()}};
+        OperationCompleted{noon, 900, std::numeric_limits<double>::quiet_NaN()},
+        SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"}};
 }
 
 }  // namespace record_test
@@ -50,9 +51,22 @@ BOOST_AUTO_TEST_CASE(every_record_comes_back_as_it_went_in) {
 BOOST_AUTO_TEST_CASE(an_unknown_type_is_skipped_and_a_damaged_payload_is_said) {
     BOOST_TEST(!must(decode_record(999, "\xff\xfe")).has_value());
     BOOST_TEST((must_fail(decode_record(3, "{")).code == codes::damaged));
-    BOOST_TEST((must_fail(decode_record(2, R"({"time":"2026-11-21T08:15:30Z","cause":"magic"})")).code ==
+    BOOST_TEST((must_fail(decode_record(2, R"({"time":"2026-11-21T08:15:30Z","cause":"failed"})")).code ==
                 codes::damaged));
     BOOST_TEST((must_fail(decode_record(5, R"({"time":"yesterday"})")).code == codes::damaged));
+}
+
+BOOST_AUTO_TEST_CASE(a_cause_of_a_newer_program_is_kept_as_it_is_written) {
+    std::string const payload =
+        R"({"bad_hosts":"","cause":"moved-to-the-cloud","exit_code":0,"follow":"stop","message":"",)"
+        R"("time":"2026-11-21T08:15:30.000000Z"})";
+    auto const record = must(decode_record(2, payload));
+    BOOST_REQUIRE(record.has_value());
+    auto const& ended = std::get<RunEnded>(*record);
+    BOOST_TEST((ended.cause == Cause::unknown));
+    BOOST_TEST(ended.cause_name() == "moved-to-the-cloud");
+    BOOST_TEST(encode_record(*record).payload == payload);
+    BOOST_TEST(RunEnded{}.cause_name() == "failed");
 }
 
 BOOST_AUTO_TEST_CASE(metrics_of_json_text_are_encoded_as_those_of_values) {

@@ -143,6 +143,10 @@ public:
     /// Exists after the experiment was deleted, so that its number is not reused.
     std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }
+    /// The directory whose file names are the entries of a rung: the trials that have arrived there.
+    std::filesystem::path rung(std::uint32_t bracket, std::uint32_t rung) const {
+        return experiment_ / "rungs" / (std::to_string(bracket) + "-" + std::to_string(rung));
+    }
     TrialLayout trial(std::uint32_t index) const {
         return TrialLayout(trials() / std::to_string(index), revision_);
     }

@@ -22,6 +22,9 @@ enum class Cause {
     superseded,    // a newer incarnation of the job runs; this one writes nothing more
     not_launched,  // the step could not be started
     interrupted,   // the job was signalled, and slurmctld could not be asked for the reason or for a requeue
+    stopped_by_search,        // the searcher ended the trial
+    invalid_hyperparameters,  // the program reported that it can't train with them
+    unknown,                  // a newer program has recorded it: see RunEnded::unknown_cause
 };
 
 /// The action of the supervisor after the end of a run.
@@ -55,9 +58,13 @@ struct RunEnded {
     UtcTime time;
     Cause cause = Cause::failed;
     NextAction next_action = NextAction::stop;
-    int exit_code = 0;           // of the step; 128 + signal if a signal ended it
-    std::string message;         // one readable line
-    std::string bad_hosts = {};  // host list of nodes that the next run must not use; empty: none
+    int exit_code = 0;               // of the step; 128 + signal if a signal ended it
+    std::string message;             // one readable line
+    std::string bad_hosts = {};      // host list of nodes that the next run must not use; empty: none
+    std::string unknown_cause = {};  // the recorded cause if it is none of Cause; otherwise empty
+
+    /// The cause as recorded, also one that this program does not know.
+    std::string_view cause_name() const;
 };
 
 // In the `journal` of a run, written by its chief rank:
@@ -138,9 +145,25 @@ struct JobRequeued {
     UtcTime time;
 };
 
-using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
-                            PreemptionAcknowledged, ProgressReported, CheckpointBegun, FirstStep, JobRequeued,
-                            EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet, OperationCompleted>;
+/// In `life`: the trial has arrived at a rung of its search, and the supervisor has decided whether it trains
+/// on. The decision follows from the names of the rung's entries that `trials` lists.
+struct SearchDecision {
+    UtcTime time;
+    std::uint64_t steps_completed = 0;  // of the report
+    std::uint32_t bracket = 0;
+    std::uint32_t rung = 0;
+    std::string entry;                // the trial's entry in the rung: "12@0.25"
+    std::string trials;               // the trials that had arrived, as ranges: "0-3,12"
+    std::string digest;               // SHA-256 of the entries of these trials, see FORMATS.md
+    std::uint32_t better_trials = 0;  // number of these trials with a better metric
+    std::uint32_t kept_trials = 0;    // number of these trials that train on
+    std::string decision;             // advance, stop or complete
+};
+
+using Record =
+    std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
+                 ProgressReported, CheckpointBegun, FirstStep, JobRequeued, EarlyExitReported, StatusSet,
+                 AlertRaised, TrialMetadataSet, OperationCompleted, SearchDecision>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -158,6 +181,7 @@ enum class RecordType : std::uint16_t {
     alert = 12,
     trial_metadata = 13,
     operation_completed = 14,
+    search_decision = 15,
 };
 
 struct EncodedRecord {

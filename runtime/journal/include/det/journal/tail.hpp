@@ -1,0 +1,26 @@
+#pragma once
+#include <det/protocol/record.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace det::journal {
+
+/// Reads a journal while another process writes it. Opens the file for each reading, because NFS revalidates
+/// on open(2).
+class JournalTail {
+public:
+    explicit JournalTail(std::filesystem::path path) : path_(std::move(path)) {}
+
+    /// Reads the complete records that were appended since the last call, at most a few MiB of them; the next
+    /// call reads on. A file that does not exist counts as an empty journal. Stops for ever at a damaged
+    /// frame; an incomplete one at the end is read by a later call.
+    Result<std::vector<Record>> read_new();
+
+private:
+    std::filesystem::path path_;
+    std::uint64_t offset_bytes_ = 0;  // of the next frame; 0: the header has not been read
+};
+
+}  // namespace det::journal

@@ -1,0 +1,76 @@
+#include <det/foundation/files.hpp>
+#include <det/journal/frame.hpp>
+#include <det/journal/tail.hpp>
+#include <det/journal/writer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::journal;
+
+namespace tail_test {
+
+Record progress(double value) { return ProgressReported{UtcTime{1}, value}; }
+
+std::vector<double> read(JournalTail& tail) {
+    std::vector<double> values;
+    for (auto const& record : must(tail.read_new()))
+        values.push_back(std::get<ProgressReported>(record).progress);
+    return values;
+}
+
+using Values = std::vector<double>;
+
+}  // namespace tail_test
+
+BOOST_AUTO_TEST_SUITE(tail_test)
+
+BOOST_AUTO_TEST_CASE(each_record_is_read_once_after_it_was_appended) {
+    TemporaryDirectory directory;
+    JournalTail tail(directory / "journal");
+    BOOST_TEST((read(tail) == Values{}));
+    auto writer = must(JournalWriter::create(directory / "journal"));
+    BOOST_TEST((read(tail) == Values{}));
+    must(writer.append(progress(0.25)));
+    must(writer.append(progress(0.5)));
+    BOOST_TEST((read(tail) == Values{0.25, 0.5}));
+    BOOST_TEST((read(tail) == Values{}));
+    must(writer.append(progress(0.75)));
+    BOOST_TEST((read(tail) == Values{0.75}));
+}
+
+BOOST_AUTO_TEST_CASE(a_record_that_is_being_written_is_read_once_it_is_complete) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    auto const encoded = encode_record(progress(0.25));
+    auto const bytes =
+        render_header() + render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
+    JournalTail tail(path);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        must(write_file(path, bytes.substr(0, size)));
+        BOOST_TEST((read(tail) == Values{}), size);
+    }
+    must(write_file(path, bytes));
+    BOOST_TEST((read(tail) == Values{0.25}));
+}
+
+BOOST_AUTO_TEST_CASE(records_of_unknown_types_are_skipped_and_damage_stops_the_reading) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    auto const encoded = encode_record(progress(0.25));
+    auto const frame = render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
+    auto broken = frame;
+    broken.back() = 'x';
+    must(write_file(path, render_header() + render_frame(999, "?") + frame + broken + frame));
+    JournalTail tail(path);
+    BOOST_TEST((read(tail) == Values{0.25}));
+    BOOST_TEST((read(tail) == Values{}));
+    must(write_file(path, "no journal, but long enough"));
+    JournalTail other(path);
+    must_fail(other.read_new());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
