@@ -6,7 +6,8 @@
 namespace det::collectives {
 namespace {
 
-/// By Kind, as far as device_broadcast.
+/// The text of each Kind up to all_to_all for messages. An operation on devices uses the row of the same
+/// operation on the host.
 constexpr std::string_view formats[] = {
     "barrier()",
     "gather()",

@@ -104,7 +104,7 @@ Status check(TensorCall const& call, int ranks) {
     if (shape.reduces) DET_TRY(check_op(call.in.type, call.op));
     if (shape.has_root) DET_TRY(check_root(call.root, "get a result", ranks));
     if (shape.divides_in) DET_TRY(check_divisible(call.in, ranks));
-    // Only the root of a reduce has an output.
+    // On the other ranks than the root, a reduce may have no output.
     bool const has_out = !shape.has_root || call.out.data != nullptr;
     return has_out ? check_out(call, shape, ranks) : Ok{};
 }

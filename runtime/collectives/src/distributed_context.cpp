@@ -4,7 +4,8 @@
 namespace det::collectives {
 namespace {
 
-/// Whether check() would accept the call, for the most common one: an allreduce in place. Others give false.
+/// A quick form of check() for the most common call, an allreduce in place. Returns false for all other
+/// calls, also for valid ones.
 bool is_plainly_right(TensorCall const& call) {
     return call.kind == Kind::allreduce && call.in.data == call.out.data && call.in.data != nullptr &&
            call.in.count == call.out.count && call.in.type == call.out.type && is_reducible(call.in.type) &&

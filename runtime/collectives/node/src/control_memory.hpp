@@ -47,7 +47,7 @@ struct Rounds {
     Counter published, reduced, collected;
 };
 
-/// A rank's call in full, written if ranks differ.
+/// A rank's call in full, and why it refuses the call, if it does. Written if calls differ or a rank refuses.
 struct alignas(apart_bytes) CallRecord {
     std::atomic<std::uint64_t> sequence;  // number of the operation, plus 1
     collectives::Call call;

@@ -80,7 +80,7 @@ public:
 
     /// Begins the next wait, after the awaited event has happened.
     void begin_again() { backoff_.restart(); }
-    /// Called after each poll that found nothing. Fails if an awaited rank is lost.
+    /// Called after each poll that found nothing. Fails as LossDetector::check() does.
     template <class FindAwaited>
     Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
         if (backoff_.spin()) {

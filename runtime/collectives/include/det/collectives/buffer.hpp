@@ -6,9 +6,10 @@
 
 namespace det::collectives {
 
-/// Memory from DistributedContext::allocate(). The ranks of a node share it, so that collectives on it copy
-/// nothing. Zeroed and aligned to 4096 bytes. The destructor waits for started operations that use it. It
-/// must be destroyed before its context.
+/// Memory from DistributedContext::allocate(). If the ranks of a node communicate through shared memory, they
+/// can all read it, so that collectives on large data copy nothing; otherwise it is private. Zeroed and
+/// aligned to 4096 bytes. The destructor waits for started operations that use it. It must be destroyed
+/// before its context.
 class Buffer {
 public:
     using Release = std::function<void(std::span<std::byte>)>;

@@ -6,8 +6,8 @@
 
 namespace det::collectives {
 
-/// Names a function that ranks call in step, for messages: for example "should_preempt()", and the number of
-/// the call from 1.
+/// Describes a call in messages: the function, for example "should_preempt()", which all ranks call equally
+/// often, and the number of the call, counted from 1.
 struct NamedCall {
     std::string_view name;
     std::uint64_t number = 1;

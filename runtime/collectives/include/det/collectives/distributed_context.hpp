@@ -21,7 +21,8 @@ struct TensorCall;
 
 inline constexpr Rank chief{0};
 
-/// The ranks of a run and their collective operations. All ranks must make the same calls in the same order.
+/// The ranks of a run and their collective operations. All ranks must make the same collective calls in the
+/// same order.
 ///
 /// If ranks differ in the operation, its type, its size or its arguments, all of them get the same Error
 /// (codes::misuse), which names two ranks that differ; after that the context can still be used. If a rank is
@@ -108,8 +109,10 @@ public:
         return broadcast(Tensor::of(values), from);
     }
 
-    // Non-blocking forms. The returned Handle completes the operation; see Handle for progress. Several
-    // operations may be in flight. The rule that all ranks call in the same order includes these calls.
+    // Operations that may continue after the call. They do so on device memory, and if the ranks communicate
+    // through shared memory only; over messages start_...() returns a complete operation. The returned Handle
+    // completes the operation; see Handle for progress. Several operations may be in flight. The rule that
+    // all ranks call in the same order includes these calls.
 
     Handle start_allreduce(Tensor tensor, ReduceOp op);
     Handle start_allreduce(ConstTensor in, Tensor out, ReduceOp op);

@@ -16,7 +16,7 @@ public:
     virtual void* event() const { return nullptr; }
 };
 
-/// A started operation. Its buffers must not be read or written until it is complete.
+/// A started operation. The program must not write to its buffers, nor read its output, until it is complete.
 ///
 /// Host memory: there is no progress thread. Operations make progress in the order in which they were
 /// started, inside test() and wait() of any handle and inside any other operation of the context. Other ranks
@@ -45,7 +45,7 @@ public:
         if (!pending_) return true;
         return pending_->test();
     }
-    /// The cudaEvent_t after which the result is in device memory; nullptr for host memory.
+    /// The cudaEvent_t after which the result is in device memory; nullptr for host memory, and after wait().
     void* event() const { return pending_ ? pending_->event() : nullptr; }
     /// Blocks until the operation is complete. Further calls return the same result.
     Status wait() {

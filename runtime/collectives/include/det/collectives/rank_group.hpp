@@ -49,14 +49,15 @@ struct ErrorScope {
         return global_ranks.empty() ? rank : global_ranks[static_cast<std::size_t>(rank.value)];
     }
     Call reported_call(Call const& call) const { return enclosing_call.value_or(call); }
-    /// Adds to an Error for which `rank` refuses an operation that it is from this rank. If the operation is
-    /// a step of a larger one, the larger group has added it.
+    /// Puts "rank <n>: " before the message of the Error with which `rank` refuses an operation. Changes
+    /// nothing if the operation is a step of a larger one, because the larger group has done this.
     Error with_rank(Error error, Rank rank) const;
 };
 
 /// A connected group of ranks, which DistributedContext uses. The ranks communicate by messages, by shared
-/// memory or in two levels. DistributedContext checks the arguments first. If they are wrong on this rank, it
-/// passes the Error as `refused`: the group sends it to all ranks, and all return the same Error.
+/// memory, in two levels (both), or by devices; a single rank is a group too. DistributedContext checks the
+/// arguments first. If they are wrong on this rank, it passes the Error as `refused`: the group sends it to
+/// all ranks, and all return the same Error.
 class RankGroup {
 public:
     virtual ~RankGroup() = default;

@@ -6,8 +6,10 @@
 namespace det::collectives {
 
 /// Makes a group for ranks on several nodes. The group `local` does the work within a node. Between nodes,
-/// only the first rank of each node communicates; with large data, all ranks with the same local rank
-/// communicate with each other, concurrently. Collective.
+/// only the first rank of each node communicates; in an allreduce of large data, all ranks with the same
+/// local rank communicate with each other, concurrently; a reduce and a broadcast go through the ranks with
+/// the root's local rank. Operations that these steps do not suit (ALGORITHMS.md) go between all ranks at
+/// once. Collective.
 ///
 /// \param transport connects all ranks.
 /// \param local the ranks of this node in the order of their local ranks; make_single_rank() for a single

@@ -25,8 +25,8 @@ enum class DeviceAction : std::uint8_t {
 };
 inline constexpr std::size_t device_actions = 8;
 
-/// One call of the device library. `count` is the number of elements that each rank contributes; in a
-/// reduce_scatter it is the number that each rank gets.
+/// One call of the device library. `count` is the number of elements of `in` or of `out`: of the smaller one
+/// if their sizes differ.
 struct DeviceStep {
     DeviceAction action = DeviceAction::allreduce;
     void const* in = nullptr;

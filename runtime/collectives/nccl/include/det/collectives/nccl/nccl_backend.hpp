@@ -5,8 +5,8 @@
 
 namespace det::collectives::nccl {
 
-/// Paths of the libraries. The dynamic linker searches for names without a directory. A library that the
-/// process has already loaded (PyTorch has its own) is used.
+/// Paths of the libraries. The dynamic linker searches for names without a directory. If the process has
+/// loaded a library of this name already (PyTorch has its own), that one is used.
 struct Libraries {
     std::filesystem::path nccl = "libnccl.so.2";
     std::filesystem::path cuda_driver = "libcuda.so.1";

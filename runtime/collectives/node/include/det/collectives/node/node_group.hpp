@@ -20,10 +20,11 @@ struct Geometry {
     std::size_t pair_limit_bytes = 256 * 1024;
     /// Size of the pieces of larger data; a multiple of 64.
     std::size_t chunk_bytes = 128 * 1024;
-    /// Number of pieces of a rank that may be in flight; at least 2.
+    /// Number of pieces from a rank to a receiver that may be in flight; at least 2.
     std::size_t chunks_in_flight = 4;
 };
-/// The sizes with which all chunks of `ranks` ranks together fit the cache.
+/// The sizes with which all chunks of `ranks` ranks together fit the cache, as far as chunks of at least 16
+/// KiB allow.
 Geometry geometry_for(int ranks);
 
 struct Options {
@@ -47,9 +48,10 @@ Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 /// Joins the group of the ranks of one node, which communicate through shared memory. Blocks until all ranks
 /// have joined.
 ///
-/// A lost rank is an Error on all other ranks: within milliseconds if its process ended, after the silence
-/// limit if it was stopped. The Error names the rank, its node and the operation. All later operations return
-/// the same Error; the remaining ranks can make a new group.
+/// A lost rank is an Error on all other ranks, in the operation in which they wait: within milliseconds if
+/// its process ended, after the silence limit if it was stopped or has another PID namespace. The Error names
+/// the rank, its node and the operation. All later operations return the same Error; the remaining ranks can
+/// make a new group.
 Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank,
                                                      Options options = {});
 
