@@ -27,10 +27,11 @@ struct ContextData {
     bool in_experiment() const { return info && info->trial; }
     /// The allocation id of the run; empty outside of an experiment.
     std::string run_name() const { return in_experiment() ? info->cluster.allocation_id : ""; }
-    /// Fencing: fails with codes::superseded if a newer incarnation of the job has begun a run with a higher
-    /// number. Before every commit.
+    /// Fencing: fails with codes::superseded if a run of the trial with a higher number has begun. Called
+    /// before every commit.
     Status require_newest() const;
-    /// The time at which the ranks will be killed; nullopt if it is unknown.
+    /// The earliest time at which Slurm or the supervisor may kill the ranks (Checkpoint::save_last); nullopt
+    /// if no limit is known.
     std::optional<std::chrono::steady_clock::time_point> killed_at() const;
 };
 

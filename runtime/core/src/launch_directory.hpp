@@ -12,13 +12,14 @@ namespace det::core {
 /// The environment variable that names a directory which the nodes share.
 inline constexpr std::string_view rendezvous_variable = "DET_RENDEZVOUS_DIR";
 
-/// Returns the directory in which the ranks of one node find each other if mpirun, horovodrun, torchrun or
-/// deepspeed has started them outside of a run. Its name contains the launcher's job name or rendezvous port,
-/// so all ranks of the job get the same path. Returns nullopt if the launcher sets no such variable, or if
-/// DET_TRANSPORT is set.
+/// Returns the directory in which the ranks of one node find each other if a launcher (mpirun, horovodrun,
+/// torchrun, deepspeed, or srun with the plugin or wrapper) has started them outside of a run. Its name
+/// contains the launcher's job name or rendezvous port, so all ranks of the job get the same path. Returns
+/// nullopt if the launcher sets no such variable, or if DET_TRANSPORT is set.
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment);
 
-/// The same directory for ranks that the program numbers itself: `group` is the same on all ranks.
+/// Returns the directory in which the ranks of one node find each other outside of a run, for a launcher's
+/// job or for a group that the program names. `group` is the same on all ranks.
 std::filesystem::path launch_directory(Environment const& environment, std::string group);
 
 /// Returns the file name of the rendezvous socket of such a group.

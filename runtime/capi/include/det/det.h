@@ -151,7 +151,8 @@ DET_API det_status det_context_open(const det_context_options* options, det_cont
  *     ranks.rank = ranks.local_rank = number;
  *     ranks.size = ranks.local_size = count;
  *     det_context_connect(&ranks, NULL, &context);
- * \param options NULL for the defaults; of its members only on_warning, user and devices are used
+ * \param options NULL for the defaults; on_warning, user and devices are used for good, preempt_mode
+ * and checkpoint_path until det_context_join_run(), checkpoint_storage is not used
  * \return "misuse" if the numbers contradict each other; DET_TIMED_OUT if not all ranks of several nodes have
  * come within five minutes, or within DET_COLLECTIVE_TIMEOUT_S; "name-taken" if another program has the same
  * group and chief_address at the same time */
@@ -159,7 +160,7 @@ DET_API det_status det_context_connect(const det_ranks* ranks, const det_context
                                        det_context** context);
 /** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption. Once.
  * Outside of a run it sets the place of the checkpoints. Collective: an error of one rank is an error of all.
- * \param options NULL for the defaults; the other members are used */
+ * \param options NULL for the defaults; preempt_mode, checkpoint_path and checkpoint_storage are used */
 DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
  * have entered. The context is still to be destroyed. */
@@ -214,7 +215,8 @@ enum {
 
 /** Reductions. The mean is for floating point only. Sums and products of integers wrap. A NaN on any rank is
  * a NaN in the result. F16 and BF16 are combined as F32 and rounded once. Results have the same bits on all
- * ranks and in every run. */
+ * ranks, and in every run with the same ranks and sizes. In device memory the device library reduces: it may
+ * combine F16 and BF16 in another way, and knows no mean of integers either. */
 typedef int32_t det_reduce_op;
 enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_MAX = 3, DET_REDUCE_PROD = 4 };
 
@@ -257,8 +259,10 @@ DET_API det_status det_distributed_use_stream(det_context* context, void* stream
 /** Returns when all ranks have entered. Collective. */
 DET_API det_status det_distributed_barrier(det_context* context);
 
-/** An operation that has been started. Operations progress, in the order in which they were started, inside
- * test and wait of any operation and inside any other call of the context. The program must not touch the
+/** An operation that has been started. Ranks that communicate through shared memory only: operations
+ * progress, in the order in which they were started, inside test and wait of any operation and inside any
+ * other call of the context. Ranks on several nodes: an operation in host memory is complete when the call
+ * that starts it returns. Device memory: operations progress by themselves. The program must not touch the
  * buffers before the operation is complete. */
 typedef struct det_operation det_operation;
 
@@ -353,12 +357,14 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 /* ----------------------------------------------------------------------------------------------- preempt */
 
 /** Tells whether the run should stop. In the default mode collective, at the same steps on all ranks; all
- * ranks get the same answer. Cheap enough to be called at every step: it does not wait for other ranks.
+ * ranks get the same answer. Cheap enough to be called at every step.
  *
- * The answer of call k is 1 once any rank had received the notice before its call k-1, or all ranks before
- * their call k. At the first 1 the chief writes an acknowledgement into its journal: from then on the end of
- * the program is a pause, and the trial is resumed. Save, close the context, and return 0 from main. \param
- * should_stop set to 1 or 0 */
+ * In the default mode the answer of call k is 1 once any rank had received the notice before its call k-1, or
+ * all ranks before their call k. A call waits only for ranks that are more than one call behind; on a rank
+ * with a notice it waits for all ranks that are behind. The first call blocks until all ranks have called it.
+ * At the first 1 the chief writes an acknowledgement into its journal: from then on the end of the program is
+ * a pause, and the trial is resumed. Save, close the context, and return 0 from main.
+ * \param should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
 /** The same without the acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
@@ -438,8 +444,9 @@ DET_API det_status det_train_max_length(det_context* context, uint64_t* length, 
 /** The size of a UUID as text, with the 0 byte at its end. */
 #define DET_UUID_SIZE 37
 
-/** Names the checkpoint from which this trial continues. Not collective; the same on all ranks.
- * \param uuid set to "" at the first start of the trial */
+/** Names the checkpoint from which this run continues, which may be one of another trial. Not collective; the
+ * same on all ranks.
+ * \param uuid set to "" if the trial starts from the beginning */
 DET_API det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUID_SIZE]);
 /** Reads all files of a checkpoint and compares them with the manifest. Not collective.
  * \param path set to a list of one: the directory of the checkpoint, for reading only
@@ -461,7 +468,8 @@ DET_API det_status det_checkpoint_delete(det_context* context, const char* uuid)
  * \return DET_ABSENT */
 DET_API det_status det_checkpoint_manifest(det_context* context, const char* uuid, det_strings** manifest);
 
-/** A checkpoint that the chief is making: a directory to write files into, until it is committed.
+/** A checkpoint that is being made, by the chief or (sharded) by all ranks: a directory to write files into,
+ * until it is committed.
  *
  *     det_checkpoint_draft *draft = NULL;
  *     if (det_checkpoint_draft_open(context, steps, NULL, &draft) == DET_OK) {
@@ -484,17 +492,18 @@ DET_API det_status det_checkpoint_draft_open_sharded(det_context* context, uint6
 DET_API const char* det_checkpoint_draft_uuid(const det_checkpoint_draft* draft);
 /** \return the directory to write into. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* draft);
-/** Makes the files in the directory a checkpoint. Blocks until they are on disk. Collective for a sharded
+/** Makes the files in the directory a checkpoint. Blocks until it is committed. Collective for a sharded
  * draft. \return "misuse" if the draft is already committed or given up */
 DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
 /** Gives up a sharded draft. Collective with the commits of the other ranks, which get an error.
  * \param reason the message of that error; may be NULL
  * \return the error that all ranks get */
 DET_API det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, const char* reason);
-/** Frees the draft. Removes its files if it was not committed. */
+/** Frees the draft. Removes its files if it was not committed, except those of a sharded draft, because other
+ * ranks may use the same directory: det_checkpoint_draft_give_up() removes them. */
 DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
-/** Makes one checkpoint of files from all ranks. Collective. Blocks until everything is on disk. The metadata
+/** Makes one checkpoint of files from all ranks. Collective. Blocks until it is committed. The metadata
  * of all ranks is merged. \param directory the files of this rank, or NULL for none. Several ranks may bring
  * the same file; files that have the same name and different contents are "misuse". \param uuid set to the
  * UUID of the checkpoint */
@@ -511,7 +520,7 @@ DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t
  * no checkpoint. */
 typedef det_status (*det_write)(const char* directory, void* user);
 
-/** Makes one checkpoint of files that all ranks write. Collective. Blocks until everything is on disk. The
+/** Makes one checkpoint of files that all ranks write. Collective. Blocks until it is committed. The
  * rules for files are those of det_checkpoint_upload(). \param write called once on each rank. The directory
  * is the same for all ranks if the storage is a file system, else each rank has its own. \param user passed
  * to write \param uuid set to the UUID of the checkpoint */
@@ -519,7 +528,7 @@ DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t s
                                                 const char* metadata, det_write write, void* user,
                                                 char uuid[DET_UUID_SIZE]);
 /** Makes the last checkpoint before a preemption, of files that the chief writes, if there is time for it as
- * det_checkpoint_save_last() counts it. Collective. Blocks until everything is on disk.
+ * det_checkpoint_save_last() counts it. Collective. Blocks until it is committed.
  * \param metadata,write used on the chief only
  * \param is_stored set to 1, or, on all ranks, to 0 if there is too little time: the trial continues from the
  * checkpoint before */
@@ -597,7 +606,7 @@ DET_API det_status det_checkpoint_prepare(det_context* context, const det_state*
  * \param saved initialised by the caller with DET_SAVED_INIT; may be NULL */
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
                                        const det_state* state, det_saved* saved);
-/** Advances saves that can advance without waiting for a disk. Collective; for every step.
+/** Advances saves that can advance without waiting for their data to be written. Collective; for every step.
  * \param outcomes set to the saves that have ended since the last call that reported them; the caller owns
  * the list. NULL: a save that failed is the error of this call. */
 DET_API det_status det_checkpoint_poll(det_context* context, det_outcomes** outcomes);
@@ -613,26 +622,28 @@ DET_API det_status det_checkpoint_save_last(det_context* context, uint64_t steps
                                             const char* metadata, const det_state* state,
                                             det_outcomes** outcomes);
 
-/** What det_checkpoint_load() does if the newest checkpoint is damaged. */
+/** What det_checkpoint_load() does if the newest checkpoint is damaged or absent. */
 typedef int32_t det_on_damage;
 enum {
-    DET_FAIL = 0,      /**< returns DET_CHECKPOINT_DAMAGED */
-    DET_TAKE_OLDER = 1 /**< loads the newest checkpoint that is not damaged */
+    DET_FAIL = 0,      /**< returns DET_CHECKPOINT_DAMAGED or DET_ABSENT */
+    DET_TAKE_OLDER = 1 /**< loads the newest checkpoint that all ranks can read */
 };
 
 typedef struct det_loaded {
     size_t struct_size;       /**< set by DET_LOADED_INIT */
-    char uuid[DET_UUID_SIZE]; /**< "": there was no checkpoint, because the trial starts for the first time */
+    char uuid[DET_UUID_SIZE]; /**< "": there is no checkpoint, the trial starts from the beginning */
     uint64_t steps_completed;
-    uint64_t passed_over; /**< number of newer checkpoints that are damaged */
+    uint64_t passed_over; /**< number of newer checkpoints that are damaged or absent */
 } det_loaded;
 #define DET_LOADED_INIT \
     { sizeof(det_loaded), "", 0, 0 }
 
-/** Fills the parts of all ranks from the newest checkpoint of this trial. Collective. Blocks until they are
- * filled. The number of ranks, and how tensors are cut, may differ from the save. After an error the data of
- * the state is undefined. \param loaded initialised by the caller with DET_LOADED_INIT \return
- * DET_CHECKPOINT_DAMAGED; "misuse" if the checkpoint has no such tensor, or another type or shape of it */
+/** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(), with DET_TAKE_OLDER from an
+ * older one of this trial if need be. Collective. Blocks until they are filled. The number of ranks, and how
+ * tensors are cut, may differ from the save. After an error the data of the state is undefined.
+ * \param loaded initialised by the caller with DET_LOADED_INIT
+ * \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has no such tensor, or another type
+ * or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
 

@@ -38,7 +38,7 @@ public:
     Checkpoint(Checkpoint const&) = delete;
     Checkpoint& operator=(Checkpoint const&) = delete;
 
-    /// A checkpoint that the chief is making.
+    /// A checkpoint that the program is writing: the chief alone, or after begin_sharded() all ranks.
     struct Draft {
         std::string uuid;
         std::filesystem::path directory;  ///< to write files into; empty at first
@@ -48,18 +48,19 @@ public:
     };
 
     /// Begins a checkpoint. The program fills its directory, and then commits or discards it.
-    /// \return codes::misuse on ranks other than the chief
+    /// \return codes::misuse on ranks other than the chief, or if the metadata is not a JSON object
     Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
-    /// Turns the files of a draft into a checkpoint. Not collective. Blocks until the files are on disk.
+    /// Turns the files of a draft of begin() into a checkpoint. Not collective. Blocks until the checkpoint
+    /// is committed.
     /// \return codes::superseded if a newer run of the trial has begun. After an error there is no checkpoint
     Status commit(Draft const& draft);
-    /// Removes the files of a draft. Not collective.
+    /// Removes the files of a draft of begin(). Not collective.
     Status discard(Draft const& draft);
 
     /// Writes the files of a checkpoint into the directory.
     using Write = std::function<Status(std::filesystem::path const& directory)>;
 
-    /// Calls begin(), `write` and commit(). Only for the chief. Blocks until the files are on disk.
+    /// Calls begin(), `write` and commit(). Only for the chief. Blocks until the checkpoint is committed.
     ///
     ///     DET_TRY(context.checkpoint().store(step, {{"loss", loss}}, [&](auto const& directory) {
     ///         return write_file(directory / "weights", weights);
@@ -74,7 +75,8 @@ public:
     ///   checkpoint
     Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
-    /// Makes one checkpoint of files that all ranks write. Collective. Blocks until the files are on disk.
+    /// Makes one checkpoint of files that all ranks write. Collective. Blocks until the checkpoint is
+    /// committed.
     /// \param write called once on each rank; the directory is the same for all ranks if the storage is a
     ///   file system, else each rank has its own. The rules for files are those of upload()
     /// \return the UUID
@@ -85,15 +87,16 @@ public:
     /// then every rank calls commit_sharded() or give_up_sharded(). The rules for directories, files and
     /// metadata are those of store_sharded().
     Result<Draft> begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata);
-    /// Turns the files of all ranks into a checkpoint. Collective. Blocks until the files are on disk.
+    /// Turns the files of all ranks into a checkpoint. Collective. Blocks until the checkpoint is committed.
     /// \return the first error of a rank; then there is no checkpoint
     Status commit_sharded(Draft const& draft);
     /// Takes part in commit_sharded() of the other ranks, and makes it fail on all of them.
-    /// \param reason the error that the other ranks get
+    /// \param reason the error that all ranks get
+    /// \return this error
     Status give_up_sharded(Draft const& draft, Error reason);
 
-    /// Makes one checkpoint of files that each rank passes in its own directory. Collective. Blocks until the
-    /// files are on disk. The metadata of all ranks is merged.
+    /// Makes one checkpoint of files that each rank passes in a directory. Collective. Blocks until the
+    /// checkpoint is committed. The metadata of all ranks is merged.
     /// \return the UUID; codes::misuse if ranks pass different files of the same name, or contradicting
     ///     metadata
     Result<std::string> upload(std::uint64_t steps_completed, checkpoint::Upload upload);
@@ -112,32 +115,37 @@ public:
     /// Makes the last save before a preemption, and calls finish(). If the time left is less than one and a
     /// half times what the last checkpoint took, this state is not saved: saves that have been copied are
     /// committed, and the trial continues from the last of them. The time left ends at the earliest of: the
-    /// trial's preemption_timeout after the notice; the partition's GraceTime (KillWait if it has none) after
-    /// a notice of Slurm; SLURM_JOB_END_TIME.
+    /// trial's preemption_timeout after the notice; after a notice of Slurm the partition's GraceTime
+    /// (KillWait if it has none), less the part that the supervisor keeps for itself (grace_margin());
+    /// SLURM_JOB_END_TIME. If none of these is known, or this process has not made a checkpoint yet, the
+    /// state is saved.
     /// \return the saves that have ended since the last call
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
     /// Allocates the memory for copies of such a state, and pins it if tensors are in device memory, so that
     /// the first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);
-    /// Commits the saves that all ranks have written by now. Does not wait for a disk, so a program can call
-    /// it in every step.
+    /// Begins to commit the saves that all ranks have written by now, and ends those that are committed. A
+    /// program can call it in every step: it does not wait for shards to be written. For each new checkpoint
+    /// the chief writes a record to the journal and syncs it.
     /// \return the saves that have ended since the last call
     Result<Outcomes> poll();
     /// Blocks until every save has ended.
     /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
-    /// Fills each rank's parts of the state from the newest checkpoint of this trial. The number of ranks and
-    /// the division of tensors into parts may differ from the save.
-    /// \return nullopt at the first start of the trial; codes::checkpoint_damaged; codes::misuse if the
-    ///   checkpoint does not have a tensor of the state, or has it with another type or shape. After an error
-    ///   the data of the state is undefined
+    /// Fills each rank's parts of the state from the checkpoint latest(), or with OnDamage::take_older, if
+    /// need be, from an older one that a run of this trial has committed. The number of ranks and the
+    /// division of tensors into parts may differ from the save.
+    /// \return nullopt if the trial starts from the beginning; codes::checkpoint_damaged;
+    ///     codes::no_such_checkpoint; codes::misuse if the checkpoint does not have a tensor of the state, or
+    ///     has it with another type or shape. After an error the data of the state is undefined
     Result<std::optional<checkpoint::Loaded>> load(
         checkpoint::State const& state, checkpoint::OnDamage on_damage = checkpoint::OnDamage::fail);
 
     // The calls below are not collective.
 
-    /// \return the UUID of the checkpoint from which this run continues; nullopt at the trial's first start
+    /// \return the UUID of the checkpoint from which this run continues, possibly one of another trial;
+    ///     nullopt if the run starts from the beginning
     std::optional<std::string> latest() const;
     /// Reads all files of a checkpoint and compares them with its manifest.
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,

@@ -56,8 +56,8 @@ struct RankNumbers {
 };
 
 /// The Core API for training code. In a run it finds its experiment, its peers and its journal through the
-/// environment. Started by hand it is a single rank, and reports are discarded. Not thread-safe: one thread
-/// at a time, and all ranks must make collective calls in the same order.
+/// environment. Started by hand it is a single rank, and reports are discarded. Only train() may be used by
+/// several threads at a time. All ranks must make collective calls in the same order.
 class Context {
 public:
     /// Connects to the other ranks. Collective; blocks until all ranks have called it.

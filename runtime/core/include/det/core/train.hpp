@@ -59,7 +59,8 @@ public:
     /// \param metadata a JSON object; anything else is codes::misuse
     Status set_metadata(nlohmann::json metadata);
 
-    // Any rank may call the functions below. Outside of an experiment they return nothing.
+    // Any rank may call the functions below. Outside of an experiment they find nothing: metadata() returns
+    // an empty object, the others nullopt.
 
     /// \return the metadata of the trial; an empty object if none was set
     Result<nlohmann::json> metadata() const;
