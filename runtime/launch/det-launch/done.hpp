@@ -4,7 +4,8 @@
 
 namespace det::launch {
 
-/// Creates the file of DET_DONE_FILE: the program of this run has finished its work.
+/// Creates the file that DET_DONE_FILE names: it tells the supervisor that the program of this run has
+/// finished its work.
 Status record_done(Environment const& environment);
 
 }  // namespace det::launch

@@ -30,8 +30,8 @@ constexpr std::chrono::milliseconds beat_interval_min{500};
 // A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
 
-/// Whether a newer run of the trial exists, because this node was cut off from the network. Lists the
-/// directory: an NFS client may remember that a name is absent, but asks the server when a directory is
+/// Whether a newer run of the trial exists, for example because this node was cut off from the network. Lists
+/// the directory: an NFS client may remember that a name is absent, but asks the server when a directory is
 /// opened.
 bool is_superseded(fs::path const& run) {
     auto const number = parse_integer<std::uint32_t>(run.filename().string());
@@ -51,7 +51,7 @@ public:
     Heartbeat& operator=(Heartbeat const&) = delete;
 
     /// Touches the file, unless another task of the node has just done so. Errors are ignored.
-    /// \return False if a newer run exists: this one must end.
+    /// \return false if this call has found a newer run of the trial: this one must end
     bool beat() const {
         struct stat info {};
         bool const is_fresh =

@@ -38,7 +38,8 @@ std::string escape_control(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 std::string to_lower(std::string_view text);
 
-/// The candidate that is nearest to `typed` within edit distance 2. For hints.
+/// The candidate that is nearest to `typed` within edit distance 2, of which at most half may differ. For
+/// hints: a very long `typed` gives nullopt.
 std::optional<std::string_view> nearest_word(std::string_view typed,
                                              std::span<std::string_view const> candidates);
 

@@ -7,11 +7,11 @@
 
 namespace det::journal {
 
-/// Adds an event with the next free number. Uses link(2) instead of a lock: of two concurrent writers one
-/// gets the number, the other one tries the next. The event is synced to disk.
+/// Adds an event with the next free number. Uses link(2) instead of a lock: of two concurrent writers of the
+/// same kind of event one gets the number, the other one tries the next. The event is synced to disk.
 Status append_event(std::filesystem::path const& events_directory, Event const& event);
 
-/// Reads all events in the order of their numbers.
+/// Reads all events in the order of their numbers, those with the same number in the order of their kinds.
 Result<std::vector<Event>> load_events(std::filesystem::path const& events_directory);
 
 /// Reads a `desired` file. Returns Desired::run if there is none.

@@ -18,10 +18,12 @@ public:
     /// Creates a journal, or continues one after its last complete record. For a program that opens its
     /// journal several times, one after the other.
     /// \return codes::misuse if another writer has the journal open. A file system without locks cannot show
-    ///     that; there an existing journal is an error
+    ///     that; there a journal with records is an error; codes::damaged if a record before the last one is
+    ///     damaged
     static Result<JournalWriter> open(std::filesystem::path const& path);
 
-    /// After an error the journal is truncated to the last complete record.
+    /// If the write fails, the journal is truncated to the last complete record; if that fails too, all later
+    /// calls fail.
     Status append(Record const& record, Durability durability = Durability::process_crash);
     Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
 

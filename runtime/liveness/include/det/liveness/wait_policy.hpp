@@ -7,8 +7,8 @@
 
 namespace det::liveness {
 
-/// Limits how long a rank waits for other ranks or for its device. By default a wait has no time limit and
-/// ends only when a rank is lost, because a chief may validate for minutes.
+/// Limits how long a rank waits for other ranks or for its device. By default a wait has no time limit,
+/// because a chief may validate for minutes: it ends when the awaited event happens or a rank is lost.
 struct WaitPolicy {
     /// Called once per wait after `long_wait`. May be empty.
     std::function<void(std::string const& warning)> on_long_wait = {};

@@ -33,7 +33,7 @@ struct StoredSlice {
     friend bool operator==(StoredSlice const&, StoredSlice const&) = default;
 };
 
-/// A tensor that several ranks have saved. Its slices cover each element once.
+/// A tensor that one or several ranks have saved. Its slices cover each element once.
 struct StoredTensor {
     std::string name;
     std::string dtype;  // name of safetensors: "F32"
@@ -42,7 +42,7 @@ struct StoredTensor {
     friend bool operator==(StoredTensor const&, StoredTensor const&) = default;
 };
 
-/// The manifest, which makes a directory of shards a checkpoint. It is written last, by rename, and has the
+/// The manifest, which makes a directory of files a checkpoint. It is written last, atomically, and has the
 /// checksum of each file.
 struct CheckpointManifest {
     std::string uuid;

@@ -9,8 +9,8 @@
 namespace det {
 
 /// An event of an experiment, which any det-submit process may add: one file events/<number>-<kind>.json per
-/// event. Two concurrent events may have the same number. They are then ordered by kind, and their effect
-/// must not depend on the order.
+/// event. Two concurrent events of different kinds may have the same number. They are then ordered by kind,
+/// and their effect must not depend on the order.
 struct Event {
     std::string kind;  // created, archived, renamed ...: lower-case letters and digits
     UtcTime time;

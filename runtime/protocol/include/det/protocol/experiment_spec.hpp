@@ -15,7 +15,7 @@
 
 namespace det {
 
-/// The shape of a trial on the cluster: whole nodes, the same number of slots on each.
+/// The shape of a trial on the cluster: the same number of slots on each of its nodes.
 struct TrialShape {
     int nodes = 1;
     int slots_per_node = 1;  // ranks per node; a trial with 0 slots is one rank on a CPU node
@@ -58,8 +58,8 @@ struct Revision {
 };
 
 /// The complete specification of an experiment for its jobs: experiments/<id>/spec.json, the only
-/// configuration that code in jobs reads. Written at creation and replaced by each continuation. Only the
-/// revisions that it lists are valid.
+/// configuration that code in jobs reads, besides the secrets in secrets.json. Written at creation and
+/// replaced by each continuation. Only the revisions that it lists are valid.
 struct ExperimentSpec {
     ExperimentId id;
     std::string name;

@@ -12,11 +12,11 @@ namespace det {
 
 /// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // exit code 0, and the ranks did not acknowledge a preemption
-    preempted,     // Slurm preempted the job
+    finished,      // the program has finished: it says so, or ended with 0 and not because of a notice
+    preempted,     // Slurm preempted the job, or the program stopped because of another notice
     paused,        // the user paused the experiment
     canceled,      // the user cancelled the trial, or the job was cancelled in Slurm
-    failed,        // a rank failed
+    failed,        // the program failed, was silent for too long, or its setup failed
     time_limit,    // the time limit of the job was reached
     node_failed,   // a node failed
     superseded,    // a newer incarnation of the job runs; this one writes nothing more
@@ -32,7 +32,7 @@ enum class NextAction {
     stop,              // the trial has ended
     restart_in_place,  // a new run in the same allocation
     requeue,           // the supervisor requeues the job
-    left_to_slurm,     // Slurm has already requeued or ended the job
+    left_to_slurm,     // Slurm has already requeued or ended the job, or a newer run exists
     requeue_held,      // requeued and held until the user activates it
 };
 
@@ -84,7 +84,7 @@ struct CheckpointCommitted {
     JsonValue metadata;
 };
 
-/// Written before the manifest is renamed to its final name. If the chief dies after the rename, the store
+/// Written when the chief begins a checkpoint. If the chief dies after it has stored the manifest, the store
 /// shows that the checkpoint was committed.
 struct CheckpointBegun {
     UtcTime time;

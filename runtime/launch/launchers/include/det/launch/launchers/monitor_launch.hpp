@@ -35,7 +35,8 @@ struct MonitorOptions {
     /// Time from then until the launcher itself is killed.
     std::chrono::milliseconds kill_timeout = std::chrono::seconds(10);
     std::function<void(std::string const&)> log;  // writes a line about a failed launch
-    /// Called when the exit code is known, possibly before any process is killed, and once more at the end.
+    /// Called after a failure: when its exit code is known, possibly before any process is killed, and once
+    /// more at the end.
     std::function<void(LaunchOutcome const&)> on_failure = [](LaunchOutcome const&) {};
 };
 

@@ -22,7 +22,7 @@ struct WorkerEnd {
 
 /// Runs a rank's command in the process group that this process leads. The group is killed when the
 /// launcher's monitor or the parent process has ended, and by the monitor when this process has ended. Sends
-/// the exit code to the monitor.
+/// the exit code to the monitor, if there is one.
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment);
 
 /// The environment variable with the path of the socket; launchers' processes inherit it.

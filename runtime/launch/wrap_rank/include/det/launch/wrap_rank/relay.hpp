@@ -41,7 +41,7 @@ struct RelayedCommand {
     std::function<SignalUse(int)> handle_signal = {};
     /// The signals by which the command gets a notice, once; empty: none.
     std::vector<int> notice_signals = {};
-    /// Slurm sends its signals to every process: the command has got them already.
+    /// Whether Slurm sends its signals to every process, so that the command has got them already.
     bool signals_reach_all = false;
     /// Called after a notice was delivered, with the signal that brought it.
     std::function<void(int)> record_notice = {};
@@ -66,9 +66,10 @@ struct CommandEnd {
     std::string last_output;  // its last lines; empty without a log
 };
 
-/// Runs a command as a child in a process group of its own, forwards its output and every signal. Memory is
-/// bounded. Returns when the child has ended and its output is written; output of its descendants is awaited
-/// for at most output_grace. The child is killed if this process ends, however it ends.
+/// Runs a command as a child, forwards its output, and signals as `handle_signal` says. The child has a
+/// process group of its own, unless this process is in the foreground of a terminal. Memory is bounded.
+/// Returns when the child has ended and its output is written; output of its descendants is awaited for at
+/// most output_grace. The child is killed if this process ends, however it ends.
 Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock);
 
 /// Blocks the signals that relay() forwards, so that none is lost before it runs. Returns the previous mask.
