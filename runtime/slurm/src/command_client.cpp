@@ -52,8 +52,8 @@ Environment environment_for_reading(Environment environment) {
     return environment;
 }
 
-/// Removes variables that change how Slurm's commands read or print (SQUEUE_FORMAT ...), or that would make a
-/// new job inherit the shape of the surrounding one (SLURM_*, SBATCH_*, PMI*).
+/// Removes variables that sbatch would take for its own options, or with which a new job would inherit the
+/// shape of the surrounding one. SLURM_CONF stays.
 Environment environment_for_submission(Environment environment) {
     auto const configuration = environment.find("SLURM_CONF");
     for (auto const* prefix :

@@ -25,8 +25,9 @@ struct GcReport {
 };
 
 /// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
-/// committed. May be repeated at any time. codes::wrong_state if another process
-/// is removing checkpoints of the experiment.
+/// committed. Always keeps checkpoints that an experiment of this root starts from, the newest valid
+/// checkpoint of a trial that may still run, and uncommitted ones of the newest run of such a trial. May be
+/// repeated at any time. codes::wrong_state if another process is removing checkpoints of the experiment.
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
 

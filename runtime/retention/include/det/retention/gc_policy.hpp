@@ -11,7 +11,8 @@
 
 namespace det::retention {
 
-/// How many checkpoints an experiment keeps. If all numbers are 0, it keeps none.
+/// How many checkpoints an experiment keeps. If all numbers are 0, it keeps only those that collect_garbage()
+/// always keeps.
 struct GcPolicy {
     std::uint64_t save_experiment_best = 0;
     std::uint64_t save_trial_best = 1;
@@ -26,7 +27,7 @@ GcPolicy policy_of(ExperimentSpec const& spec, std::vector<Event> const& events)
 inline constexpr std::string_view gc_policy_event = "retained";
 Json to_json(GcPolicy const& policy);
 
-/// A checkpoint that the store has, and its validation metric.
+/// A committed checkpoint that the store has, as far as is known, and its validation metric.
 struct KnownCheckpoint {
     std::string uuid;
     std::uint32_t trial = 0;

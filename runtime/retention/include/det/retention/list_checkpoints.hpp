@@ -11,7 +11,8 @@ namespace det::retention {
 /// Total size of the checkpoint's files.
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
 
-/// How much of a checkpoint the store has. Unknown: the store does not answer.
+/// How much of a checkpoint the store has. Unknown: the store was not asked, does not answer, or has a
+/// damaged manifest.
 enum class Presence { whole, part, none, unknown };
 
 /// A checkpoint that a trial has committed.
@@ -30,7 +31,8 @@ Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& 
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store);
 
-/// The committed checkpoints that the store still has.
+/// The committed checkpoints without those that the store no longer has. Those with Presence::unknown are
+/// among them.
 Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
                                                              ExperimentSpec const& spec,
                                                              checkpoint::Store const& store);

@@ -39,7 +39,9 @@ struct JobChange {
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
-/// answer; Slurm's message is a note of the error. Requests block for at most 20 s each.
+/// answer; Slurm's message is a note of the error. A request blocks for at most 20 s; a query that slurmctld
+/// has not answered is repeated, within about half a minute. submit(): codes::submission_unclear if sbatch
+/// timed out, so that the job may exist.
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;
