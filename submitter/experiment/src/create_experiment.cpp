@@ -70,7 +70,7 @@ Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& sp
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
 
-/// Records the numbers of the held jobs, then releases them.
+/// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
 Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                           SubmissionRequest const& request, Context& context) {
     Event const created{std::string(event_kinds::created), context.clock.now(),

@@ -9,7 +9,7 @@ struct Authorship {
     UtcTime time;
 };
 
-/// Makes the ExperimentSpec, the only configuration that programs in jobs read. Pure.
+/// Makes the ExperimentSpec, from which programs in jobs know the experiment. Pure.
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
                          std::optional<ContextSpec> const& context, Authorship const& created);
 

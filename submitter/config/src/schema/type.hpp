@@ -32,7 +32,8 @@ enum class Shape {
     hyperparameter,  // constant, searched, or a map of hyperparameters
 };
 
-/// How the values of two layers merge. Scalars always replace, maps always merge.
+/// How the values of two layers merge. A scalar of the higher layer replaces the lower one. Maps merge key by
+/// key, unless their type is `atomic`; hyperparameters have a rule of their own (merge.cpp).
 enum class Merge {
     natural,      // lists are concatenated, the lower layer's first
     atomic,       // the higher value replaces the lower one

@@ -27,7 +27,8 @@ struct EndedExperiment {
 /// Ends an experiment. Desired::cancel: running trials may save their work. Desired::kill: they end at once.
 Result<EndedExperiment> end_experiment(std::string const& id, Desired desired, Context& context);
 
-/// Ends one trial at once. codes::wrong_state if it has ended.
+/// Ends one trial at once: cancels its job, or, if other trials share the job, signals its supervisor to end
+/// the trial. codes::wrong_state if it has ended.
 Result<TrialId> kill_trial(std::string const& id, Context& context);
 
 /// Checks that an experiment can be deleted: codes::wrong_state if the experiment has not ended, or if its
