@@ -28,7 +28,8 @@ public:
     virtual Outcome run(Session& session) = 0;
 };
 
-/// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md.
+/// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md, with '_' in place
+/// of blanks and '-'.
 struct CommandEntry {
     std::string_view group;  // "experiment"; empty: the command is in no group
     std::string_view name;

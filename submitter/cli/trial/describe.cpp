@@ -14,7 +14,8 @@
 namespace det::cli {
 namespace {
 
-/// What the program has said about the trial: by report_progress() and set_status() last, by alert() each time.
+/// What the program has said about the trial: by report_progress() and set_status() last, by alert() each
+/// time.
 struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;
@@ -84,14 +85,15 @@ public:
         } else {
             session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), report_text(report),
-                                       ends_text(trial), runs_table(trial), interruptions_table(interruptions),
+                                       ends_text(trial), runs_table(trial),
+                                       interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session));
         }
         return ExitCode::done;
     }
 
 private:
-    /// Describes the rank of the last run that failed first. Empty if the run ended for another cause than a
+    /// Describes the first rank that failed in the last run. Empty if the run ended for another cause than a
     /// failure.
     static std::string last_failure(ExperimentLayout const& experiment,
                                     tracker::history::TrialView const& trial, Session const& session) {

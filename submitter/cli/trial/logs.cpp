@@ -160,9 +160,8 @@ private:
             "write 2026-11-21T12:00:00Z, 2026-11-21T12:00, 2026-11-21, or how long ago: 90s, 15m, 2h, 3d"};
     }
 
-    /// Fails if the trial does not exist, or if the requested run does not exist and --follow is not given:
-    /// with
-    /// --follow the run may still begin.
+    /// Fails if the trial does not exist. Without --follow also fails if the requested run does not exist;
+    /// with --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const {
         auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
         if (!path_exists(trial.path())) {

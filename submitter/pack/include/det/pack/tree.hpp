@@ -49,9 +49,10 @@ struct ContextTree {
     std::string disk_path(Member const& member) const;
 };
 
-/// Lists all files except those that a .detignore or the default patterns exclude. Reads only names and
-/// sizes. Links that stay inside are kept, dangling links are warnings. A link that leads outside, a special
-/// file, an unreadable file, two members of one name, or more than 95 MiB are errors.
+/// Lists all files except those that a .detignore or the default patterns exclude. Reads names, sizes and
+/// links, but no contents except those of .detignore. Links that stay inside are kept, dangling links are
+/// warnings. A link that leads outside, a special file, an unreadable file, two members of one name, or more
+/// than 95 MiB are errors.
 Result<ContextTree, Diagnostics> list_context(ContextSources const& sources);
 
 }  // namespace det::pack
