@@ -136,6 +136,9 @@ class OffCluster(Case):
                     op.report_progress(0.5)
                     op.report_completed(1.0)
                 assert lengths == [1]
+                assert context.searcher.get_configured_units() is None
+                assert context.searcher.batches_left(5) is None
+                context.searcher.acknowledge_out_of_ops()
                 try:
                     for op in context.searcher.operations():
                         pass

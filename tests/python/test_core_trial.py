@@ -2,7 +2,7 @@
 
 import json
 
-from support import RunCase, finish, start_ranks
+from support import BUILD, RunCase, finish, start_ranks
 
 
 class Trial(RunCase):
@@ -128,6 +128,147 @@ class Trial(RunCase):
         self.assertEqual(self.records(kind="acknowledgement"), [])
 
 
+# A published script of the older API, unedited.
+OLD_SCRIPT = """
+import warnings
+warnings.simplefilter("ignore")
+def main(core_context):
+    steps_completed = int(os.environ.get("STEPS", "0"))
+    for op in core_context.searcher.operations():
+        while steps_completed < op.length:
+            steps_completed += 1
+            if core_context.distributed.get_rank() == 0:
+                op.report_progress(steps_completed)
+            if core_context.preempt.should_preempt():
+                print("stops at", steps_completed)
+                return
+        if core_context.distributed.get_rank() == 0:
+            op.report_completed(1 / steps_completed)
+        print("completed", op.length)
+with det.core.init(distributed=connect()) as core_context:
+    main(core_context)
+"""
+
+
+class Operations(RunCase):
+    config = {
+        "searcher": {"name": "async_halving", "metric": "loss", "max_trials": 9, "max_length": {"batches": 9},
+                     "num_rungs": 3, "divisor": 3}
+    }
+
+    def test_a_script_of_the_older_api_trains_up_to_each_rung(self):
+        self.assertEqual(self.run_ranks(OLD_SCRIPT, 2), ["completed 1\ncompleted 3\ncompleted 9\n"] * 2)
+        completed = self.records(kind="operation-completed")
+        self.assertEqual([each["length"] for each in completed], [1, 3, 9])
+        self.assertEqual([each["metric"] for each in completed], [1, 1 / 3, 1 / 9])
+        self.assertEqual(self.records(kind="progress")[-1]["progress"], 1)
+        self.assertEqual(self.records(kind="acknowledgement"), [])
+
+    def test_a_preempted_script_of_the_older_api_continues_with_its_operation(self):
+        # The next operation is not begun after a notice.
+        self.run_ranks(
+            """
+            import subprocess, warnings
+            warnings.simplefilter("ignore")
+            with det.core.init(distributed=connect()) as context:
+                for op in context.searcher.operations():
+                    assert op.length == 1
+                    if rank == 0:
+                        subprocess.run([os.environ["TEST_RUN"], "raise", os.environ["HOME"]], check=True)
+                        op.report_completed(1)
+            """,
+            2,
+            TEST_RUN=f"{BUILD}/tests/test_run",
+        )
+        self.assertEqual(len(self.records(kind="acknowledgement")), 1)
+        self.control("again")
+        self.join_run(1)
+        self.assertEqual(self.run_ranks(OLD_SCRIPT, 2, STEPS="1"), ["completed 3\ncompleted 9\n"] * 2)
+        self.assertEqual([each["length"] for each in self.records(1, "operation-completed")], [3, 9])
+
+    def test_the_end_of_the_operations_may_be_acknowledged_by_the_program(self):
+        self.control("raise")
+        self.run_ranks(
+            """
+            import warnings
+            warnings.simplefilter("ignore")
+            from determined.core import SearcherMode
+            with det.core.init(distributed=connect()) as context:
+                if rank == 0:
+                    assert not list(context.searcher.operations(SearcherMode.ChiefOnly, auto_ack=False))
+                else:
+                    try:
+                        context.searcher.operations(SearcherMode.ChiefOnly)
+                        raise SystemExit("a worker may ask")
+                    except RuntimeError as problem:
+                        assert "ChiefOnly" in str(problem) and "rank=1" in str(problem)
+            """,
+            2,
+        )
+        self.assertEqual(self.records(kind="acknowledgement"), [])
+        self.run_ranks(
+            """
+            import warnings
+            warnings.simplefilter("ignore")
+            with det.core.init(distributed=connect()) as context:
+                assert not list(context.searcher.operations(auto_ack=False))
+                context.searcher.acknowledge_out_of_ops()
+            """,
+            2,
+        )
+        self.assertEqual(len(self.records(kind="acknowledgement")), 1)
+
+    def test_misuses_are_errors(self):
+        self.run_ranks(
+            """
+            import warnings
+            warnings.simplefilter("ignore")
+            def refuses(call, *words):
+                try:
+                    call()
+                except RuntimeError as problem:
+                    assert all(word in str(problem) for word in words), problem
+                else:
+                    raise SystemExit(f"no error about {words}")
+            with det.core.init(distributed=connect()) as context:
+                operations = context.searcher.operations()
+                op = next(operations)
+                refuses(lambda: next(operations), "report_completed")  # on every rank
+                if rank == 0:
+                    op.report_progress(-1)
+                    op.report_progress(100)
+                    op.report_completed(float("nan"))
+                    refuses(lambda: op.report_completed(1), "op.report_completed()", "twice")
+                    refuses(lambda: op.report_progress(1), "op.report_progress()", "after")
+                else:
+                    refuses(lambda: op.report_completed(1), "op.report_completed()", "chief")
+                    refuses(lambda: op.report_progress(1), "op.report_progress()", "chief")
+            """,
+            2,
+        )
+        self.assertEqual([each["progress"] for each in self.records(kind="progress")], [0, 1 / 9])
+        self.assertEqual([each["metric"] for each in self.records(kind="operation-completed")], [None])
+
+
+class Epochs(RunCase):
+    config = {
+        "searcher": {"name": "single", "metric": "loss", "max_length": {"epochs": 3}},
+        "records_per_epoch": 100,
+        "hyperparameters": {"global_batch_size": 32},
+    }
+
+    def test_a_program_asks_how_many_batches_are_left(self):
+        self.run_ranks(
+            """
+            with det.core.init(distributed=connect()) as context:
+                left = context.searcher.batches_left
+                assert [left(0), left(9), left(10), left(11)] == [10, 1, 0, 0]
+                assert context.searcher.get_configured_units() is det.core.Unit.EPOCHS
+            """,
+            2,
+        )
+
+
 class WithoutMaxLength(RunCase):
     config = {"searcher": {"name": "single", "metric": "loss"}}
 
@@ -140,6 +281,7 @@ class WithoutMaxLength(RunCase):
                     raise SystemExit("there are operations")
                 except ValueError as problem:
                     assert "max_length" in str(problem)
+                assert context.searcher.batches_left(0) is None
             """,
             2,
         )

@@ -49,7 +49,7 @@ Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::st
     spec.checkpoint_path = root / "checkpoints";
     spec.config = config;
     auto const searcher = config.value("searcher", Json::object());
-    spec.searcher = {"single", searcher.value("metric", "loss"), true, searcher};
+    spec.searcher = {searcher.value("name", "single"), searcher.value("metric", "loss"), true, searcher};
     DET_TRY(write_file(info / info_files::spec, render_spec(spec)));
     return preemption::NoticePage::create(root / "node" / preemption::notice_file);
 }

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "conversions.hpp"
 #include "objects.hpp"
 
@@ -115,17 +113,6 @@ det_status det_train_tensorboard_path(det_context* context, det_strings** path) 
         DET_TRY(require(context, "context", path, "path"));
         DET_TRY_ASSIGN(auto const directory, context->core->train().tensorboard_path());
         *path = directory ? capi::list_of_one(directory->string()) : new det_strings;
-        return Ok{};
-    });
-}
-
-det_status det_train_max_length(det_context* context, uint64_t* length, det_unit* unit) {
-    return guarded([&]() -> Status {
-        DET_TRY(require(context, "context", length, "length", unit, "unit"));
-        auto const found = context->core->train().max_length().value_or(core::TrainingLength());
-        constexpr std::string_view units[] = {"", "batches", "records", "epochs"};
-        *length = found.value;
-        *unit = static_cast<det_unit>(std::ranges::find(units, found.unit) - std::begin(units));
         return Ok{};
     });
 }

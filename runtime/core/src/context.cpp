@@ -85,17 +85,24 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
 }  // namespace
 
 struct Context::Parts {
-    Parts(ContextData opened, PreemptMode mode) : data(std::move(opened)) { preempt.emplace(data, mode); }
+    Parts(ContextData opened, PreemptMode mode) : data(std::move(opened)) { begin(mode); }
     ~Parts() {
         if (!is_closed) data.distributed.abandon();
     }
     Parts(Parts const&) = delete;
     Parts& operator=(Parts const&) = delete;
 
+    /// Makes the parts that have a state of the run.
+    void begin(PreemptMode mode) {
+        preempt.emplace(data, mode);
+        searcher.emplace(data);
+    }
+
     ContextData data;
     Train train{data};
     Checkpoint checkpoint{data};
-    std::optional<Preempt> preempt;  // made again by join_run()
+    std::optional<Preempt> preempt;    // made again by join_run()
+    std::optional<Searcher> searcher;  // made again by join_run()
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
     bool has_joined_run = false;
     bool is_closed = false;
@@ -141,7 +148,7 @@ Status Context::join_run(ContextOptions const& options) {
     CollectivePeers peers(data.distributed);
     DET_TRY(checkpoint::share_status(peers, run ? Status(Ok{}) : Status(run.error())));
     set_run(data, *std::move(run), options);
-    parts_->preempt.emplace(data, options.preempt_mode);
+    parts_->begin(options.preempt_mode);
     parts_->has_joined_run = true;
     return Ok{};
 }
@@ -150,6 +157,7 @@ collectives::DistributedContext& Context::distributed() { return parts_->data.di
 Train& Context::train() { return parts_->train; }
 Checkpoint& Context::checkpoint() { return parts_->checkpoint; }
 Preempt& Context::preempt() { return *parts_->preempt; }
+Searcher& Context::searcher() { return *parts_->searcher; }
 Info const* Context::info() const { return parts_->data.info ? &*parts_->data.info : nullptr; }
 
 nlohmann::json const& Context::hyperparameters() const {
@@ -183,6 +191,16 @@ std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() co
         }
     }
     return earliest;
+}
+
+Status ContextData::acknowledge_preemption() {
+    if (is_preemption_acknowledged || !journal) return Ok{};
+    auto const noticed = notice ? notice->raised_at() : std::nullopt;
+    // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
+    // acknowledgement does not matter.
+    DET_TRY(journal->append(PreemptionAcknowledged{clock.now(), noticed}));
+    is_preemption_acknowledged = true;
+    return Ok{};
 }
 
 Status ContextData::require_newest() const {

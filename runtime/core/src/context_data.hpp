@@ -24,12 +24,20 @@ struct ContextData {
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};
 
+    bool is_preempted = false;  // should_preempt() has returned true on this rank
+    bool is_preemption_acknowledged = false;
+
     bool in_experiment() const { return info && info->trial; }
     /// The allocation id of the run; empty outside of an experiment.
     std::string run_name() const { return in_experiment() ? info->cluster.allocation_id : ""; }
     /// Fencing: fails with codes::superseded if a run of the trial with a higher number has begun. Called
     /// before every commit.
     Status require_newest() const;
+    /// Whether the ranks are to stop: this rank's node has a notice, or the ranks have agreed to stop.
+    bool has_notice() const { return is_preempted || (notice && notice->is_raised()); }
+    /// Records the acknowledgement of a preemption. Does nothing the second time, and where there is no
+    /// journal.
+    Status acknowledge_preemption();
     /// The earliest time at which Slurm or the supervisor may kill the ranks (Checkpoint::save_last); nullopt
     /// if no limit is known.
     std::optional<std::chrono::steady_clock::time_point> killed_at() const;

@@ -16,15 +16,13 @@ struct Preempt::Peers {
 Preempt::Preempt(ContextData& data, PreemptMode mode) : data_(data), mode_(mode) {}
 Preempt::~Preempt() = default;
 
-bool Preempt::has_notice() const { return data_.notice && data_.notice->is_raised(); }
-
 Result<bool> Preempt::agree() {
-    if (data_.distributed.size() == 1) return has_notice();
+    if (data_.distributed.size() == 1) return data_.has_notice();
     if (!peers_) {
         DET_TRY_ASSIGN(auto channel, preemption::PreemptChannel::open(data_.distributed));
         peers_ = std::make_unique<Peers>(std::move(channel));
     }
-    return peers_->channel.agree(peers_->agreement, has_notice());
+    return peers_->channel.agree(peers_->agreement, data_.has_notice());
 }
 
 Result<bool> Preempt::ask() {
@@ -33,19 +31,19 @@ Result<bool> Preempt::ask() {
             return agree();
         case PreemptMode::chief_only:
             DET_TRY(require_chief(data_, "should_preempt with PreemptMode::chief_only"));
-            return has_notice();
+            return data_.has_notice();
         case PreemptMode::workers_ask_master:
-            return has_notice();
+            return data_.has_notice();
     }
     return false;
 }
 
 Result<bool> Preempt::should_preempt(Acknowledge when) {
-    if (is_preempted_) return true;
+    if (data_.is_preempted) return true;
     if (!has_begun_) DET_TRY(note_first_step());
-    DET_TRY_ASSIGN(is_preempted_, ask());
-    if (is_preempted_ && when == Acknowledge::at_once) DET_TRY(acknowledge());
-    return is_preempted_;
+    DET_TRY_ASSIGN(data_.is_preempted, ask());
+    if (data_.is_preempted && when == Acknowledge::at_once) DET_TRY(acknowledge());
+    return data_.is_preempted;
 }
 
 /// Records the first call of should_preempt(), which shows that the training loop runs.
@@ -55,14 +53,6 @@ Status Preempt::note_first_step() {
     return data_.journal->append(FirstStep{data_.clock.now()});
 }
 
-Status Preempt::acknowledge() {
-    if (is_acknowledged_ || !data_.journal) return Ok{};
-    auto const noticed = data_.notice ? data_.notice->raised_at() : std::nullopt;
-    // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
-    // acknowledgement does not matter.
-    DET_TRY(data_.journal->append(PreemptionAcknowledged{data_.clock.now(), noticed}));
-    is_acknowledged_ = true;
-    return Ok{};
-}
+Status Preempt::acknowledge() { return data_.acknowledge_preemption(); }
 
 }  // namespace det::core

@@ -1,16 +1,14 @@
 #include <det/core/train.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/text.hpp>
-#include <det/journal/reader.hpp>
+#include <det/foundation/numbered.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "context_data.hpp"
+#include "trial_files.hpp"
 
 namespace det::core {
 namespace {
@@ -25,22 +23,6 @@ constexpr char not_a_map[] = "metrics are a map of names to values";
 Status check_group(std::string const& group) {
     if (!group.empty() && group.find('.') == std::string::npos) return Ok{};
     return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
-}
-
-TrialLayout trial_of(ContextData const& data) {
-    return TrialLayout(data.info->run_path.parent_path().parent_path());
-}
-
-/// The numbers that are names in the directory, ascending; none if it does not exist.
-Result<std::vector<std::uint32_t>> list_numbers(fs::path const& directory) {
-    std::vector<std::uint32_t> numbers;
-    if (!path_exists(directory)) return numbers;
-    DET_TRY_ASSIGN(auto const names, list_directory(directory));
-    for (auto const& name : names) {
-        if (auto const number = parse_integer<std::uint32_t>(name)) numbers.push_back(*number);
-    }
-    std::ranges::sort(numbers);
-    return numbers;
 }
 
 /// The searcher's metric in a record; nullopt if the record is no validation with a number of this name.
@@ -122,13 +104,9 @@ Status Train::set_metadata(nlohmann::json metadata) {
 Result<nlohmann::json> Train::metadata() const {
     auto metadata = nlohmann::json::object();
     if (!data_.in_experiment()) return metadata;
-    auto const trial = trial_of(data_);
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
-    for (auto const run : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
-        for (auto const& record : journal.records) {
-            if (auto const* set = std::get_if<TrialMetadataSet>(&record)) metadata = *set->metadata;
-        }
+    DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data_)));
+    for (auto const& record : records) {
+        if (auto const* set = std::get_if<TrialMetadataSet>(&record)) metadata = *set->metadata;
     }
     return metadata;
 }
@@ -141,16 +119,12 @@ Result<std::optional<double>> Train::best_validation() const {
     DET_TRY_ASSIGN(auto const indices, list_numbers(trials));
     for (auto const index : indices) {
         TrialLayout const trial(trials / std::to_string(index));
-        DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
-        for (auto const run : runs) {
-            if (run < spec.first_run_of(index)) continue;
-            DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
-            for (auto const& record : journal.records) {
-                auto const value = validation_in(record, spec.searcher.metric);
-                bool const is_better =
-                    value && (!best || (spec.searcher.smaller_is_better ? *value < *best : *value > *best));
-                if (is_better) best = value;
-            }
+        DET_TRY_ASSIGN(auto const records, load_trial_records(trial, spec.first_run_of(index)));
+        for (auto const& record : records) {
+            auto const value = validation_in(record, spec.searcher.metric);
+            bool const is_better =
+                value && (!best || (spec.searcher.smaller_is_better ? *value < *best : *value > *best));
+            if (is_better) best = value;
         }
     }
     return best;
@@ -161,21 +135,6 @@ Result<std::optional<fs::path>> Train::tensorboard_path() const {
     auto path = trial_of(data_).path() / "tensorboard";
     DET_TRY(make_directories(path));
     return std::optional(std::move(path));
-}
-
-std::optional<TrainingLength> Train::max_length() const {
-    if (!data_.in_experiment()) return std::nullopt;
-    auto const& options = *data_.info->spec->searcher.options;
-    auto const found = options.is_object() ? options.find("max_length") : options.end();
-    if (found == options.end()) return std::nullopt;
-    if (found->is_number_unsigned()) return TrainingLength{found->get<std::uint64_t>()};
-    if (!found->is_object()) return std::nullopt;
-    for (auto const* unit : {"batches", "records", "epochs"}) {
-        auto const value = found->find(unit);
-        if (value != found->end() && value->is_number_unsigned())
-            return TrainingLength{value->get<std::uint64_t>(), unit};
-    }
-    return std::nullopt;
 }
 
 }  // namespace det::core

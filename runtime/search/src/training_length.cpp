@@ -42,6 +42,11 @@ std::optional<TrainingLength> find_training_length(Json const& searcher_options)
     return std::nullopt;
 }
 
+BatchSize find_batch_size(Json const& config, Json const& hyperparameters) {
+    return {find_positive(hyperparameters, "global_batch_size").value_or(0),
+            find_positive(config, "records_per_epoch").value_or(0)};
+}
+
 bool can_convert(LengthUnit unit, BatchSize const& batch_size) {
     switch (unit) {
         case LengthUnit::steps:

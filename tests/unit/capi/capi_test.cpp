@@ -57,11 +57,27 @@ struct Fixture : NodeRunFixture {
         threads.clear();
         for (auto const& result : results) must(result);
     }
+    /// Makes the run one of an experiment with this searcher, whose epochs have 10 batches.
+    void search_with(std::string const& name, Json const& searcher) const {
+        ExperimentSpec spec;
+        spec.id = {7};
+        spec.searcher = {name, "loss", true, searcher};
+        spec.config = Json{{"records_per_epoch", 320}};
+        must(write_file(info / info_files::spec, render_spec(spec)));
+        TrialInfo trial_info;
+        trial_info.trial = {{7}, 3};
+        trial_info.trial_run_id = 2;
+        trial_info.hparams = Json{{"global_batch_size", 32}};
+        must(write_file(info / info_files::trial, render_trial_info(trial_info)));
+    }
     /// As a program that was started by hand.
     void run_single_rank(Case body) {
         check_ranks(run_rank_processes(1, [&](Rank) { return status_of(body()); }));
     }
 };
+
+/// The searcher async_halving with rungs at 1, 3 and 9.
+Json const halving{{"max_trials", 9}, {"max_length", 9}, {"divisor", 3}, {"num_rungs", 3}};
 
 }  // namespace capi_test
 
@@ -171,7 +187,7 @@ BOOST_AUTO_TEST_CASE(the_trial_tells_and_is_told) {
     ExperimentSpec spec;
     spec.id = {7};
     spec.checkpoint_path = directory / "checkpoints";
-    spec.searcher = {"single", "loss", true, Json{{"max_length", Json{{"epochs", 20}}}}};
+    spec.searcher = {"single", "loss", true, Json::object()};
     must(write_file(info / info_files::spec, render_spec(spec)));
     run_as_ranks(1, case_told_of_the_trial);
     auto const told = records();
@@ -180,6 +196,33 @@ BOOST_AUTO_TEST_CASE(the_trial_tells_and_is_told) {
     BOOST_TEST(std::get<AlertRaised>(told[4]).level == "warn");
     BOOST_TEST(std::get<EarlyExitReported>(told[7]).reason == "INVALID_HP");
     BOOST_TEST(path_exists(trial.path() / "tensorboard"));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_asks_how_many_batches_are_left) {
+    search_with("single", Json{{"max_length", {{"epochs", 9}}}});
+    run_as_ranks(1, case_batches_are_left);
+    search_with("single", Json::object());
+    run_as_ranks(1, case_no_length);
+    search_with("adaptive_asha", Json{{"max_trials", 4}, {"time_metric", "hours"}, {"max_time", 4}});
+    run_as_ranks(1, case_time_metric);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_trains_operation_after_operation) {
+    search_with("async_halving", halving);
+    run_as_ranks(2, case_operations);
+    auto const told = records();
+    BOOST_REQUIRE(told.size() == 6u);
+    BOOST_TEST(std::get<ProgressReported>(told[4]).progress == 1);
+    BOOST_TEST(std::get<OperationCompleted>(told[5]).length == 9u);
+    BOOST_TEST(std::get<OperationCompleted>(told[5]).metric == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_ends_the_operations) {
+    search_with("async_halving", halving);
+    raise_notice();
+    run_as_ranks(2, case_operations_ended_by_a_notice);
+    BOOST_REQUIRE(records().size() == 1u);
+    BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_notice_nobody_stops) {

@@ -94,8 +94,6 @@ const char* case_told_of_the_trial(void) {
     det_strings *metadata = NULL, *path = NULL;
     int32_t is_found = 1;
     double best = 0;
-    uint64_t length = 1;
-    det_unit unit = DET_UNIT_NONE;
     CHECK_OK(det_context_open(NULL, &context));
     CHECK_OK(det_train_best_validation(context, &is_found, &best));
     CHECK(is_found == 0);
@@ -104,8 +102,6 @@ const char* case_told_of_the_trial(void) {
     CHECK_OK(det_train_report_validation_metrics(context, 3, "{\"loss\": null}"));
     CHECK_OK(det_train_best_validation(context, &is_found, &best));
     CHECK(is_found == 1 && best == 2);
-    CHECK_OK(det_train_max_length(context, &length, &unit));
-    CHECK(length == 20 && unit == DET_UNIT_EPOCHS);
     CHECK_OK(det_train_set_status(context, "warming up"));
     CHECK_OK(det_train_alert(context, "loss", NULL, DET_ALERT_WARN));
     CHECK(det_train_alert(context, NULL, NULL, 4) == DET_COULD_NOT && failed_with("misuse", "level 4"));

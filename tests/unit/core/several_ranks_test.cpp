@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/checkpoint.hpp>
 #include <det/core/preempt.hpp>
+#include <det/core/searcher.hpp>
 #include <det/core/train.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
@@ -132,6 +133,42 @@ BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
     });
     BOOST_TEST(records().size() == 4u);
     BOOST_REQUIRE(must(list_directory(directory / "checkpoints")).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(all_ranks_get_the_operations_of_the_chief) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.searcher = {"async_halving", "loss", true,
+                     Json{{"max_trials", 9}, {"max_length", 9}, {"divisor", 3}, {"num_rungs", 3}}};
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    run_contexts([](ContextData& data) -> Status {
+        Searcher searcher(data);
+        bool const is_chief = data.distributed.is_chief();
+        for (std::uint64_t const length : {1, 3}) {
+            DET_TRY_ASSIGN(auto const operation, searcher.next_operation());
+            DET_TRY(expect(operation == length, "every rank has the operation"));
+            auto const progress = searcher.report_progress(1);
+            DET_TRY(expect(progress.has_value() == is_chief, "only the chief reports progress"));
+            auto const completed = searcher.report_completed(0.5);
+            DET_TRY(expect(completed.has_value() == is_chief, "only the chief completes"));
+        }
+        DET_TRY(searcher.next_operation());
+        auto const missing = searcher.next_operation();
+        DET_TRY(expect(!missing && missing.error().code == codes::misuse, "every rank has the error"));
+        if (is_chief) DET_TRY(searcher.report_completed(0.5));
+        DET_TRY_ASSIGN(auto const end, searcher.next_operation());
+        return expect(!end, "every rank has the end");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(only_the_chief_may_ask_for_operations_alone) {
+    run_contexts([](ContextData& data) -> Status {
+        Searcher searcher(data);
+        auto const asked = searcher.next_operation(Searcher::Mode::chief_only);
+        // The experiment has no length, so the chief fails too.
+        auto const* wanted = data.distributed.is_chief() ? "max_length" : "only the chief";
+        return expect(!asked && asked.error().message.find(wanted) != std::string::npos, wanted);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {

@@ -29,6 +29,18 @@ BOOST_AUTO_TEST_CASE(lengths_are_read_in_every_form) {
         BOOST_TEST(length_of(text) == "none", text);
 }
 
+BOOST_AUTO_TEST_CASE(the_batch_size_is_a_hyperparameter_and_the_epoch_a_key) {
+    auto const size_of = [](char const* config, char const* hyperparameters) {
+        return find_batch_size(Json::parse(config), Json::parse(hyperparameters));
+    };
+    BOOST_TEST(
+        (size_of(R"({"records_per_epoch": 640})", R"({"global_batch_size": 32})") == BatchSize{32, 640}));
+    BOOST_TEST((size_of("{}", "{}") == BatchSize{}));
+    BOOST_TEST((size_of("null", "null") == BatchSize{}));
+    BOOST_TEST((size_of(R"({"records_per_epoch": 0})", R"({"global_batch_size": 0.5})") == BatchSize{}));
+    BOOST_TEST((size_of(R"({"records_per_epoch": "9"})", R"({"global_batch_size": [32]})") == BatchSize{}));
+}
+
 BOOST_AUTO_TEST_CASE(steps_are_converted_to_the_unit) {
     BatchSize const size{32, 640};
     BOOST_TEST(to_unit(30, LengthUnit::steps, size) == 30);

@@ -424,17 +424,70 @@ DET_API det_status det_train_best_validation(det_context* context, int32_t* is_f
  * \param path set to a list of one; to an empty list outside of an experiment */
 DET_API det_status det_train_tensorboard_path(det_context* context, det_strings** path);
 
+/* ---------------------------------------------------------------------------------------------- searcher
+ *
+ * How long the searcher wants the trial to train. A program asks either for the number of batches that are
+ * left, or, as with Determined's older API, for operations:
+ *
+ *     uint64_t length = 0;
+ *     for (;;) {
+ *         TRY(det_searcher_next_operation(context, DET_SEARCHER_WORKERS_ASK_CHIEF, &length));
+ *         if (length == 0) break;
+ *         ... train up to `length`; return if det_preempt_should_preempt() answers 1 ...
+ *         if (is_chief) TRY(det_searcher_report_completed(context, loss));
+ *     }
+ */
+
 /** The unit of the length of a training. */
 typedef int32_t det_unit;
 enum {
-    DET_UNIT_NONE = 0, /**< the program's own */
+    DET_UNIT_STEPS = 0, /**< whatever the program counts as steps_completed */
     DET_UNIT_BATCHES = 1,
     DET_UNIT_RECORDS = 2,
-    DET_UNIT_EPOCHS = 3
+    DET_UNIT_EPOCHS = 3,
+    DET_UNIT_TIME_METRIC = 4 /**< the validation metric that the searcher's time_metric names */
 };
-/** Tells how long the trial is to train, from its beginning: max_length of the searcher.
- * \param length set to 0 if it is not configured */
-DET_API det_status det_train_max_length(det_context* context, uint64_t* length, det_unit* unit);
+/** Tells how long the trial is to train, from its beginning: max_length of the searcher, or max_time.
+ * \param length set to 0 if none is configured, and outside of an experiment */
+DET_API det_status det_searcher_training_length(det_context* context, uint64_t* length, det_unit* unit);
+/** Tells how many batches the trial has yet to train. Records and epochs are converted by the hyperparameter
+ * global_batch_size and by records_per_epoch of the configuration. If the conversion needs one that is not
+ * configured, steps_completed counts in the unit of the length.
+ * \param steps_completed batches since the beginning of the trial
+ * \param is_known set to 1; to 0 without a length, if a time_metric measures it, and outside of an experiment
+ * \param batches set if is_known is 1; 0 when the trial has reached its length */
+DET_API det_status det_searcher_batches_left(det_context* context, uint64_t steps_completed,
+                                             int32_t* is_known, uint64_t* batches);
+
+/** Which ranks ask for operations. */
+typedef int32_t det_searcher_mode;
+enum {
+    DET_SEARCHER_WORKERS_ASK_CHIEF = 0, /**< every rank; all get the same answer */
+    DET_SEARCHER_CHIEF_ONLY = 1         /**< only the chief; "misuse" on other ranks */
+};
+/** Begins the next operation: a length up to which the trial trains. There is one, the whole length; a trial
+ * of adaptive_asha or async_halving has one for each rung of its bracket. The first one is the first that no
+ * earlier run of the trial has completed. After a preemption notice there are no more operations; if that
+ * ends them, the chief writes the acknowledgement into its journal. Outside of an experiment there is one
+ * operation, of length 1. Collective with DET_SEARCHER_WORKERS_ASK_CHIEF; does not wait for other trials.
+ * \param length set to the length of the operation, from the beginning of the trial, in the unit of
+ * det_searcher_training_length(); to 0 if there are no more operations
+ * \return "misuse" if no length is configured, or if the operation before was not reported as completed */
+DET_API det_status det_searcher_next_operation(det_context* context, det_searcher_mode mode,
+                                               uint64_t* length);
+/** The same without the acknowledgement. */
+DET_API det_status det_searcher_peek_operation(det_context* context, det_searcher_mode mode,
+                                               uint64_t* length);
+/** Writes the acknowledgement if a notice has ended the operations; otherwise does nothing. Not collective;
+ * does nothing on ranks other than the chief. */
+DET_API det_status det_searcher_acknowledge_end(det_context* context);
+/** Reports progress as the length that is completed. For the chief only.
+ * \param length from 0 to the length of the training */
+DET_API det_status det_searcher_report_progress(det_context* context, double length);
+/** Tells that the trial has trained up to the length of the operation. For the chief only, once for each
+ * operation: "misuse" otherwise.
+ * \param metric the value of the searcher's metric */
+DET_API det_status det_searcher_report_completed(det_context* context, double metric);
 
 /* -------------------------------------------------------------------------------------------- checkpoint
  *

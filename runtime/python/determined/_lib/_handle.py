@@ -3,7 +3,7 @@
 import ctypes
 import os
 from ctypes import byref, c_double, c_int32, c_size_t, c_uint64, c_void_p
-from typing import Callable, List, NamedTuple, Optional
+from typing import Callable, List, NamedTuple, Optional, Tuple
 
 from determined._lib._library import (
     SELECT_FUNCTION,
@@ -236,6 +236,42 @@ class Handle:
     def tensorboard_path(self) -> Optional[str]:
         paths = self._strings_of(self._library.det_train_tensorboard_path)
         return os.fsdecode(paths[0]) if paths else None
+
+    # The searcher.
+
+    def training_length(self) -> Tuple[int, int]:
+        """The length and its det_unit. The length is 0 if none is configured."""
+        length, unit = c_uint64(), c_int32()
+        self._library.check(
+            self._library.det_searcher_training_length(self._pointer, byref(length), byref(unit))
+        )
+        return length.value, unit.value
+
+    def batches_left(self, steps_completed: int) -> Optional[int]:
+        is_known, batches = c_int32(), c_uint64()
+        self._library.check(
+            self._library.det_searcher_batches_left(
+                self._pointer, steps_completed, byref(is_known), byref(batches)
+            )
+        )
+        return batches.value if is_known.value else None
+
+    def next_operation(self, mode: int, acknowledges: bool) -> int:
+        """The length of the next operation; 0 if there are no more. Collective unless mode is DET_SEARCHER_CHIEF_ONLY."""
+        library = self._library
+        call = library.det_searcher_next_operation if acknowledges else library.det_searcher_peek_operation
+        length = c_uint64()
+        library.check(call(self._pointer, mode, byref(length)))
+        return length.value
+
+    def acknowledge_end_of_operations(self) -> None:
+        self._library.check(self._library.det_searcher_acknowledge_end(self._pointer))
+
+    def report_length(self, length: float) -> None:
+        self._library.check(self._library.det_searcher_report_progress(self._pointer, length))
+
+    def report_completed(self, metric: float) -> None:
+        self._library.check(self._library.det_searcher_report_completed(self._pointer, metric))
 
     # Checkpoints.
 

@@ -14,7 +14,7 @@ from determined.core._checkpoint import CheckpointContext
 from determined.core._distributed import DistributedContext
 from determined.core._preempt import PreemptContext, PreemptMode, mode_number
 from determined.core._profiler import ProfilerContext
-from determined.core._searcher import SearcherContext, read_max_length
+from determined.core._searcher import SearcherContext
 from determined.core._train import EarlyExitReason, TrainContext
 
 logger = logging.getLogger("determined.core")
@@ -51,8 +51,7 @@ class Context:
         self.checkpoint = CheckpointContext(distributed)
         self.preempt = PreemptContext(distributed, preempt_mode)
         self.train = TrainContext(distributed, trial is not None, tensorboard_mode is TensorboardMode.AUTO)
-        length = (1, None) if trial is None else read_max_length(trial._config.get("searcher") or {})
-        self.searcher = SearcherContext(distributed, self.train, length)
+        self.searcher = SearcherContext(distributed, self.train, trial is not None)
         self.profiler = ProfilerContext(distributed.local_rank, trial is not None)
         self.experimental: Any = None
         self._is_trial = trial is not None

@@ -3,7 +3,7 @@
 import enum
 import logging
 import warnings
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Iterator, Optional
 
 from determined.core._distributed import DistributedContext
 from determined.core._train import TrainContext
@@ -26,29 +26,21 @@ class SearcherMode(enum.Enum):
     ChiefOnly = "CHIEF_ONLY"
 
 
-_UNITS = {"batches": Unit.BATCHES, "records": Unit.RECORDS, "epochs": Unit.EPOCHS}
+# In the order of det_searcher_mode.
+_MODES = [SearcherMode.WorkersAskChief, SearcherMode.ChiefOnly]
 
-Length = Tuple[int, Optional[Unit]]
-
-
-def read_max_length(searcher: Dict[str, Any]) -> Optional[Length]:
-    """The max_length of the section `searcher` of a configuration; None if it has none."""
-    configured: Union[None, int, Dict[str, int]] = searcher.get("max_length")
-    if isinstance(configured, int):
-        return configured, None
-    for name, value in (configured or {}).items():
-        if name in _UNITS and value is not None:
-            return value, _UNITS[name]
-    return None
+# In the order of det_unit. None: the program's own unit, or a metric.
+_UNITS = [None, Unit.BATCHES, Unit.RECORDS, Unit.EPOCHS, None]
 
 
 class SearcherOperation:
     """A training up to a length, which the chief reports as completed."""
 
-    def __init__(self, train: TrainContext, length: int, is_chief: bool) -> None:
+    def __init__(self, distributed: DistributedContext, train: TrainContext, length: int, is_on_cluster: bool) -> None:
+        self._distributed = distributed
         self._train = train
         self._length = length
-        self._is_chief = is_chief
+        self._is_on_cluster = is_on_cluster
         self._is_completed = False
 
     @property
@@ -57,7 +49,7 @@ class SearcherOperation:
         return self._length
 
     def report_progress(self, length: float) -> None:
-        """Reports the completed length.
+        """Reports the completed length. A length outside of 0 to that of the operation is cut to it.
 
         Raises:
             RuntimeError: on a rank other than the chief, or after report_completed()
@@ -65,13 +57,18 @@ class SearcherOperation:
         self._require_chief("report_progress")
         if self._is_completed:
             raise RuntimeError("op.report_progress() was called after op.report_completed()")
-        self._train.report_progress(min(max(length / self._length, 0.0), 1.0) if self._length else 1.0)
+        completed = min(max(float(length), 0.0), float(self._length))
+        if self._is_on_cluster:
+            logger.debug("op.report_progress(%s)", length)
+            self._distributed._handle().report_length(completed)
+        else:
+            self._train.report_progress(completed / self._length)
 
     def report_completed(self, searcher_metric: Any) -> None:
         """Ends the operation.
 
         Args:
-            searcher_metric: the value of the searcher's metric
+            searcher_metric: the value of the searcher's metric, a number
 
         Raises:
             RuntimeError: on a rank other than the chief, or the second time
@@ -79,57 +76,109 @@ class SearcherOperation:
         self._require_chief("report_completed")
         if self._is_completed:
             raise RuntimeError("op.report_completed() was called twice on the same operation")
+        metric = float(searcher_metric)
+        logger.debug("op.report_completed(%s)", metric)
+        if self._is_on_cluster:
+            self._distributed._handle().report_completed(metric)
         self._is_completed = True
-        logger.debug("op.report_completed(%s)", searcher_metric)
 
     def _require_chief(self, call: str) -> None:
-        if not self._is_chief:
+        if self._distributed.rank != 0:
             raise RuntimeError(f"only the chief may call op.{call}()")
 
 
 class SearcherContext:
-    """Obtained from `Context.searcher`. One operation of the searcher's max_length."""
+    """Obtained from `Context.searcher`: how long the trial is to train.
 
-    def __init__(self, distributed: DistributedContext, train: TrainContext, max_length: Optional[Length]) -> None:
+    A program asks either batches_left() or, as with Determined's older API, operations():
+
+        for op in core_context.searcher.operations():
+            while steps_completed < op.length:
+                ...  # train; return if core_context.preempt.should_preempt()
+            if core_context.distributed.rank == 0:
+                op.report_completed(loss)
+    """
+
+    def __init__(self, distributed: DistributedContext, train: TrainContext, is_on_cluster: bool = False) -> None:
         self._distributed = distributed
         self._train = train
-        self._max_length = max_length
+        self._is_on_cluster = is_on_cluster
+
+    def batches_left(self, steps_completed: int) -> Optional[int]:
+        """The number of batches that the trial has yet to train; 0 when it has reached its length.
+
+        Records and epochs of the searcher's max_length are converted by the hyperparameter global_batch_size and by
+        records_per_epoch of the configuration. If the conversion needs one that is not configured, steps_completed
+        counts in the unit of max_length.
+
+        Args:
+            steps_completed: number of batches since the beginning of the trial
+
+        Returns:
+            None off the cluster, without max_length, and if time_metric measures the length
+        """
+        return self._distributed._handle().batches_left(int(steps_completed)) if self._is_on_cluster else None
 
     def operations(
         self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True
     ) -> Iterator[SearcherOperation]:
-        """Yields the operations of the trial, in order.
+        """Yields the operations of the trial that no earlier run has completed, in order.
+
+        There is one operation, the whole length; adaptive_asha and async_halving have one for each rung. Off the
+        cluster there is one, of length 1. After a preemption notice there are no more operations. With WorkersAskChief
+        each step of the iteration is collective.
+
+        Args:
+            auto_ack: if a notice ends the operations, that is recorded. Without it call acknowledge_out_of_ops().
 
         Raises:
-            ValueError: searcher.max_length is not configured
+            ValueError: neither searcher.max_length nor max_time is configured
             RuntimeError: with ChiefOnly on another rank than the chief; an operation was not reported as completed
         """
         warnings.warn(
-            "searcher.operations() is deprecated: train up to the configured length", FutureWarning, stacklevel=2
+            "searcher.operations() is deprecated: use searcher.batches_left(steps_completed)",
+            FutureWarning,
+            stacklevel=2,
         )
-        length, _ = self._require_length()
-        is_chief = self._distributed.rank == 0
-        if SearcherMode(searcher_mode) is SearcherMode.ChiefOnly and not is_chief:
+        mode = SearcherMode(searcher_mode)
+        if mode is SearcherMode.ChiefOnly and self._distributed.rank != 0:
             raise RuntimeError(
                 "searcher_mode=ChiefOnly but .operations() was called from non-chief worker of "
                 f"rank={self._distributed.rank}"
             )
-        return self._yield_operations(length, is_chief)
+        if not self._is_on_cluster:
+            return self._yield_operation_off_cluster()
+        self._require_unit()
+        return self._yield_operations(_MODES.index(mode), auto_ack)
 
-    def _yield_operations(self, length: int, is_chief: bool) -> Iterator[SearcherOperation]:
-        operation = SearcherOperation(self._train, length, is_chief)
+    def _yield_operations(self, mode: int, auto_ack: bool) -> Iterator[SearcherOperation]:
+        while True:
+            length = self._distributed._handle().next_operation(mode, auto_ack)
+            if length == 0:
+                return
+            yield SearcherOperation(self._distributed, self._train, length, True)
+
+    def _yield_operation_off_cluster(self) -> Iterator[SearcherOperation]:
+        operation = SearcherOperation(self._distributed, self._train, 1, False)
         yield operation
-        if is_chief and not operation._is_completed:
+        if self._distributed.rank == 0 and not operation._is_completed:
             raise RuntimeError("you must call op.report_completed() on each operation")
 
     def acknowledge_out_of_ops(self) -> None:
-        """Does nothing: there is nobody to tell."""
+        """Records that the exit is a pause, if a preemption notice has ended the operations. Otherwise does nothing."""
+        if self._is_on_cluster:
+            self._distributed._handle().acknowledge_end_of_operations()
 
     def get_configured_units(self) -> Optional[Unit]:
-        """The unit of max_length; None if it is a bare integer."""
-        return self._require_length()[1]
+        """The unit of max_length; None if it is a bare integer, and off the cluster.
 
-    def _require_length(self) -> Length:
-        if self._max_length is None:
+        Raises:
+            ValueError: neither searcher.max_length nor max_time is configured
+        """
+        return self._require_unit() if self._is_on_cluster else None
+
+    def _require_unit(self) -> Optional[Unit]:
+        length, unit = self._distributed._handle().training_length()
+        if length == 0:
             raise ValueError("searcher.max_length is not configured, so there are no searcher operations")
-        return self._max_length
+        return _UNITS[unit]

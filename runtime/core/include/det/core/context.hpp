@@ -4,6 +4,7 @@
 #include <det/core/info.hpp>
 #include <det/core/preempt.hpp>
 #include <det/core/rank_identity.hpp>
+#include <det/core/searcher.hpp>
 #include <det/core/train.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/protocol/json_value.hpp>
@@ -81,6 +82,7 @@ public:
     Train& train();
     Checkpoint& checkpoint();
     Preempt& preempt();
+    Searcher& searcher();
     /// The run, owned by the context; nullptr outside of a run.
     Info const* info() const;
     /// The trial's hyperparameters; an empty object outside of an experiment.

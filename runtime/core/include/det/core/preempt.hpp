@@ -48,7 +48,6 @@ public:
 
 private:
     struct Peers;
-    bool has_notice() const;
     Result<bool> ask();
     Result<bool> agree();
     Status note_first_step();
@@ -57,8 +56,6 @@ private:
     PreemptMode mode_;
     std::unique_ptr<Peers> peers_;  // created by the first call
     bool has_begun_ = false;
-    bool is_preempted_ = false;
-    bool is_acknowledged_ = false;
 };
 
 }  // namespace det::core

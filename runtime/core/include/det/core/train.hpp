@@ -25,13 +25,6 @@ struct Alert {
     Level level = Level::info;
 };
 
-/// How long a trial is to train, counted from its beginning.
-struct TrainingLength {
-    std::uint64_t value = 0;
-    std::string unit = {};  // batches, records or epochs; empty: the program's own unit
-    friend bool operator==(TrainingLength const&, TrainingLength const&) = default;
-};
-
 /// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
 /// codes::misuse. Outside of an experiment reports are discarded. Not collective. Several threads may call
 /// it.
@@ -70,8 +63,6 @@ public:
     /// Makes the directory if it does not exist.
     /// \return the trial's directory for files of TensorBoard, on the shared file system
     Result<std::optional<std::filesystem::path>> tensorboard_path() const;
-    /// \return the max_length of the searcher, if it is configured
-    std::optional<TrainingLength> max_length() const;
 
 private:
     ContextData& data_;

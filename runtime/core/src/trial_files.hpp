@@ -1,0 +1,19 @@
+#pragma once
+#include <det/journal/reader.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "context_data.hpp"
+
+// The files of a trial that ranks read. All require ContextData::in_experiment().
+namespace det::core {
+
+TrialLayout trial_of(ContextData const& data);
+ExperimentLayout experiment_of(ContextData const& data);
+
+/// The records of the chiefs of all runs of the trial from run `first` on, in order.
+Result<std::vector<Record>> load_trial_records(TrialLayout const& trial, std::uint32_t first = 0);
+
+}  // namespace det::core
