@@ -79,7 +79,7 @@ class ClusterInfo:
 
     @property
     def latest_checkpoint(self) -> Optional[str]:
-        """The storage_id of the checkpoint from which the trial continues; None at its first start."""
+        """The storage_id of the checkpoint from which this run continues; None if it starts from the beginning."""
         return self._latest_checkpoint if self.task_type == "TRIAL" else None
 
     @property

@@ -77,7 +77,7 @@ class Draft:
         self._library.det_checkpoint_draft_give_up(self._pointer, reason.encode())
 
     def destroy(self) -> None:
-        """Removes the files of a draft that was not committed."""
+        """Removes the files of a draft that was not committed, unless all ranks share it (sharded)."""
         pointer, self._pointer = self._pointer, 0
         if pointer:
             self._library.det_checkpoint_draft_destroy(pointer)

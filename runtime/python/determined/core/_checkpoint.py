@@ -44,7 +44,7 @@ class CheckpointContext:
         shard: bool = False,
         selector: Optional[Selector] = None,
     ) -> str:
-        """Makes a checkpoint of the files of a directory. Blocks until they are on disk.
+        """Makes a checkpoint of the files of a directory. Blocks until it is committed.
 
         Args:
             ckpt_dir: the directory; None on a rank that brings no files

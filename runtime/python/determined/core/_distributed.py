@@ -44,12 +44,16 @@ class DistributedContext:
         cross_rank: number of this node
         cross_size: number of nodes
         chief_ip: address or host name of the chief's node, the same on all ranks; needed where there are several nodes
-        pub_port: tells apart programs of one user that run on a node, or with one chief, at the same time
-        pull_port, port_offset, force_tcp: accepted for compatibility, without effect
+        pub_port, port_offset: their sum tells apart programs of one user that run on a node, or with one chief, at the
+            same time
+        pull_port, force_tcp: accepted for compatibility, without effect
+
+    Without numbers the process is the only rank. With rank and size alone, all ranks are on one node.
 
     Raises:
-        ValueError: some but not all of the six numbers are given, or they contradict each other
-        LibraryError: the ranks can't be connected
+        ValueError: rank or size is missing and another number is given, or some but not all of the other four numbers
+        AssertionError: there are several nodes, and chief_ip is missing
+        LibraryError: the numbers contradict each other, or the ranks can't be connected
     """
 
     def __init__(
