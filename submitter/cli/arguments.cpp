@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "pages.hpp"
+#include "help_pages.hpp"
 
 namespace det::cli {
 namespace {

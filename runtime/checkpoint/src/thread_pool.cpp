@@ -1,6 +1,6 @@
 #include "thread_pool.hpp"
 
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 // doubling.
 #include <bit>
 
-#include "steps.hpp"
+#include "schedule_steps.hpp"
 
 namespace det::collectives {
 namespace {

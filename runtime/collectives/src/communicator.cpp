@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "selection.hpp"
+#include "algorithm_selection.hpp"
 
 namespace det::collectives {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "objects.hpp"
+#include "object_collectives.hpp"
 
 namespace det::collectives {
 

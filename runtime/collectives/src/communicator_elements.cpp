@@ -6,8 +6,8 @@
 #include <cstring>
 #include <fmt/format.h>
 
+#include "algorithm_selection.hpp"
 #include "communicator.hpp"
-#include "selection.hpp"
 
 namespace det::collectives {
 namespace {

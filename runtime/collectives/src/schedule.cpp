@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "steps.hpp"
+#include "schedule_steps.hpp"
 #include "tree_schedules.hpp"
 
 namespace det::collectives {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "steps.hpp"
+#include "schedule_steps.hpp"
 
 namespace det::collectives {
 namespace {

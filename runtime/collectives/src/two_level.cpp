@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "communicator.hpp"
-#include "nodes.hpp"
+#include "ranks_by_node.hpp"
 
 namespace det::collectives {
 namespace {

@@ -1,6 +1,6 @@
 #include <det/core/train.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/protocol/json.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "trial_files.hpp"
 
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/sync.hpp>
+#include <det/foundation/sync_file.hpp>
 #include <det/journal/event_log.hpp>
 
 #include <algorithm>

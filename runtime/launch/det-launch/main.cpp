@@ -4,8 +4,8 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/launchers.hpp>
-#include <det/launch/launchers/pages.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
@@ -17,9 +17,9 @@
 #include <iostream>
 #include <map>
 
-#include "contain.hpp"
 #include "done.hpp"
 #include "execute_plan.hpp"
+#include "prepare_container.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 #include <det/liveness/heartbeat.hpp>
 
 namespace det::liveness {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <iostream>
 
-#include "pages.hpp"
+#include "help_pages.hpp"
 
 namespace {
 

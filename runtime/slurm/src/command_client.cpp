@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "failure.hpp"
+#include "slurm_errors.hpp"
 
 namespace det::slurm {
 namespace {

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "failure.hpp"
 #include "libslurm_wire_format.hpp"
+#include "slurm_errors.hpp"
 
 namespace det::slurm {
 

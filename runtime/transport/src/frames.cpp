@@ -1,7 +1,7 @@
 #include "frames.hpp"
 
 #include <det/foundation/polling.hpp>
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 
 #include <algorithm>
 #include <cerrno>

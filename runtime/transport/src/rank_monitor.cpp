@@ -1,5 +1,5 @@
 #include <det/foundation/polling.hpp>
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/transport/rank_monitor.hpp>
 

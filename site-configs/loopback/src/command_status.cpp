@@ -11,7 +11,7 @@
 
 #include "cluster_record.hpp"
 #include "commands.hpp"
-#include "control.hpp"
+#include "control_socket.hpp"
 #include "daemons.hpp"
 #include "error_codes.hpp"
 

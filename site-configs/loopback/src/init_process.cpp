@@ -10,7 +10,7 @@
 
 #include "cluster_record.hpp"
 #include "commands.hpp"
-#include "control.hpp"
+#include "control_socket.hpp"
 #include "daemons.hpp"
 #include "error_codes.hpp"
 #include "freezer.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds tick_interval{20};
 
-/// Carries out the requests that control.hpp lists.
+/// Carries out the requests that control_socket.hpp lists.
 class RequestHandler {
 public:
     RequestHandler(Hosts const& hosts, DaemonSupervisor& supervisor)

@@ -9,7 +9,7 @@
 
 #include "cluster_record.hpp"
 #include "commands.hpp"
-#include "control.hpp"
+#include "control_socket.hpp"
 #include "error_codes.hpp"
 #include "init_start.hpp"
 #include "login_environment.hpp"

@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

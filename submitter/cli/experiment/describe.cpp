@@ -9,7 +9,7 @@
 #include "command.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "command.hpp"
 #include "experiment/submit_experiment.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

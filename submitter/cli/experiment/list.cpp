@@ -10,7 +10,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

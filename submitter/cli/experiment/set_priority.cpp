@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "job/move_jobs.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include <det/experiment/query_jobs.hpp>
 #include <det/protocol/json.hpp>
-#include <det/queue/reason.hpp>
+#include <det/queue/explain_reason.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

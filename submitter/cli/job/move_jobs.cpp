@@ -4,7 +4,7 @@
 #include <det/experiment/update_jobs.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/queue/levels.hpp>
+#include <det/queue/priority_levels.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

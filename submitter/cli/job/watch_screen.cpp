@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/queue/reason.hpp>
+#include <det/queue/explain_reason.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,14 +2,14 @@
 
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
 
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 

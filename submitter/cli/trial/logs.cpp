@@ -9,7 +9,7 @@
 #include "command.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

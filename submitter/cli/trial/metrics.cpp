@@ -8,7 +8,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {
@@ -62,7 +62,8 @@ private:
                 if (!wanted(report)) continue;
                 std::string metrics;
                 for (auto const& [name, value] : report.metrics->items()) {
-                    if (name == "batch_metrics") continue;  // many values, which Determined does not show either
+                    if (name == "batch_metrics")
+                        continue;  // many values, which Determined does not show either
                     metrics += fmt::format("{}{}={}", metrics.empty() ? "" : " ", name, to_line(value));
                 }
                 table.add({std::to_string(run.run), report.group, std::to_string(report.steps_completed),

@@ -3,8 +3,8 @@
 #include <det/experiment/root.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/numbered.hpp>
-#include <det/foundation/sync.hpp>
+#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/sync_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
 #include <det/render/script.hpp>

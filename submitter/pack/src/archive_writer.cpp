@@ -1,6 +1,6 @@
 #include "archive_writer.hpp"
 
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 
 #include <algorithm>
 #include <system_error>

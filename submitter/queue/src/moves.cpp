@@ -1,5 +1,5 @@
-#include <det/queue/levels.hpp>
 #include <det/queue/moves.hpp>
+#include <det/queue/priority_levels.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

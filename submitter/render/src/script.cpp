@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/queue/levels.hpp>
+#include <det/queue/priority_levels.hpp>
 #include <det/render/script.hpp>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "algorithm_selection.hpp"
 #include "loggp.hpp"
 #include "networks.hpp"
-#include "selection.hpp"
 
 using namespace det;
 using namespace det::collectives;

@@ -1,8 +1,8 @@
 #pragma once
 #include <string_view>
 
+#include "algorithm_selection.hpp"
 #include "loggp.hpp"
-#include "selection.hpp"
 
 namespace det::simulation {
 

@@ -1,6 +1,4 @@
 // Every command has its manual, and the manual says everything that the command takes.
-#include "pages.hpp"
-
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fmt/format.h>
@@ -8,6 +6,7 @@
 
 #include "cli_support.hpp"
 #include "golden.hpp"
+#include "help_pages.hpp"
 #include "test_paths.hpp"
 
 using namespace det;

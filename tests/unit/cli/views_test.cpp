@@ -1,6 +1,4 @@
 // What people see of experiments: experiment list and describe, as tables and as JSON.
-#include "output/views.hpp"
-
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
@@ -9,6 +7,7 @@
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
+#include "output/view_json.hpp"
 
 using namespace det;
 using namespace det::cli;

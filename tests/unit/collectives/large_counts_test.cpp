@@ -10,8 +10,8 @@
 
 #include "../../conformance/expectation.hpp"
 #include "../transport/rank_threads.hpp"
+#include "algorithm_selection.hpp"
 #include "communicator.hpp"
-#include "selection.hpp"
 
 using namespace det;
 using namespace det::collectives;

@@ -6,8 +6,8 @@
 
 #include "../../conformance/expectation.hpp"
 #include "../transport/rank_threads.hpp"
+#include "algorithm_selection.hpp"
 #include "run_schedule.hpp"
-#include "selection.hpp"
 #include "tree_schedules.hpp"
 
 using namespace det;

@@ -1,6 +1,4 @@
 // The files that wrappers read ahead.
-#include "read_ahead.hpp"
-
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "check_result.hpp"
+#include "checkpoint_read_ahead.hpp"
 #include "page_cache.hpp"
 #include "temporary_directory.hpp"
 

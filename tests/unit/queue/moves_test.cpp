@@ -1,4 +1,4 @@
-#include <det/queue/levels.hpp>
+#include <det/queue/priority_levels.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
+#include <det/queue/explain_reason.hpp>
 #include <det/queue/find_job.hpp>
-#include <det/queue/reason.hpp>
 
 #include <boost/test/unit_test.hpp>
 

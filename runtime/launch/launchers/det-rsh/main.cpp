@@ -1,7 +1,7 @@
 // det-rsh: runs a command on another node of the job. Its command line is that of ssh.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
-#include <det/launch/launchers/pages.hpp>
+#include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/remote_command.hpp>
 
 #include <exception>

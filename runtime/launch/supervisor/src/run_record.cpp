@@ -1,6 +1,6 @@
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>

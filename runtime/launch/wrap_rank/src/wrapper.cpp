@@ -1,4 +1,4 @@
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "read_ahead.hpp"
+#include "checkpoint_read_ahead.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {

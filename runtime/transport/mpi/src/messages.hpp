@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "communicator.hpp"
-#include "table.hpp"
+#include "module_table.hpp"
 
 namespace det::transport::mpi {
 

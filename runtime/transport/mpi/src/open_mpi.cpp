@@ -1,5 +1,5 @@
 // The program's side of the MPI module: opens det_mpi.so and calls the functions of its table.
-#include "table.hpp"
+#include "module_table.hpp"
 
 namespace det::transport::mpi {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <pmix.h>
 
-#include "table.hpp"
+#include "module_table.hpp"
 
 namespace det::transport::pmix {
 namespace {

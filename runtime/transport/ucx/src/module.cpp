@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "messages.hpp"
-#include "table.hpp"
+#include "module_table.hpp"
 
 namespace det::transport::ucx {
 namespace {

@@ -1,5 +1,5 @@
 // The program's side of the UCX module: opens det_ucx.so and calls the functions of its table.
-#include "table.hpp"
+#include "module_table.hpp"
 
 namespace det::transport::ucx {
 namespace {

@@ -1,6 +1,6 @@
 #include "worker.hpp"
 
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 
 #include <algorithm>
 #include <atomic>

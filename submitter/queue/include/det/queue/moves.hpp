@@ -35,7 +35,7 @@ struct Reorder {
 };
 struct SetLevel {
     std::uint32_t job = 0;
-    int level = 0;  // see levels.hpp
+    int level = 0;  // see priority_levels.hpp
 };
 struct SetPartition {
     std::uint32_t job = 0;

@@ -1,8 +1,8 @@
-#include "read_ahead.hpp"
+#include "checkpoint_read_ahead.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/start_thread.hpp>
 #include <det/foundation/text.hpp>
-#include <det/foundation/thread.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "nodes.hpp"
+#include "ranks_by_node.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "selection.hpp"
+#include "algorithm_selection.hpp"
 
 #include <det/foundation/text.hpp>
 
@@ -19,15 +19,9 @@ namespace tables {
 using enum Algorithm;
 
 constexpr SelectionRow allreduce[] = {
-    {4, 0, recursive_doubling},
-    {4, 256 * kib, halving_doubling},
-    {4, 1 * mib, ring},
-    {16, 0, recursive_doubling},
-    {16, 128 * kib, halving_doubling},
-    {16, 8 * mib, ring},
-    {any, 0, recursive_doubling},
-    {any, 64 * kib, halving_doubling},
-    {any, 32 * mib, ring},
+    {4, 0, recursive_doubling},   {4, 256 * kib, halving_doubling},  {4, 1 * mib, ring},
+    {16, 0, recursive_doubling},  {16, 128 * kib, halving_doubling}, {16, 8 * mib, ring},
+    {any, 0, recursive_doubling}, {any, 64 * kib, halving_doubling}, {any, 32 * mib, ring},
 };
 constexpr SelectionRow broadcast[] = {
     {4, 0, binomial_tree},

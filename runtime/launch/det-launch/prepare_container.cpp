@@ -1,4 +1,4 @@
-#include "contain.hpp"
+#include "prepare_container.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/executable.hpp>

@@ -1,4 +1,4 @@
-#include <det/foundation/thread.hpp>
+#include <det/foundation/start_thread.hpp>
 
 #include <pthread.h>
 #include <signal.h>

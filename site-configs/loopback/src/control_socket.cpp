@@ -1,4 +1,4 @@
-#include "control.hpp"
+#include "control_socket.hpp"
 
 #include <array>
 #include <cerrno>

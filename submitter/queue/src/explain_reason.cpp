@@ -1,4 +1,4 @@
-#include <det/queue/reason.hpp>
+#include <det/queue/explain_reason.hpp>
 
 namespace det::queue {
 namespace {

@@ -1,4 +1,4 @@
-#include "objects.hpp"
+#include "object_collectives.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "output/views.hpp"
+#include "output/view_json.hpp"
 
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>

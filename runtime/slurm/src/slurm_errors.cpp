@@ -1,4 +1,4 @@
-#include "failure.hpp"
+#include "slurm_errors.hpp"
 
 #include <det/foundation/text.hpp>
 
