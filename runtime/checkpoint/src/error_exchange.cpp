@@ -14,7 +14,8 @@ constexpr std::array known{codes::misuse,       codes::file_system,        codes
                            codes::superseded,   codes::checkpoint_damaged, codes::no_such_checkpoint,
                            codes::no_such_file, codes::bad_value,          codes::timed_out,
                            codes::newer_format, codes::interrupted,        codes::not_a_directory,
-                           codes::not_a_file,   codes::not_supported,      codes::damaged};
+                           codes::not_a_file,   codes::not_supported,      codes::damaged,
+                           codes::transport};
 
 constexpr char value_mark = 'v', error_mark = 'e';
 
