@@ -94,7 +94,7 @@ Status check_root(Rank root, std::string_view action, int ranks) {
                  fmt::format("rank {} cannot {}: there are {} ranks", root.value, action, ranks)};
 }
 
-Status check(TensorCall const& call, int ranks) {
+Status check(TensorCall const& call, Rank self, int ranks) {
     if (call.kind == Kind::broadcast) {
         DET_TRY(check_memory(call.out));
         return check_root(call.root, "broadcast", ranks);
@@ -104,8 +104,8 @@ Status check(TensorCall const& call, int ranks) {
     if (shape.reduces) DET_TRY(check_op(call.in.type, call.op));
     if (shape.has_root) DET_TRY(check_root(call.root, "get a result", ranks));
     if (shape.divides_in) DET_TRY(check_divisible(call.in, ranks));
-    // On the other ranks than the root, a reduce may have no output.
-    bool const has_out = !shape.has_root || call.out.data != nullptr;
+    // In a reduce only the root has an output.
+    bool const has_out = !shape.has_root || call.root == self;
     return has_out ? check_out(call, shape, ranks) : Ok{};
 }
 

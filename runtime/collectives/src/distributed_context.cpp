@@ -109,12 +109,12 @@ Status DistributedContext::run(TensorCall const& call) {
 }
 
 Status DistributedContext::run_checked(TensorCall const& call) {
-    auto const checked = check(call, size());
+    auto const checked = check(call, rank(), size());
     return ranks_->run(checked ? call : only_kind_of(call), checked);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
-    auto const checked = check(call, size());
+    auto const checked = check(call, rank(), size());
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
 

@@ -125,6 +125,16 @@ Status what_one_rank_cannot_do_is_an_error_on_all(DistributedContext& context, s
     return Ok{};
 }
 
+Status a_root_without_an_output_is_refused(DistributedContext& context, std::uint32_t) {
+    std::vector<std::int32_t> values(4);
+    auto const in = Tensor::of(std::span(values));
+    for (std::size_t const count : {std::size_t{4}, std::size_t{0}}) {
+        auto const result = context.reduce(in, {nullptr, count, DataType::int32}, ReduceOp::sum);
+        DET_TRY(expect_common_error(context, result, {count == 0 ? "the result is" : "null pointer"}));
+    }
+    return Ok{};
+}
+
 Status a_root_that_is_no_rank_is_refused(DistributedContext& context, std::uint32_t) {
     for (int const root : {-1, context.size()}) {
         auto const name = fmt::format("rank {} cannot broadcast", root);
@@ -153,6 +163,7 @@ std::span<CollectiveCase const> divergence_cases() {
          ranks_that_all_call_different_things_get_one_error},
         {"parts of any size that differ get one error", parts_of_any_size_that_differ_get_one_error},
         {"what one rank cannot do is an error on all", what_one_rank_cannot_do_is_an_error_on_all},
+        {"a root without an output is refused", a_root_without_an_output_is_refused},
         {"a root that is no rank is refused", a_root_that_is_no_rank_is_refused},
         {"nothing at all can be reduced and broadcast", nothing_at_all_can_be_reduced_and_broadcast},
     };

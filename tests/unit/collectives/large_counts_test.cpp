@@ -91,14 +91,14 @@ BOOST_AUTO_TEST_CASE(counts_of_2_to_the_33_elements_are_checked_reported_and_pla
     constexpr std::size_t count = std::size_t{1} << 33;
     std::byte memory{};
     TensorCall call{.in = {&memory, count, DataType::float64}, .out = {&memory, count, DataType::float64}};
-    BOOST_TEST(check(call, 8).has_value());
+    BOOST_TEST(check(call, Rank{0}, 8).has_value());
     BOOST_TEST(describe(call_of(call)) == "allreduce(sum of 8589934592 float64)");
     BOOST_TEST(bytes_of(call.in).size() == std::size_t{1} << 36);
     call.kind = Kind::reduce_scatter;
     call.out.count = count / 8;
-    BOOST_TEST(check(call, 8).has_value());
+    BOOST_TEST(check(call, Rank{0}, 8).has_value());
     call.out.count = static_cast<std::uint32_t>(count / 8) / 2;
-    BOOST_TEST(!check(call, 8).has_value());
+    BOOST_TEST(!check(call, Rank{0}, 8).has_value());
     auto const size = count * sizeof(double);
     for (auto const kind : {Kind::allreduce, Kind::reduce_scatter, Kind::broadcast}) {
         BOOST_TEST((choose(kind, 4, size).algorithm == choose(kind, 4, std::size_t{1} << 28).algorithm));

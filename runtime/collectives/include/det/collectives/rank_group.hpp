@@ -35,8 +35,9 @@ inline Call call_of(TensorCall const& call) {
             .op = reduces ? call.op : ReduceOp::sum};
 }
 
-/// Checks the arguments of a call as far as a rank can without communication. Fails with codes::misuse.
-Status check(TensorCall const& call, int ranks);
+/// Checks the arguments of rank `self` for a call as far as it can without communication. Fails with
+/// codes::misuse.
+Status check(TensorCall const& call, Rank self, int ranks);
 Status check_root(Rank root, std::string_view action, int ranks);
 
 /// The rank numbers and the call that a group uses to compare calls and in messages. If the group's
