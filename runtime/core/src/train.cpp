@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 2> early_exits{"INVALID_HP", "USER_REQUESTED_STOP"};
+constexpr std::array<std::string_view, 2> early_exits{early_exit_reasons::invalid_hyperparameters,
+                                                      early_exit_reasons::user_requested_stop};
 constexpr std::array<std::string_view, 4> alert_levels{"debug", "info", "warn", "error"};
 
 constexpr char not_a_map[] = "metrics are a map of names to values";

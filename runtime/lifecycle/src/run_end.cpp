@@ -74,6 +74,30 @@ std::optional<RunOutcome> if_canceled(RunFacts const& facts) {
     return std::nullopt;
 }
 
+/// The program has reported that it can't train with the hyperparameters of this trial.
+std::optional<RunOutcome> if_invalid(RunFacts const& facts) {
+    if (!facts.search.is_invalid) return std::nullopt;
+    return RunOutcome{Cause::invalid_hyperparameters, NextAction::stop,
+                      "the trainer calls its hyperparameters invalid"};
+}
+
+/// A trial that trained to its last rung and ended by itself is finished.
+std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
+    auto const& search = facts.search;
+    if (!search.mistake.empty())
+        return RunOutcome{Cause::failed, NextAction::stop, "the search can't go on: " + search.mistake};
+    bool const was_asked = facts.stop_reason == StopReason::search;
+    bool const has_finished = facts.step_exit_code == 0 && !facts.preemption_acknowledged;
+    if (search.end.empty() || (has_finished && (search.is_complete || !was_asked))) return std::nullopt;
+    return RunOutcome{Cause::stopped_by_search, NextAction::stop, "the search ended it: " + search.end};
+}
+
+/// The last rung is reached and the program ended by itself, maybe while Slurm took the nodes.
+std::optional<RunOutcome> if_search_is_over(RunFacts const& facts) {
+    if (facts.search.end.empty()) return std::nullopt;
+    return RunOutcome{Cause::finished, NextAction::stop, "the trainer finished"};
+}
+
 std::optional<RunOutcome> if_done(RunFacts const& facts) {
     bool const has_ended_well = facts.step_exit_code == 0 || stopped_after_notice(facts);
     if (!facts.says_done || !has_ended_well) return std::nullopt;
@@ -130,6 +154,7 @@ std::string describe_stop_reason(RunFacts const& facts) {
             return "Slurm's time limit was near";
         case StopReason::other_trial:
             return "the job was requeued because of another trial in it";
+        case StopReason::search:
         case StopReason::user:
         case StopReason::none:
             break;
@@ -247,7 +272,7 @@ RunOutcome classify_by_exit_code(RunFacts const& facts) {
 }  // namespace
 
 std::string_view to_string(StopReason stop_reason) {
-    constexpr std::array<std::string_view, 4> names{"nothing", "user", "time-limit", "neighbour"};
+    constexpr std::array<std::string_view, 5> names{"nothing", "user", "time-limit", "neighbour", "search"};
     return names.at(static_cast<std::size_t>(stop_reason));
 }
 
@@ -256,8 +281,9 @@ bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const&
 }
 
 RunOutcome classify_run_end(RunFacts const& facts) {
-    for (auto const classify : {if_superseded, if_canceled, if_done, if_job_ends, if_paused, if_preempted,
-                                if_interrupted, if_asks_for_requeue}) {
+    for (auto const classify :
+         {if_superseded, if_canceled, if_invalid, if_stopped_by_search, if_search_is_over, if_done,
+          if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue}) {
         if (auto outcome = classify(facts)) return *std::move(outcome);
     }
     return classify_by_exit_code(facts);

@@ -28,7 +28,11 @@ State stopping_by(Desired desired) {
 State state_after(RunEnded const& end) {
     switch (end.cause) {
         case Cause::finished:
+        case Cause::stopped_by_search:
+        case Cause::invalid_hyperparameters:
             return State::completed;
+        case Cause::unknown:
+            return end.exit_code == 0 ? State::completed : State::error;
         case Cause::canceled:
             return State::canceled;
         case Cause::paused:

@@ -64,8 +64,14 @@ Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const&
     return search;
 }
 
+bool Search::replaces_invalid_trials() const {
+    return method_->replaces_invalid_trials && std::ranges::any_of(space_, [](auto const& dimension) {
+               return !std::holds_alternative<Constant>(dimension.values);
+           });
+}
+
 std::uint32_t Search::draw_count() const {
-    return method_->replaces_invalid_trials ? trials_per_experiment_max : trial_count_;
+    return replaces_invalid_trials() ? trials_per_experiment_max : trial_count_;
 }
 
 TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {

@@ -51,6 +51,22 @@ BOOST_AUTO_TEST_CASE(a_kill_does_not_ask) {
     BOOST_TEST((machine.on_desired(Desired::kill, start + 2s) == RunAction::wait));
 }
 
+BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
+    RunStateMachine machine(60s);
+    BOOST_TEST((machine.on_search_end(start) == RunAction::ask_to_stop));
+    BOOST_TEST((machine.on_search_end(start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.stop_reason() == StopReason::search));
+    BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
+    RunStateMachine paused(60s);
+    paused.on_desired(Desired::pause, start);
+    BOOST_TEST((paused.on_search_end(start + 30s) == RunAction::wait));
+    BOOST_TEST((paused.stop_reason() == StopReason::search));
+    BOOST_TEST((paused.on_time(start + 60s) == RunAction::kill));
+    RunStateMachine mistaken(60s);
+    BOOST_TEST((mistaken.on_search_mistake(start) == RunAction::kill));
+    BOOST_TEST((mistaken.on_search_end(start) == RunAction::wait));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {
     RunStateMachine machine(60s);
     BOOST_TEST((machine.on_task_notice() == RunAction::query_job));

@@ -33,6 +33,83 @@ constexpr Row table[] = {
     {"exit 0 is finished", [](RunFacts&) {}, Cause::finished, NextAction::stop},
     {"a failure is restarted in place", [](RunFacts& f) { f.step_exit_code = 1; }, Cause::failed,
      NextAction::restart_in_place},
+    {"a trial that the search stopped never continues",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.stop_reason = StopReason::search;
+         f.preemption_acknowledged = true;
+     },
+     Cause::stopped_by_search, NextAction::stop},
+    {"the search's stop wins over a preemption",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.job->preempt_time = noon;
+         f.preemption_acknowledged = true;
+     },
+     Cause::stopped_by_search, NextAction::stop},
+    {"the search's stop wins over a pause and a failure",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.desired = Desired::pause;
+         f.step_exit_code = 1;
+     },
+     Cause::stopped_by_search, NextAction::stop},
+    {"a cancelled trial is cancelled, though the search had stopped it",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.desired = Desired::cancel;
+     },
+     Cause::canceled, NextAction::stop},
+    {"a trial that ends by itself before it was asked is finished",
+     [](RunFacts& f) { f.search.end = "2 of 7 trials are better"; }, Cause::finished, NextAction::stop},
+    {"a program without acknowledgement that was asked was stopped",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.stop_reason = StopReason::search;
+     },
+     Cause::stopped_by_search, NextAction::stop},
+    {"a trial that trained to the last rung is finished",
+     [](RunFacts& f) {
+         f.search.end = "it has trained 900 batches";
+         f.search.is_complete = true;
+         f.stop_reason = StopReason::search;
+     },
+     Cause::finished, NextAction::stop},
+    {"a trial that trained to the last rung is finished, though Slurm takes the nodes",
+     [](RunFacts& f) {
+         f.search.end = "it has trained 900 batches";
+         f.search.is_complete = true;
+         f.job->state = JobState::completing;
+         f.job->end_time.reset();
+     },
+     Cause::finished, NextAction::stop},
+    {"a trial that saves at the last rung because it was asked was ended by the search",
+     [](RunFacts& f) {
+         f.search.end = "it has trained 900 batches";
+         f.search.is_complete = true;
+         f.preemption_acknowledged = true;
+     },
+     Cause::stopped_by_search, NextAction::stop},
+    {"reports that the search can't use end the trial at once",
+     [](RunFacts& f) {
+         f.search.mistake = "no loss";
+         f.was_killed = true;
+         f.step_exit_code = 143;
+     },
+     Cause::failed, NextAction::stop},
+    {"invalid hyperparameters end the trial, whatever its exit code",
+     [](RunFacts& f) {
+         f.search.is_invalid = true;
+         f.step_exit_code = 1;
+     },
+     Cause::invalid_hyperparameters, NextAction::stop},
+    {"a superseded run says nothing about the search",
+     [](RunFacts& f) {
+         f.search.end = "2 of 7 trials are better";
+         f.search.is_invalid = true;
+         f.higher_run_exists = true;
+     },
+     Cause::superseded, NextAction::left_to_slurm},
     {"the last restart is used up",
      [](RunFacts& f) {
          f.step_exit_code = 137;

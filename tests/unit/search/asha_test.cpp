@@ -171,6 +171,10 @@ BOOST_AUTO_TEST_CASE(draws_are_those_of_random_and_go_on_beyond_the_planned_tria
     BOOST_TEST(search.draw_count() == 1'000'000);
     auto const grid = search_of(R"({"name": "grid"})", R"({"a": {"type": "categorical", "vals": [1, 2]}})");
     BOOST_TEST(grid.draw_count() == 2);
+    // If every draw is the same, nothing can replace it.
+    auto const constant = search_of(options.dump(), R"({"lr": 0.1, "b": {"type": "const", "val": 1}})");
+    BOOST_TEST(!constant.replaces_invalid_trials());
+    BOOST_TEST(constant.draw_count() == 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

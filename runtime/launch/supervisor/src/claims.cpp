@@ -2,6 +2,11 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/launch/supervisor/claims.hpp>
+#include <det/protocol/json.hpp>
+#include <det/search/search.hpp>
+
+#include <algorithm>
+#include <functional>
 
 namespace det::launch::supervisor {
 namespace {
@@ -16,6 +21,18 @@ Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
 Result<bool> is_wanted(TrialLayout const& trial) {
     DET_TRY_ASSIGN(auto const desired, journal::load_desired(trial.desired()));
     return desired == Desired::run;
+}
+
+// A program that calls every draw invalid must not run for ever.
+constexpr int replacements_in_a_row_max = 100;
+
+/// Number of trials in a row that `trial` has replaced.
+int count_replaced(journal::Replacements const& replacements, std::uint32_t trial) {
+    int count = 0;
+    for (auto found = replacements.find(trial); found != replacements.end();
+         found = replacements.find(found->second))
+        ++count;
+    return count;
 }
 
 }  // namespace
@@ -37,16 +54,36 @@ Result<std::optional<std::uint32_t>> Claims::claim_next() {
 }
 
 Result<std::optional<std::uint32_t>> Claims::claim_assigned() {
-    DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(assignment_.first_trial)));
-    if (!wanted || !unavailable_.insert(assignment_.first_trial).second)
-        return std::optional<std::uint32_t>();
-    return std::optional(assignment_.first_trial);
+    DET_TRY_ASSIGN(auto const replacements, load_replacements());
+    auto trial = assignment_.first_trial;
+    while (auto const replacement = journal::find_replacement(replacements, trial)) trial = *replacement;
+    DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
+    if (!wanted || !unavailable_.insert(trial).second) return std::optional<std::uint32_t>();
+    return std::optional(trial);
+}
+
+Result<journal::Replacements> Claims::load_replacements() const {
+    return journal::load_replacements(assignment_.experiment, assignment_.spec.trial_count);
+}
+
+/// All trials that have not been replaced, beginning with the one of this job's array task.
+Result<std::vector<std::uint32_t>> Claims::list_trials() const {
+    DET_TRY_ASSIGN(auto const replacements, load_replacements());
+    auto const count = assignment_.spec.trial_count;
+    std::vector<std::uint32_t> trials;
+    for (std::uint32_t i = 0; i < count; ++i) trials.push_back((assignment_.first_trial + i) % count);
+    std::set<std::uint32_t> replaced;
+    for (auto const& [trial, of] : replacements) {
+        trials.push_back(trial);
+        replaced.insert(of);
+    }
+    std::erase_if(trials, [&](auto trial) { return replaced.contains(trial); });
+    return trials;
 }
 
 Result<std::optional<std::uint32_t>> Claims::claim_free() {
-    auto const count = assignment_.spec.trial_count;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        auto const trial = (assignment_.first_trial + i) % count;
+    DET_TRY_ASSIGN(auto const trials, list_trials());
+    for (auto const trial : trials) {
         if (unavailable_.contains(trial)) continue;
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
@@ -58,8 +95,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
             continue;
         }
         DET_TRY(make_directories(layout.path()));
-        DET_TRY_ASSIGN(bool const mine,
-                       write_new_file(layout.claimed(), slurm::to_string(assignment_.job) + "\n"));
+        DET_TRY_ASSIGN(bool const mine, write_new_file(layout.claimed(), own_claim()));
         unavailable_.insert(trial);
         if (mine) return std::optional(trial);
     }
@@ -68,8 +104,10 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
 
 /// Returns the trials in descending order, because claim_next() takes them from the end.
 Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
+    DET_TRY_ASSIGN(auto trials, list_trials());
+    std::ranges::sort(trials, std::greater<>());
     std::vector<std::uint32_t> own;
-    for (auto trial = assignment_.spec.trial_count; trial-- > 0;) {
+    for (auto const trial : trials) {
         auto const layout = assignment_.experiment.trial(trial);
         DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
         if (!claimant) continue;
@@ -79,6 +117,23 @@ Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
         if (!ended) own.push_back(trial);
     }
     return own;
+}
+
+std::string Claims::own_claim() const { return slurm::to_string(assignment_.job) + "\n"; }
+
+Result<std::optional<std::uint32_t>> Claims::replace(std::uint32_t trial) {
+    auto const& spec = assignment_.spec;
+    auto const search = search::Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
+    if (!search || !search->replaces_invalid_trials()) return std::optional<std::uint32_t>();
+    DET_TRY_ASSIGN(auto const replacements, load_replacements());
+    if (count_replaced(replacements, trial) >= replacements_in_a_row_max)
+        return std::optional<std::uint32_t>();
+    bool const is_packed = spec.lanes > 1;
+    DET_TRY_ASSIGN(auto const replacement,
+                   journal::require_replacement(assignment_.experiment, spec.trial_count, trial,
+                                                is_packed ? own_claim() : ""));
+    if (is_packed && unavailable_.insert(replacement).second) earlier_.push_back(replacement);
+    return std::optional(replacement);
 }
 
 Status Claims::release_all() {

@@ -1,8 +1,10 @@
 #include "finish_job.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/foundation/reversed.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
+#include <det/journal/replacements.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -19,7 +21,12 @@ namespace {
 
 /// Checks the last trial first, because it is the most likely one to be unfinished.
 Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
-    for (auto trial = spec.trial_count; trial-- > 0;) {
+    DET_TRY_ASSIGN(auto const replacements, journal::load_replacements(experiment, spec.trial_count));
+    std::vector<std::uint32_t> trials;
+    for (std::uint32_t trial = 0; trial < spec.trial_count; ++trial) trials.push_back(trial);
+    for (auto const& [trial, replaced] : replacements) trials.push_back(trial);
+    for (auto const trial : reversed(trials)) {
+        if (journal::find_replacement(replacements, trial)) continue;
         DET_TRY_ASSIGN(bool const has_ended, has_ended(experiment.trial(trial), spec.first_run_of(trial)));
         if (!has_ended) return false;
     }

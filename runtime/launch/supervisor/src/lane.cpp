@@ -79,16 +79,16 @@ std::uint16_t find_free_port() {
 
 }  // namespace
 
-Result<RunPlan> Lane::plan_run(std::uint32_t trial) const {
+Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
+    auto const trial = id.trial.index;
     RunPlan plan;
-    DET_TRY_ASSIGN(plan.id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
+    plan.id = id;
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
     DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial),
                                                   {assignment_.spec.first_run_of(trial), plan.id.number},
                                                   *store, assignment_.spec.progress_globs));
     plan.signals_reach_all = signals_reach_all();
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
-    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     plan.trial_seed = draw.seed;
     plan.master_port = find_free_port();
     return plan;
@@ -104,7 +104,10 @@ bool Lane::signals_reach_all() const {
 }
 
 Status Lane::begin(std::uint32_t trial) {
-    DET_TRY_ASSIGN(auto plan, plan_run(trial));
+    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
+    DET_TRY_ASSIGN(auto const id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
+    DET_TRY_ASSIGN(auto plan, plan_run(id, draw));
+    DET_TRY_ASSIGN(auto search, SearchFollower::open(assignment_, id, draw));
     DET_TRY_ASSIGN(auto record,
                    RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
@@ -117,10 +120,10 @@ Status Lane::begin(std::uint32_t trial) {
         skip_step_numbers(context_);
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
-    RunStateMachine const watch(
-        std::chrono::seconds(assignment_.spec.preemption_timeout_s),
-        assignment_.spec.notice_s ? std::optional<std::chrono::seconds>(*assignment_.spec.notice_s)
-                                  : std::nullopt);
+    RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s),
+                                assignment_.spec.notice_s
+                                    ? std::optional<std::chrono::seconds>(*assignment_.spec.notice_s)
+                                    : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
     NoticeWatch notice(record.layout());
     run_.emplace(Run{std::move(plan),
@@ -128,10 +131,16 @@ Status Lane::begin(std::uint32_t trial) {
                      watch,
                      std::move(heartbeats),
                      std::move(notice),
+                     std::move(search),
                      {},
                      {},
                      0,
                      output_size_bytes(context_.output)});
+    // An earlier run may have ended before the end that the search decided on was recorded.
+    if (follow_search() != RunAction::wait && run_->search->end()) {
+        return record_outcome({Cause::stopped_by_search, NextAction::stop,
+                               "the search had ended it: " + run_->search->describe_end()});
+    }
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     auto step = slurm::StepProcess::start(argv, environment);
@@ -148,6 +157,21 @@ std::optional<std::string> Lane::find_silent_host(bool on_time) {
     if (!node) return std::nullopt;
     auto const hosts = expand_host_list(run_->plan.hosts);
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
+}
+
+RunAction Lane::follow_search() {
+    if (!run_->search) return RunAction::wait;
+    auto& search = *run_->search;
+    if (auto const followed = search.follow(run_->record, context_.clock); !followed) {
+        if (run_->search_error != followed.error().message)
+            context_.log(
+                fmt::format("run {}: the search waits: {}", to_string(id()), followed.error().message));
+        run_->search_error = followed.error().message;
+        return RunAction::wait;  // the next call tries again
+    }
+    auto const now = context_.clock.steady_now();
+    if (!search.mistake().empty()) return run_->machine.on_search_mistake(now);
+    return search.end() ? run_->machine.on_search_end(now) : RunAction::wait;
 }
 
 void Lane::ask_to_stop() {
@@ -193,11 +217,39 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
                                              run_->output_begin_bytes}));
     facts.job = job;
     facts.slurm_answered = slurm_answered;
+    facts.search = gather_search_facts();
     auto outcome = lifecycle::classify_run_end(facts);
-    if (outcome.cause != Cause::superseded) return record_outcome(std::move(outcome));
+    if (outcome.cause != Cause::superseded) {
+        DET_TRY(apply_to_search(outcome));
+        return record_outcome(std::move(outcome));
+    }
     // Another incarnation owns the trial now: this one writes nothing more into its directory.
     context_.log(fmt::format("run {}: {}", to_string(id()), outcome.message));
     run_->outcome = std::move(outcome);
+    return Ok{};
+}
+
+lifecycle::SearchFacts Lane::gather_search_facts() {
+    lifecycle::SearchFacts facts;
+    facts.is_invalid = run_->record.has_invalid_hyperparameters();
+    if (!run_->search) return facts;
+    follow_search();
+    auto const& search = *run_->search;
+    facts.end = search.describe_end();
+    facts.is_complete = search.end() && search.end()->decision == "complete";
+    facts.mistake = search.mistake();
+    return facts;
+}
+
+/// What the other trials of the search see of the end of this one.
+Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
+    bool const has_failed = outcome.next_action == NextAction::stop &&
+                            (outcome.cause == Cause::failed || outcome.cause == Cause::not_launched);
+    if (has_failed && run_->search) return run_->search->add_failure();
+    if (outcome.cause != Cause::invalid_hyperparameters) return Ok{};
+    if (run_->search) DET_TRY(run_->search->remove_entries());
+    DET_TRY_ASSIGN(auto const replacement, claims_.replace(id().trial.index));
+    if (replacement) outcome.message += fmt::format("; trial {} replaces it", *replacement);
     return Ok{};
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_record.hpp>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "notice_watch.hpp"
+#include "search_follower.hpp"
 
 namespace det::launch::supervisor {
 
@@ -16,8 +18,8 @@ namespace det::launch::supervisor {
 /// lane is idle between trials.
 class Lane {
 public:
-    Lane(Assignment const& assignment, SupervisorContext const& context)
-        : assignment_(assignment), context_(context) {}
+    Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims)
+        : assignment_(assignment), context_(context), claims_(claims) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome().
@@ -39,6 +41,9 @@ public:
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
     /// Nodes that later runs of the trial must not use.
     std::vector<std::string> bad_hosts() const;
+
+    /// Handles what the trial has reported to its search, and returns what follows from it.
+    RunAction follow_search();
 
     void ask_to_stop();
     void kill_step();
@@ -65,19 +70,24 @@ private:
         RunStateMachine machine;
         HeartbeatMonitor heartbeats;
         NoticeWatch notice;
+        std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
+        std::string search_error = {};         // the last one that was logged
     };
 
-    Result<RunPlan> plan_run(std::uint32_t trial) const;
+    Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
+    lifecycle::SearchFacts gather_search_facts();
+    Status apply_to_search(lifecycle::RunOutcome& outcome);
     bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
     void mark_abandoned();
 
     Assignment const& assignment_;
     SupervisorContext const& context_;
+    Claims& claims_;
     std::optional<Run> run_;
 };
 

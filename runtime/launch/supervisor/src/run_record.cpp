@@ -58,6 +58,10 @@ Status RunRecord::end(UtcTime now, lifecycle::RunOutcome const& outcome, int exi
                         Durability::power_loss);
 }
 
+Status RunRecord::record_decision(SearchDecision const& decision) {
+    return life_.append(decision, Durability::power_loss);
+}
+
 Status RunRecord::record_requeued(UtcTime now) { return life_.append(JobRequeued{now}); }
 
 Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
@@ -69,6 +73,13 @@ Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), "");
 bool RunRecord::was_acknowledged() const {
     return any_report(
         layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });
+}
+
+bool RunRecord::has_invalid_hyperparameters() const {
+    return any_report(layout_, [](Record const& record) {
+        auto const* report = std::get_if<EarlyExitReported>(&record);
+        return report != nullptr && report->reason == early_exit_reasons::invalid_hyperparameters;
+    });
 }
 
 std::optional<int> RunRecord::first_failure() const {

@@ -65,6 +65,14 @@ RunAction RunStateMachine::on_other_trial(Time now) {
     return stop_reason_ == StopReason::none ? ask(StopReason::other_trial) : RunAction::wait;
 }
 
+RunAction RunStateMachine::on_search_end(Time now) {
+    if (was_killed_ || stop_reason_ == StopReason::search) return RunAction::wait;
+    if (!kill_at_) kill_at_ = now + preemption_timeout_;
+    bool const was_asked = stop_reason_ != StopReason::none;
+    auto const action = ask(StopReason::search);
+    return was_asked ? RunAction::wait : action;  // one request is enough for the ranks
+}
+
 RunAction RunStateMachine::on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now) {
     bool const runs_on = job && (job->state == JobState::running || job->state == JobState::suspended);
     if (notice_received_ && !runs_on) advance<Time>(judge_at_, now + wait_after_notice);

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/search/asha.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +22,9 @@ using namespace std::chrono_literals;
 using Time = RunStateMachine::Time;
 
 constexpr auto query_timeout = 6s;  // the query is repeated later
+// How soon a report is decided on. The chief's journal is on this node or, with a shared file system, cached
+// there: reading its end costs some microseconds.
+constexpr auto search_interval = 1s;
 
 /// The job as Slurm shows it, if slurmctld answers.
 struct JobSnapshot {
@@ -34,11 +38,12 @@ class JobSupervisor {
 public:
     JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SignalReader signals)
         : assignment_(assignment), context_(context), signals_(std::move(signals)), claims_(assignment) {
-        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, context);
+        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, context, claims_);
     }
 
     Result<int> run() {
         schedule_next_check();
+        follow_searches(context_.clock.steady_now());
         assign_trials();
         if (any_running()) query_job();
         while (any_running()) {
@@ -87,7 +92,7 @@ private:
 
     void wait() {
         std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-        auto wake = next_check_at_;
+        auto wake = std::min(next_check_at_, next_search_at_);
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
@@ -113,7 +118,14 @@ private:
             schedule_next_check();
             for_running_lanes([&](Lane& lane) { return lane.machine().on_desired(lane.desired(), now); });
         }
+        if (is_woken || now >= next_search_at_) follow_searches(now);
         for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
+    }
+
+    void follow_searches(Time now) {
+        if (!has_search_) return;
+        next_search_at_ = now + search_interval;
+        for_running_lanes([](Lane& lane) { return lane.follow_search(); });
     }
 
     void check_heartbeats(Time now) {
@@ -250,11 +262,13 @@ private:
     std::chrono::milliseconds const check_interval_ =
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
         HeartbeatMonitor::checks_until_silent;
+    bool const has_search_ = search::is_asha(assignment_.spec.searcher.name);
     pid_t const slurmstepd_ = ::getppid();
     SignalReader signals_;
     Claims claims_;
     std::list<Lane> lanes_;
     Time next_check_at_;
+    Time next_search_at_ = Time::max();
     bool has_begun_ = false;
     bool is_draining_ = false;      // no new run starts in this job
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job

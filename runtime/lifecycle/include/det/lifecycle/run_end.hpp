@@ -22,6 +22,7 @@ enum class StopReason {
     user,         // the user pauses or cancels the trial
     time_limit,   // the job's time limit is near
     other_trial,  // the job will be requeued because of another trial in it
+    search,       // the searcher ends the trial
 };
 
 std::string_view to_string(StopReason stop_reason);
@@ -34,6 +35,14 @@ struct BadNodes {
     bool is_enough_elsewhere = false;  // the partition has enough other nodes
     bool is_failure_of_trial = true;   // counts against max_restarts
     bool may_come_back = false;  // if too few other nodes exist, the job waits in the queue for these nodes
+};
+
+/// What the search knows about a trial.
+struct SearchFacts {
+    std::string end = {};      // why the search has ended the trial; empty: it has not
+    bool is_complete = false;  // the trial has trained to the last rung
+    std::string mistake = {};  // why the trial's reports can't be used; empty: they can
+    bool is_invalid = false;   // the program has reported that its hyperparameters are invalid
 };
 
 /// The facts that a supervisor has when its step has ended.
@@ -63,6 +72,7 @@ struct RunFacts {
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
     bool has_progressed = false;  // this run committed a checkpoint of a higher step, or changed such a file
+    SearchFacts search = {};
     Desired desired = Desired::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
     std::optional<slurm::JobStatus> job;  // as Slurm shows it now; empty if Slurm does not know it
@@ -80,7 +90,8 @@ struct RunOutcome {
 };
 
 /// Determines the outcome of a run from the facts. An acknowledged preemption is never a failure; a cancelled
-/// job is never resurrected; a superseded incarnation changes nothing. A program that gets notices as signals
+/// job is never resurrected; a superseded incarnation changes nothing. A trial that the search has ended is
+/// never requeued, whatever Slurm does at the same time. A program that gets notices as signals
 /// and ends after one with exit code 0 or by such a signal was preempted, unless it says that it is done. A
 /// trial that fails repeatedly without visible progress is stopped before its restarts are used up. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);

@@ -110,8 +110,12 @@ struct FirstStep {
 /// The program has told why it ends before the length of its training.
 struct EarlyExitReported {
     UtcTime time;
-    std::string reason;  // INVALID_HP or USER_REQUESTED_STOP
+    std::string reason;  // one of early_exit_reasons
 };
+namespace early_exit_reasons {
+inline constexpr std::string_view invalid_hyperparameters = "INVALID_HP";
+inline constexpr std::string_view user_requested_stop = "USER_REQUESTED_STOP";
+}  // namespace early_exit_reasons
 
 /// The program's own words about what it does.
 struct StatusSet {

@@ -35,8 +35,10 @@ public:
     /// The brackets, if the searcher stops trials early.
     std::optional<AshaSearch> const& asha() const { return asha_; }
 
-    /// The number of draws: the planned trials, and draws that can replace trials with invalid
-    /// hyperparameters. A grid has no such draws.
+    /// Whether another draw replaces a trial with invalid hyperparameters: not in a grid, and not if every
+    /// draw is the same.
+    bool replaces_invalid_trials() const;
+    /// The number of draws: the planned trials, and those that can replace invalid ones.
     std::uint32_t draw_count() const;
     /// The draw of one trial. Requires index < draw_count().
     TrialDraw draw(std::uint32_t index) const;

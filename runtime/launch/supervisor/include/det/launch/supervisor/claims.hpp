@@ -1,4 +1,5 @@
 #pragma once
+#include <det/journal/replacements.hpp>
 #include <det/launch/supervisor/assignment.hpp>
 
 #include <optional>
@@ -7,9 +8,9 @@
 
 namespace det::launch::supervisor {
 
-/// The trials that this job runs. If trials do not share nodes, the job runs the trial of its array task. If
-/// they do, the job runs the trials that it claims: it creates trials/N/claimed with link(2), and the file
-/// contains the job id of the array task.
+/// The trials that this job runs. If trials do not share nodes, the job runs the trial of its array task, or
+/// the one that replaces it because its hyperparameters are invalid. If they do, the job runs the trials that
+/// it claims: it creates trials/N/claimed with link(2), and the file contains the job id of the array task.
 class Claims {
 public:
     explicit Claims(Assignment const& assignment)
@@ -19,6 +20,10 @@ public:
     /// that this task had claimed before it was requeued, then free ones, beginning at its own array index.
     /// Empty if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
+    /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
+    /// This job runs it next. Empty if the searcher replaces no trials, or has done so too often for this
+    /// one.
+    Result<std::optional<std::uint32_t>> replace(std::uint32_t trial);
     /// Removes the claim, so that any job may claim the trial later. Used only if trials share nodes.
     Status release(std::uint32_t trial);
     /// Removes the claims of this task on all trials that have not ended.
@@ -28,6 +33,9 @@ private:
     Result<std::optional<std::uint32_t>> claim_assigned();
     Result<std::optional<std::uint32_t>> claim_free();
     Result<std::vector<std::uint32_t>> find_earlier_claims();
+    Result<journal::Replacements> load_replacements() const;
+    std::string own_claim() const;
+    Result<std::vector<std::uint32_t>> list_trials() const;
 
     Assignment const& assignment_;
     bool may_have_earlier_claims_;

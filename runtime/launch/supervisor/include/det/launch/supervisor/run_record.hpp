@@ -25,6 +25,8 @@ public:
     Status end(UtcTime now, lifecycle::RunOutcome const& outcome, int exit_code);
     /// Records that Slurm has requeued the job.
     Status record_requeued(UtcTime now);
+    /// Records a decision of the search about the trial.
+    Status record_decision(SearchDecision const& decision);
     /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
     Status ask_to_stop(lifecycle::StopReason why);
 
@@ -32,6 +34,8 @@ public:
     Status mark_abandoned();
 
     bool was_acknowledged() const;
+    /// Whether the program has reported that the trial's hyperparameters are invalid.
+    bool has_invalid_hyperparameters() const;
     /// The exit code of the first rank that failed, if a launcher recorded one.
     std::optional<int> first_failure() const;
     bool has_newer_run() const;

@@ -41,6 +41,10 @@ public:
     RunAction on_silence(std::string const& host, Time now);
     /// The job will be requeued because of another trial in it.
     RunAction on_other_trial(Time now);
+    /// The search has ended the trial. Other requests to stop count no more.
+    RunAction on_search_end(Time now);
+    /// The search can't use what the program reports: its step is ended.
+    RunAction on_search_mistake(Time now) { return kill(now); }
     /// The job as Slurm shows it; empty if Slurm does not answer or does not know the job.
     RunAction on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now);
     /// Must be called at the time wakes_at().

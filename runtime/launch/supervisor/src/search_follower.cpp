@@ -1,0 +1,105 @@
+#include "search_follower.hpp"
+
+#include <det/foundation/numbered.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/replacements.hpp>
+#include <det/protocol/json.hpp>
+
+#include <fmt/format.h>
+
+namespace det::launch::supervisor {
+namespace {
+
+std::uint64_t find_count(Json const& object, char const* key) {
+    auto const found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) return 0;
+    return found->get<std::uint64_t>();
+}
+
+search::BatchSize batch_size_of(ExperimentSpec const& spec, Json const& hyperparameters) {
+    return {find_count(hyperparameters, "global_batch_size"), find_count(spec.config, "records_per_epoch")};
+}
+
+}  // namespace
+
+Result<std::optional<SearchFollower>> SearchFollower::open(Assignment const& assignment, RunId run,
+                                                           search::TrialDraw const& draw) {
+    auto const& spec = assignment.spec;
+    if (!search::is_asha(spec.searcher.name)) return std::optional<SearchFollower>();
+    auto asha = search::plan_asha(spec.searcher);
+    if (!asha) return std::move(asha).error().front().error;
+    DET_TRY_ASSIGN(auto const replacements,
+                   journal::load_replacements(assignment.experiment, spec.trial_count));
+    auto const planned = journal::find_planned_trial(replacements, run.trial.index);
+    auto const bracket = search::BracketAssignment(*asha).bracket_of(planned);
+    search::ReportFormat format{spec.searcher.metric, asha->length,
+                                batch_size_of(spec, draw.hyperparameters)};
+    SearchFollower follower({*std::move(asha), bracket, run.trial.index, run.number > 0}, std::move(format),
+                            RungDirectory(assignment.experiment));
+    auto const trial = assignment.experiment.trial(run.trial.index);
+    DET_TRY(follower.load_earlier_runs(trial, run.number));
+    follower.journals_.emplace_back(trial.run(run.number).journal());
+    return std::optional(std::move(follower));
+}
+
+Status SearchFollower::load_earlier_runs(TrialLayout const& trial, std::uint32_t run) {
+    DET_TRY_ASSIGN(auto const numbers, list_numbers(trial.runs()));
+    for (auto const number : numbers) {
+        if (number >= run) break;
+        DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(number).life()));
+        for (auto const& record : life.records) {
+            if (auto const* decision = std::get_if<SearchDecision>(&record)) search_.apply(*decision);
+        }
+        journals_.emplace_back(trial.run(number).journal());
+    }
+    return Ok{};
+}
+
+std::string SearchFollower::describe_end() const {
+    if (!end()) return "";
+    if (end()->decision == "complete") return fmt::format("it has trained {}", search_.length().describe());
+    return search::describe(*end());
+}
+
+Status SearchFollower::follow(RunRecord& record, Clock const& clock) {
+    for (auto& journal : journals_) DET_TRY(read_reports(journal));
+    for (; !reports_.empty(); reports_.pop_front()) DET_TRY(decide(reports_.front(), record, clock));
+    return Ok{};
+}
+
+Status SearchFollower::read_reports(journal::JournalTail& journal) {
+    for (;;) {
+        DET_TRY_ASSIGN(auto const records, journal.read_new());
+        if (records.empty()) return Ok{};
+        for (auto const& record : records) {
+            if (auto const report = read(record)) reports_.push_back(*report);
+        }
+    }
+}
+
+std::optional<search::SearchReport> SearchFollower::read(Record const& record) {
+    if (auto const* operation = std::get_if<OperationCompleted>(&record))
+        return search::SearchReport{steps_completed_, static_cast<double>(operation->length),
+                                    operation->metric};
+    auto const* metrics = std::get_if<MetricsReported>(&record);
+    if (metrics == nullptr || metrics->group != "validation" || !mistake_.empty()) return std::nullopt;
+    auto const report = search::read_report(*metrics, format_);
+    if (!report) {
+        mistake_ = report.error().message;
+        return std::nullopt;
+    }
+    steps_completed_ = report->steps_completed;
+    return *report;
+}
+
+Status SearchFollower::decide(search::SearchReport const& report, RunRecord& record, Clock const& clock) {
+    while (search_.reaches_rung(report) && !record.has_newer_run()) {
+        DET_TRY_ASSIGN(auto decision, search_.decide(report, rungs_));
+        decision->time = clock.now();
+        DET_TRY(record.record_decision(*decision));
+        search_.apply(*decision);
+    }
+    return Ok{};
+}
+
+}  // namespace det::launch::supervisor
