@@ -30,7 +30,8 @@ Status remove_claims(OpenExperiment const& experiment) {
 Result<std::vector<ArrayJob>> resubmit_interrupted(OpenExperiment const& experiment, Context& context) {
     std::vector<std::uint32_t> interrupted;
     for (auto const& trial : experiment.view.trials) {
-        if (is_interrupted(trial)) interrupted.push_back(trial.record.id.index);
+        if (is_interrupted(trial))
+            interrupted.push_back(experiment.view.record.planned_trial(trial.record.id.index));
     }
     DET_TRY(remove_claims(experiment));
     slurm::SubmitContext const submit_context{event_author(context.environment), context.environment,

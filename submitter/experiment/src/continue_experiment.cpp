@@ -43,6 +43,14 @@ struct SubmittedContinuation {
     std::vector<ArrayJob> arrays;
 };
 
+/// The planned trials whose array tasks run these trials.
+std::vector<std::uint32_t> planned_trials(tracker::history::ExperimentRecord const& record,
+                                          std::vector<std::uint32_t> const& trials) {
+    std::vector<std::uint32_t> planned;
+    for (auto const trial : trials) planned.push_back(record.planned_trial(trial));
+    return planned;
+}
+
 /// Takes a lock that one `experiment continue` at a time can hold. The kernel releases it when the process
 /// ends. If the file system does not support flock, two processes may continue one experiment at the same
 /// time.
@@ -147,7 +155,8 @@ Result<SubmittedContinuation> write_revision(Continuation const& continuation, C
     DET_TRY(write_configuration(continuation.request, layout));
     auto const text = render_spec(spec);
     DET_TRY(write_file(layout.own_path() / layout.spec().filename(), text));
-    auto const arrays = pick_tasks(plan_arrays(continuation.request), continuation.trials);
+    auto const arrays = pick_tasks(plan_arrays(continuation.request),
+                                   planned_trials(experiment.view.record, continuation.trials));
     DET_TRY_ASSIGN(continued.arrays, submit_arrays(continuation.request, layout, spec, arrays, context));
     DET_TRY(record_event(experiment, event_kinds::continued, event_body(continuation, continued), context));
     DET_TRY(sync_files(layout.own_path()));
@@ -215,7 +224,8 @@ Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::Experimen
     DET_TRY(check_over(experiment));
     auto const id = experiment.record.id.value;
     auto const& searcher = experiment.record.spec->searcher.name;
-    if (searcher == "single") return std::vector<std::uint32_t>{0};
+    // Only replacements of invalid trials follow the one trial of this searcher.
+    if (searcher == "single") return std::vector{experiment.trials.back().record.id.index};
     if (searcher != "grid" && searcher != "random") {
         return wrong_state(fmt::format("experiment {} has the searcher '{}': its next trials depend on those "
                                        "that have ended",
@@ -271,7 +281,7 @@ Result<ContinuedExperiment, Diagnostics> repeat(OpenExperiment experiment, Conti
     }
     std::vector<std::uint32_t> trials;
     for (auto const& [trial, run] : record.spec->revisions.back().first_runs) trials.push_back(trial);
-    auto arrays = pick_tasks(record.arrays(), trials);
+    auto arrays = pick_tasks(record.arrays(), planned_trials(record, trials));
     auto const revision = record.revision();
     DET_TRY(finish_continuation(experiment.layout, arrays, context));
     return ContinuedExperiment{std::move(experiment), revision, {}, std::move(trials), std::move(arrays)};

@@ -166,11 +166,20 @@ Error no_trials() {
             "add hyperparameters, or use the searcher 'single'"};
 }
 
-Error asha_not_run_yet(config::ExperimentConfig const& config) {
-    return with_location(
-        config, "searcher.name",
-        Error{codes::not_supported, fmt::format("searcher '{}' cannot be run yet", config.searcher.name),
-              "use 'single', 'random' or 'grid'"});
+/// Determined promotes trials that pause at a rung. A paused trial would have to wait in Slurm's queue again.
+void warn_of_promotion(ExperimentConfig const& config, Diagnostics& found) {
+    auto const* searcher = config.effective.find("searcher");
+    auto const* stop_once = searcher != nullptr ? searcher->find("stop_once") : nullptr;
+    if (stop_once == nullptr || yaml::to_json(*stop_once) != false) return;
+    found.warn(with_location(
+        config, "searcher.stop_once",
+        Error{codes::not_supported, "searcher.stop_once is false, but a stopped trial never continues here",
+              "remove it, or set it to true: trials that lose at a rung are stopped at once"}));
+}
+
+void warn_of_ignored_keys(ExperimentConfig const& config, Diagnostics& found) {
+    warn_of_directories(config, found);
+    warn_of_promotion(config, found);
 }
 
 }  // namespace
@@ -208,11 +217,9 @@ std::string SubmissionPlan::excluded_nodes() const {
 
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
-    auto const search = plan_search(config);
-    if (!search) found.append(search.error());
-    if (search && search->asha()) found.report(asha_not_run_yet(config));
+    if (auto searched = plan_search(config); !searched) found.append(std::move(searched).error());
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
-    warn_of_directories(config, found);
+    warn_of_ignored_keys(config, found);
     return found;
 }
 
@@ -244,7 +251,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY(set_lanes(plan, config));
     plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
-    warn_of_directories(config, plan.warnings);
+    warn_of_ignored_keys(config, plan.warnings);
     return plan;
 }
 

@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE(a_pool_that_does_not_exist_is_named_with_its_place) {
 
 BOOST_AUTO_TEST_CASE(what_can_not_be_run_yet_is_said_all_at_once) {
     auto const text = explain(must_fail(plan_submission(
-        config_of("searcher: {name: adaptive_asha, max_trials: 4, max_length: {batches: 1}}\n"
+        config_of("hyperparameters: {lr: {type: double, minval: -1.7e308, maxval: 1.7e308}}\n"
                   "checkpoint_storage: {type: gcs, bucket: b}\nresources: {slots_per_trial: 6}\n"),
         small_site())));
-    BOOST_TEST(text.find("searcher 'adaptive_asha'") != std::string::npos, text);
+    BOOST_TEST(text.find("hyperparameters.lr: the range") != std::string::npos, text);
     BOOST_TEST(text.find("checkpoint storage 'gcs'") != std::string::npos, text);
     BOOST_TEST(text.find("6 slots") != std::string::npos, text);
 }

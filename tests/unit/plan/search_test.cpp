@@ -129,6 +129,25 @@ BOOST_AUTO_TEST_CASE(a_grid_of_more_trials_than_an_experiment_has_is_refused_wit
                             "  opt:\n    momentum: {type: double, minval: 0, maxval: 1, count: 5000}\n"));
 }
 
+BOOST_AUTO_TEST_CASE(an_adaptive_search_is_an_array_of_all_trials_of_its_brackets) {
+    std::string const asha =
+        "searcher:\n  name: adaptive_asha\n  max_trials: 100\n  max_length: {batches: 100}\n"
+        "  max_concurrent_trials: 16\n";
+    auto const plan = plan_of(asha);
+    BOOST_TEST(plan.trial_count == 100);
+    BOOST_TEST(plan.concurrent_trials_max == 16);
+    BOOST_TEST(explain(plan.warnings) == "");
+    BOOST_TEST(explain(plan_of(asha + "  stop_once: true\n").warnings) == "");
+    auto const text = explain(plan_of(asha + "  stop_once: false\n").warnings);
+    BOOST_TEST(text.find("exp.yaml:6:14: warning: searcher.stop_once is false, but") == 0, text);
+    // Each of four brackets has at least one trial, and one of them runs at a time.
+    auto const small = plan_of(
+        "searcher:\n  name: adaptive_asha\n  max_trials: 2\n  max_length: {batches: 100}\n"
+        "  max_concurrent_trials: 1\n  bracket_rungs: [4, 3, 2, 1]\n");
+    BOOST_TEST(small.trial_count == 4);
+    BOOST_TEST(small.concurrent_trials_max == 4);
+}
+
 BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_told_at_once_with_its_places) {
     check_golden("plan/no_search.txt",
                  refusal_of("searcher: {name: adaptive_asha, max_trials: 4, max_length: {batches: 9}}\n"

@@ -75,9 +75,14 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     record.events = events_in_force(std::move(events), record.spec.value_or(ExperimentSpec()));
     layout = layout.at(record.revision());
     DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
-    auto const trials = record.spec ? record.spec->trial_count : 0;
-    for (std::uint32_t index = 0; index < trials; ++index) {
+    if (!record.spec) return record;
+    auto const planned = record.spec->trial_count;
+    DET_TRY_ASSIGN(record.replacements, journal::load_replacements(layout, planned));
+    auto const end = record.replacements.empty() ? planned : record.replacements.rbegin()->first + 1;
+    for (std::uint32_t index = 0; index < end; ++index) {
         DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}, record.is_packed()));
+        // Two processes replaced the same trial: no process runs the later replacement.
+        if (index >= planned && !record.replacements.contains(index)) trial.desired = Desired::cancel;
         record.trials.push_back(std::move(trial));
     }
     return record;

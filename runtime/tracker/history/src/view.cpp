@@ -46,8 +46,13 @@ std::optional<UtcTime> earlier(std::optional<UtcTime> a, std::optional<UtcTime> 
 
 std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) const {
     if (is_packed()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
-    auto const array = find_array_of(arrays(), trial);
-    return array ? std::optional(slurm::JobRef{array->job, array->task_of(trial)}) : std::nullopt;
+    auto const planned = planned_trial(trial);
+    auto const array = find_array_of(arrays(), planned);
+    return array ? std::optional(slurm::JobRef{array->job, array->task_of(planned)}) : std::nullopt;
+}
+
+std::uint32_t ExperimentRecord::planned_trial(std::uint32_t trial) const {
+    return journal::find_planned_trial(replacements, trial);
 }
 
 std::optional<UtcTime> TrialView::started() const {
@@ -88,8 +93,11 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
         auto task = waits_for_lane ? active : find_task(jobs, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
         auto const first_run = record.spec ? record.spec->first_run_of(trial.id.index) : 0;
-        states.push_back(lifecycle::state_of_trial(
-            {trial.runs, desired, queue.answered, task, first_run, waits_for_lane}));
+        // The replacement of a trial exists before the trial's end is recorded.
+        bool const is_replaced = journal::find_replacement(record.replacements, trial.id.index).has_value();
+        states.push_back(is_replaced ? lifecycle::State::completed
+                                     : lifecycle::state_of_trial({trial.runs, desired, queue.answered, task,
+                                                                  first_run, waits_for_lane}));
         trials.push_back({trial, states.back(), std::move(task)});
     }
     bool const is_created = !record.arrays().empty();

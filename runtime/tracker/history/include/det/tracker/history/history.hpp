@@ -1,4 +1,5 @@
 #pragma once
+#include <det/journal/replacements.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/desired.hpp>
@@ -26,13 +27,17 @@ struct ExperimentRecord {
     std::optional<ExperimentSpec> spec;  // empty while it is being created, or if creation was interrupted
     std::vector<Event> events;
     Desired desired = Desired::run;
+    // trials[i] is trial i: first the planned ones, then those that replace invalid ones
     std::vector<TrialRecord> trials;
+    journal::Replacements replacements = {};
 
     /// The job arrays that were submitted for it, in order; none before the `created` event.
     std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
     std::uint32_t revision() const { return spec ? spec->revision() : 0; }
     /// Whether trials share a job's nodes. The task of a trial is then known once the task has claimed it.
     bool is_packed() const { return spec && spec->lanes > 1; }
+    /// The planned trial whose array task also runs this trial: the trial itself, unless it is a replacement.
+    std::uint32_t planned_trial(std::uint32_t trial) const;
     /// The task that runs a trial; empty while no task has claimed it.
     std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
 };
