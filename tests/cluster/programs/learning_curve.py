@@ -1,0 +1,46 @@
+"""Pretends to train: the loss falls with each epoch towards the hyperparameter `floor`.
+
+Each epoch takes `epoch_seconds` and ends with a validation and a checkpoint, so that a restarted trial goes on where it was.
+Hyperparameters with a floor above `invalid_above` are reported as invalid.
+"""
+
+import json
+import os
+import pathlib
+import time
+
+import determined as det
+
+
+def load_epoch(core_context, info):
+    if info.latest_checkpoint is None:
+        return 0
+    with core_context.checkpoint.restore_path(info.latest_checkpoint) as path:
+        return json.loads((path / "state.json").read_text())["epoch"]
+
+
+def save_epoch(core_context, epoch):
+    with core_context.checkpoint.store_path({"steps_completed": epoch}) as (path, _):
+        (path / "state.json").write_text(json.dumps({"epoch": epoch}))
+
+
+def train(core_context, info):
+    hparams = info.trial.hparams
+    if hparams["floor"] > hparams.get("invalid_above", 2):
+        raise det.InvalidHP("the floor is too high")
+    epoch = load_epoch(core_context, info)
+    print(f"trial {info.trial.trial_id} begins at epoch {epoch}", flush=True)
+    while epoch < hparams.get("epochs", 27):
+        pathlib.Path("pid").write_text(str(os.getpid()))
+        time.sleep(hparams.get("epoch_seconds", 0.1))
+        epoch += 1
+        loss = hparams["floor"] + 1 / epoch
+        core_context.train.report_validation_metrics(steps_completed=epoch, metrics={"loss": loss})
+        save_epoch(core_context, epoch)
+        if core_context.preempt.should_preempt():
+            return
+
+
+if __name__ == "__main__":
+    with det.core.init() as core_context:
+        train(core_context, det.get_cluster_info())
