@@ -217,7 +217,9 @@ std::string SubmissionPlan::excluded_nodes() const {
 
 Diagnostics check_supported(ExperimentConfig const& config) {
     Diagnostics found;
-    if (auto searched = plan_search(config); !searched) found.append(std::move(searched).error());
+    auto const search = plan_search(config);
+    if (!search) found.append(search.error());
+    if (search) warn_of_length(config, *search, found);
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
     warn_of_ignored_keys(config, found);
     return found;
@@ -252,6 +254,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
     warn_of_ignored_keys(config, plan.warnings);
+    warn_of_length(config, search, plan.warnings);
     return plan;
 }
 

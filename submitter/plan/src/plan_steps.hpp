@@ -34,6 +34,10 @@ Diagnostics check_limits(config::ExperimentConfig const& config, SubmissionPlan 
 /// Warns if the trial must wait because nodes are down or drained, or the partition is not up. Pure.
 Diagnostics check_availability(config::ExperimentConfig const& config, SubmissionPlan const& plan);
 
+/// Warns if the length of a trial's training is in epochs or records, and their conversion to batches is not
+/// known. Pure.
+void warn_of_length(config::ExperimentConfig const& config, search::Search const& search, Diagnostics& found);
+
 /// The container of the entrypoint, if the configuration has an image and the pool has a container runtime.
 /// An image that the user requests in a pool without a runtime is an error. The site's default image there,
 /// and settings that the runtime does not use, are warnings. Pure.

@@ -158,4 +158,33 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_told_at_once_with_its_places) {
     BOOST_TEST(many.find("exp.yaml:3:15: error: 1000001 are more than") == 0u, many);
 }
 
+BOOST_AUTO_TEST_CASE(a_length_that_cannot_be_converted_to_batches_is_a_warning) {
+    auto const warnings_of = [](std::string const& length, std::string const& rest) {
+        auto const text = "searcher: {name: single, max_length: " + length + "}\n" + rest;
+        auto const warnings = explain(plan_of(text).warnings);
+        BOOST_TEST(explain(check_supported(search_config(text))) == warnings);
+        return warnings;
+    };
+    std::string const batch = "hyperparameters: {global_batch_size: 32}\n",
+                      epoch = "records_per_epoch: 640\n";
+    BOOST_TEST(warnings_of("{epochs: 4}", "") ==
+               "exp.yaml:1:38: warning: searcher.max_length is in epochs, and records_per_epoch and "
+               "global_batch_size are not configured: steps_completed is taken as epochs [missing-key]\n"
+               "    1 | searcher: {name: single, max_length: {epochs: 4}}\n"
+               "      |                                      ^\n"
+               "  hint: add 'records_per_epoch: ...' and the hyperparameter 'global_batch_size', so that "
+               "steps_completed can count batches\n");
+    BOOST_TEST(warnings_of("{epochs: 4}", batch).find("and records_per_epoch is not") != std::string::npos);
+    BOOST_TEST(warnings_of("{epochs: 4}", epoch).find("and global_batch_size is not") != std::string::npos);
+    BOOST_TEST(warnings_of("{records: 4}", epoch).find("is taken as records") != std::string::npos);
+    BOOST_TEST(warnings_of("{epochs: 4}", batch + epoch) == "");
+    BOOST_TEST(warnings_of("{records: 4}", batch) == "");
+    BOOST_TEST(warnings_of("{batches: 4}", "") == "");
+    BOOST_TEST(warnings_of("4", "") == "");
+    // Each trial draws its batch size.
+    BOOST_TEST(warnings_of("{records: 4}",
+                           "hyperparameters: {global_batch_size: {type: int, minval: 8, maxval: 64}}\n") ==
+               "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
