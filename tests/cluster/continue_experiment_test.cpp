@@ -31,9 +31,9 @@ constexpr char one_node[] = "--template mpi --config resources.slots_per_trial=4
 BOOST_FIXTURE_TEST_SUITE(continue_experiment, Site)
 
 BOOST_AUTO_TEST_CASE(a_completed_trial_continues_at_its_last_step) {
-    auto const id = create(std::string(one_node) + "--config hyperparameters.epochs=3");
+    auto const id = create(std::string(one_node) + "--config searcher.max_length.epochs=3");
     finish(id);
-    auto const answer = continue_experiment(id, "--config hyperparameters.epochs=6");
+    auto const answer = continue_experiment(id, "--config searcher.max_length.epochs=6");
     BOOST_TEST(answer.at("changes").at(0).at("to") == 6);
     finish(id);
     auto const runs = trial(id).at("runs");
@@ -51,8 +51,8 @@ BOOST_AUTO_TEST_CASE(a_completed_trial_continues_at_its_last_step) {
 
 BOOST_AUTO_TEST_CASE(only_the_failed_trial_of_a_grid_runs_again) {
     auto const id = create(std::string(one_node) +
-                           "--config max_restarts=0 --config hyperparameters.epochs=1 "
-                           "--config 'searcher={name: grid, metric: loss}' --config "
+                           "--config max_restarts=0 "
+                           "--config 'searcher={name: grid, metric: loss, max_length: {epochs: 1}}' --config "
                            "'hyperparameters.hidden_units={type: categorical, vals: [8, many, 24]}'");
     finish(id);  // two of three
     BOOST_TEST(states(id) == (std::vector<std::string>{"COMPLETED", "ERROR", "COMPLETED"}),

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,20 @@ struct Site : LoopbackCluster {
     }
     std::string logs(int experiment) const {
         return shell(fmt::format("det-submit trial logs {}", experiment));
+    }
+    /// Runs `experiment create --test`. Returns the steps_completed of the trial's validations.
+    std::vector<int> test(std::string const& folder, std::string const& yaml,
+                          std::string const& more = "") const {
+        shell(
+            fmt::format("cd examples/{} && det-submit experiment create {} . --test {}", folder, yaml, more),
+            120s);
+        int newest = 0;
+        for (auto const& experiment : ask("experiment list --all"))
+            newest = std::max(newest, experiment.at("id").get<int>());
+        std::vector<int> steps;
+        for (auto const& report : ask(fmt::format("trial metrics {} --group validation", newest)))
+            steps.push_back(report.at("steps_completed"));
+        return steps;
     }
     double validation(int experiment, std::string const& metric) const {
         auto const reports = ask(fmt::format("trial metrics {} --group validation", experiment));
@@ -117,6 +132,14 @@ BOOST_AUTO_TEST_CASE(torch_learns_digits_on_two_nodes) {
     complete(id);
     BOOST_TEST(validation(id, "accuracy") > 0.8);
     BOOST_TEST(ask(fmt::format("experiment list-checkpoints {}", id)).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_test_ends_after_one_batch) {
+    std::vector<int> const one_batch{1};
+    BOOST_TEST(test("core_api", "1_metrics.yaml") == one_batch);
+    BOOST_TEST(test("core_api", "2_checkpoints.yaml") == one_batch);
+    BOOST_TEST(test("core_api", "3_distributed.yaml", two_nodes) == one_batch);
+    BOOST_TEST(test("digits_torch", "digits_torch.yaml", two_nodes) == one_batch);
 }
 
 BOOST_AUTO_TEST_CASE(an_mpi_program_is_compiled_on_each_node_and_runs) {

@@ -17,7 +17,7 @@ struct Site : DigitsCluster {
 };
 
 constexpr char endless[] =
-    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000";
+    "--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=1000000";
 
 }  // namespace life_cycle
 
@@ -26,7 +26,7 @@ BOOST_FIXTURE_TEST_SUITE(life_cycle, Site)
 BOOST_AUTO_TEST_CASE(each_trial_of_a_grid_search_trains_with_its_own_hyperparameters) {
     auto const id = create(
         "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
-        "--config resources.slots_per_trial=4 --config hyperparameters.epochs=1 "
+        "--config resources.slots_per_trial=4 --config searcher.max_length.epochs=1 "
         "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24]}'");
     finish(id);
     auto const trials = ask(fmt::format("experiment list-trials {}", id));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(cancel_saves_a_checkpoint_and_kill_removes_the_job) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_starts_on_activate) {
-    auto const paused = create("--template mpi --config hyperparameters.epochs=1 --paused");
+    auto const paused = create("--template mpi --config searcher.max_length.epochs=1 --paused");
     BOOST_TEST(state(paused) == "PAUSED");
     auto const canceled = create(std::string(endless) + " --paused");
     must_run(fmt::format("e cancel {}", canceled));
@@ -66,15 +66,17 @@ BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_
     BOOST_TEST(shell("diff -r code copy && echo same") == "same");
 }
 
-BOOST_AUTO_TEST_CASE(create_test_trains_one_short_trial_and_archives_it) {
-    auto const output = login("researcher", {"bash", "-c",
-                                             "cd; det e create digits.yaml code --template mpi --test "
-                                             "--config hyperparameters.epochs=1"});
+BOOST_AUTO_TEST_CASE(create_test_trains_one_batch_and_archives_the_experiment) {
+    auto const output =
+        login("researcher", {"bash", "-c", "cd; det e create digits.yaml code --template mpi --test"});
     BOOST_TEST(output.exit_code == 0, output.err);
     BOOST_TEST(output.err.find("the test completed") != std::string::npos, output.err);
     BOOST_TEST(output.out.find("[rank=0]") != std::string::npos, output.out);
     BOOST_TEST(ask("e ls").empty());
     BOOST_TEST(ask("e ls --all").size() == 1u);
+    auto const validations = ask("trial metrics 1 --group validation");
+    BOOST_REQUIRE(validations.size() == 1u);
+    BOOST_TEST(validations[0].at("steps_completed") == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,7 +26,7 @@ struct WithPlugin : DigitsCluster {
     WithPlugin() : DigitsCluster(four_nodes(LoopbackOptions::Plugin::when_built)) {}
 };
 
-constexpr auto short_training = " --config hyperparameters.epochs=4";
+constexpr auto short_training = " --config searcher.max_length.epochs=4";
 
 /// The paths of the files below a directory, sorted, one per line.
 std::string file_tree(std::filesystem::path const& directory) {

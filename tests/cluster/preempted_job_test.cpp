@@ -23,7 +23,7 @@ LoopbackOptions options_with(std::string const& proctrack, LoopbackOptions::Plug
 
 // Four ranks on two nodes. The training is long enough to be preempted.
 constexpr auto training =
-    "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=60";
+    "--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=60";
 
 std::size_t reports(DigitsCluster const& cluster, int experiment) {
     return cluster.ask(fmt::format("trial metrics {} --group validation", experiment)).size();

@@ -45,7 +45,7 @@ BOOST_FIXTURE_TEST_SUITE(s3_storage, Site)
 
 BOOST_AUTO_TEST_CASE(a_preempted_training_resumes_from_its_bucket_and_no_output_shows_the_keys) {
     auto const id = create(
-        "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=60 "
+        "--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=60 "
         "--config 'checkpoint_storage={type: s3, bucket: det, prefix: mine, access_key: S3RVER, "
         "secret_key: S3RVER, endpoint_url: \"http://login:4568\"}'");
     wait_until([&] { return ask(fmt::format("trial metrics {} --group validation", id)).size() >= 2; }, 60s,

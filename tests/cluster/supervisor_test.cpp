@@ -29,7 +29,9 @@ BOOST_AUTO_TEST_CASE(small_trials_share_a_node_and_killing_one_does_not_affect_t
     auto const id = create(
         "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 3}' "
         "--config resources.slots_per_trial=1 "
-        "--config 'hyperparameters.epochs={type: categorical, vals: [1, 2, 1000000, 3]}'");
+        "--config 'hyperparameters.seconds={type: categorical, vals: [1, 2, 1000000, 3]}' "
+        "--config 'entrypoint=python3 -c \"import time, determined as det; "
+        "time.sleep(det.get_cluster_info().trial.hparams[\\\"seconds\\\"])\"'");
     // A grid is drawn from its last point backwards, so trial 1 is the endless one.
     wait_until([&] { return trial(id, 1).at("state") == "RUNNING"; }, 60s, "the long trial runs");
     for (std::size_t const other : {0u, 2u, 3u})
@@ -133,8 +135,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_returns_after_a_network_failure_does_not_touch_
 
 BOOST_AUTO_TEST_CASE(each_array_task_is_requeued_separately) {
     auto const id = create(
-        "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2}' "
-        "--config resources.slots_per_trial=4 --config hyperparameters.epochs=25 "
+        "--template mpi --config 'searcher={name: grid, metric: loss, max_concurrent_trials: 2, "
+        "max_length: {epochs: 25}}' --config resources.slots_per_trial=4 "
         "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24, 32]}'");
     std::vector<int> preempted(4, 0);
     for (int round = 0; round < 4; ++round) {

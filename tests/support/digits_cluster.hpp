@@ -10,7 +10,7 @@ class DigitsCluster : public LoopbackCluster {
 public:
     /// Arguments for a training on one node that never ends by itself.
     static constexpr char endless[] =
-        "--template mpi --config resources.slots_per_trial=4 --config hyperparameters.epochs=1000000 ";
+        "--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=1000000 ";
 
     explicit DigitsCluster(LoopbackOptions const& options);
     static LoopbackOptions with_plugin();

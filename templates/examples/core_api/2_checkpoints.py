@@ -23,7 +23,8 @@ def load(core_context, storage_id):
 def train(core_context, latest_checkpoint, increment_by):
     steps_completed, x = load(core_context, latest_checkpoint)
     saved_at = steps_completed
-    while steps_completed < 100:
+    steps = core_context.searcher.batches_left(0) or 100  # max_length of the searcher; None without an experiment
+    while steps_completed < steps:
         x += increment_by
         steps_completed += 1
         time.sleep(0.05)  # a real program computes here
@@ -35,7 +36,7 @@ def train(core_context, latest_checkpoint, increment_by):
             if saved_at < steps_completed:
                 save(core_context, steps_completed, x)
             return
-    core_context.train.report_validation_metrics(steps_completed=100, metrics={"x": x})
+    core_context.train.report_validation_metrics(steps_completed=steps, metrics={"x": x})
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def load(core_context, storage_id):
 def train(core_context, latest_checkpoint, increment_by):
     is_chief = core_context.distributed.rank == 0
     steps_completed, x = load(core_context, latest_checkpoint)
-    while steps_completed < 100:
+    steps = core_context.searcher.batches_left(0)  # max_length of the searcher
+    while steps_completed < steps:
         x += sum(core_context.distributed.allgather(increment_by))  # the same x on every rank
         steps_completed += 1
         time.sleep(0.05)  # a real program computes here

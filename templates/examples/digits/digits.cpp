@@ -1,4 +1,4 @@
-// digits DATA                            trains a network; hyperparameters come from the experiment
+// digits DATA                            trains a network as the experiment says
 // digits compare CHECKPOINT CHECKPOINT   prints how much two trained networks differ
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
@@ -24,9 +24,10 @@ using det::Status;
 
 constexpr char weights_file[] = "weights";          // doubles
 constexpr char predictions_file[] = "predictions";  // a digit per test image
+constexpr std::size_t default_epochs = 40;          // if no experiment says how long to train
 
 struct Settings {
-    std::size_t global_batch_size, hidden_units, epochs;
+    std::size_t global_batch_size, hidden_units;
     double learning_rate;
     std::uint32_t seed;
 };
@@ -35,8 +36,7 @@ Settings settings_of(det::core::Context const& context) {
     auto const& parameters = context.hyperparameters();
     auto const* info = context.info();
     return {parameters.value("global_batch_size", std::size_t{64}),
-            parameters.value("hidden_units", std::size_t{48}), parameters.value("epochs", std::size_t{40}),
-            parameters.value("learning_rate", 1.0),
+            parameters.value("hidden_units", std::size_t{48}), parameters.value("learning_rate", 1.0),
             info != nullptr && info->trial ? info->trial->trial_seed : 1};
 }
 
@@ -76,14 +76,15 @@ public:
         : context_(context),
           settings_(settings_of(context)),
           images_(images),
+          steps_(context.searcher().batches_left(0).value_or(default_epochs * batches_per_epoch())),
           network_(settings_.hidden_units, settings_.seed),
           gradient_(network_.weights().size() + 1) {}
 
     Status run() {
         DET_TRY(resume());
-        while (step_ < steps()) {
+        while (step_ < steps_) {
             DET_TRY(train_batch());
-            if (step_ % batches_per_epoch() == 0) DET_TRY(end_epoch());
+            if (is_end_of_epoch() || step_ == steps_) DET_TRY(validate_and_save());
             DET_TRY_ASSIGN(bool const preempted, context_.preempt().should_preempt());
             if (preempted) {
                 DET_TRY(save_last());
@@ -98,7 +99,13 @@ private:
         return (training_set(images_).size() + settings_.global_batch_size - 1) / settings_.global_batch_size;
     }
 
-    std::size_t steps() const { return settings_.epochs * batches_per_epoch(); }
+    bool is_end_of_epoch() const { return step_ % batches_per_epoch() == 0; }
+
+    /// Number of images of the current epoch that were trained.
+    std::size_t images_trained() const {
+        return is_end_of_epoch() ? training_set(images_).size()
+                                 : step_ % batches_per_epoch() * settings_.global_batch_size;
+    }
 
     /// Every rank reads the newest checkpoint, if there is one.
     Status resume() {
@@ -141,7 +148,7 @@ private:
         }
         DET_TRY(distributed.allreduce(std::span(gradient_), det::collectives::ReduceOp::sum));
         auto const weights = network_.weights();
-        auto const progress = static_cast<double>(step_) / static_cast<double>(steps());
+        auto const progress = static_cast<double>(step_) / static_cast<double>(steps_);
         auto const rate = settings_.learning_rate * (1 - progress) / static_cast<double>(size);
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= rate * gradient_[i];
         epoch_loss_ += gradient_.back();
@@ -149,9 +156,12 @@ private:
         return Ok{};
     }
 
-    Status end_epoch() {
-        auto const epoch = step_ / batches_per_epoch();
-        auto const loss = std::exchange(epoch_loss_, 0) / static_cast<double>(training_set(images_).size());
+    /// After each epoch, and at the end of the training, which may be in the middle of an epoch.
+    Status validate_and_save() {
+        auto const epoch = (step_ + batches_per_epoch() - 1) / batches_per_epoch();
+        auto const loss = epoch_loss_ / static_cast<double>(images_trained());
+        if (is_end_of_epoch()) epoch_loss_ = 0;
+        saved_step_ = step_;
         if (!context_.distributed().is_chief()) return Ok{};
         DET_TRY(context_.train().report_training_metrics(step_, {{"loss", loss}}));
         auto const test = test_set(images_);
@@ -164,16 +174,14 @@ private:
         auto const share = static_cast<double>(correct) / static_cast<double>(test.size());
         DET_TRY(context_.train().report_validation_metrics(
             step_, {{"loss", test_loss / static_cast<double>(test.size())}, {"correct", share}}));
-        DET_TRY(context_.train().report_progress(static_cast<double>(epoch) /
-                                                 static_cast<double>(settings_.epochs)));
+        DET_TRY(context_.train().report_progress(static_cast<double>(step_) / static_cast<double>(steps_)));
         std::printf("epoch %zu: loss %.4f, %.4f of the test images are right\n", epoch, loss, share);
         std::fflush(stdout);
         return save();
     }
 
     Status save() {
-        if (!context_.distributed().is_chief()) return Ok{};
-        DET_TRY(context_.checkpoint().store(step_, nlohmann::json::object(),
+        DET_TRY(context_.checkpoint().store(step_, {{"epoch_loss", epoch_loss_}},
                                             [this](auto const& path) { return write(path); }));
         return Ok{};
     }
@@ -181,7 +189,7 @@ private:
     /// Saves the middle of an epoch if there is time for it. Otherwise the trial repeats the epoch when it
     /// resumes.
     Status save_last() {
-        if (step_ % batches_per_epoch() == 0) return Ok{};  // end_epoch() has saved it
+        if (saved_step_ == step_) return Ok{};
         DET_TRY_ASSIGN(bool const saved,
                        context_.checkpoint().store_last(step_, {{"epoch_loss", epoch_loss_}},
                                                         [this](auto const& path) { return write(path); }));
@@ -198,11 +206,12 @@ private:
     det::core::Context& context_;
     Settings settings_;
     std::vector<Image> const& images_;
+    std::size_t steps_;
     Network network_;
     std::vector<double> gradient_;          // followed by the loss
     std::vector<AugmentedSample> samples_;  // of the current epoch
-    std::size_t step_ = 0;
-    double epoch_loss_ = 0;
+    std::size_t step_ = 0, saved_step_ = 0;
+    double epoch_loss_ = 0;  // the sum over the images of the current epoch
 };
 
 Status train(std::filesystem::path const& data) {

@@ -52,7 +52,8 @@ def train(core_context, info):
     model = nn.parallel.DistributedDataParallel(make_network(hparams))
     optimizer = torch.optim.SGD(model.parameters(), lr=hparams["learning_rate"], momentum=0.9)
     step = load(core_context, info.latest_checkpoint, model, optimizer) if info.latest_checkpoint else 0
-    while step < hparams["steps"]:
+    steps = core_context.searcher.batches_left(0)  # max_length of the searcher
+    while step < steps:
         # The batch depends on step and rank only: a run that continues sees what an uninterrupted one would.
         inputs, labels = make_batch(1 + step * size + rank, hparams["global_batch_size"] // size)
         optimizer.zero_grad()
@@ -62,7 +63,7 @@ def train(core_context, info):
         step += 1
         if step % 20 == 0 and rank == 0:
             core_context.train.report_training_metrics(step, {"loss": loss.item()})
-            core_context.train.report_progress(step / hparams["steps"])
+            core_context.train.report_progress(step / steps)
         if core_context.preempt.should_preempt():
             if rank == 0:
                 save(core_context, model, optimizer, step)

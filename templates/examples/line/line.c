@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { POINTS = 4096, STEPS = 300, REPORT_EACH = 50, SAVE_EACH = 100 };
+enum { POINTS = 4096, DEFAULT_STEPS = 300, REPORT_EACH = 50, SAVE_EACH = 100 };
 
 static const double learning_rate = 0.3;
 
@@ -42,14 +42,23 @@ static det_status train_step(det_context* context, struct model* model, double* 
     return DET_OK;
 }
 
-static det_status report(det_context* context, const struct model* model, double loss) {
+/* How long the experiment wants the training to be. */
+static det_status find_steps(det_context* context, int64_t* steps) {
+    uint64_t batches = DEFAULT_STEPS;
+    int32_t is_known = 0;
+    TRY(det_searcher_batches_left(context, 0, &is_known, &batches));
+    *steps = (int64_t)batches;
+    return DET_OK;
+}
+
+static det_status report(det_context* context, const struct model* model, double loss, int64_t steps) {
     const char* const names[] = {"loss", "slope", "offset"};
     double values[3];
     values[0] = loss;
     values[1] = model->slope;
     values[2] = model->offset;
     TRY(det_train_report_numbers(context, "training", (uint64_t)model->step, names, values, 3));
-    return det_train_report_progress(context, (double)model->step / STEPS);
+    return det_train_report_progress(context, (double)model->step / (double)steps);
 }
 
 static det_status describe(struct model* model, det_state* state) {
@@ -71,14 +80,18 @@ static det_status train(det_context* context, struct model* model, const det_sta
     const int is_chief = det_distributed_rank(context) == 0;
     det_loaded loaded = DET_LOADED_INIT;
     int32_t should_stop = 0;
+    int64_t steps = 0;
+    TRY(find_steps(context, &steps));
     TRY(det_checkpoint_load(context, state, DET_TAKE_OLDER, &loaded));
     if (is_chief && loaded.uuid[0] != '\0') printf("resumed at step %ld\n", (long)model->step);
-    while (model->step < STEPS && !should_stop) {
+    while (model->step < steps && !should_stop) {
         double loss = 0;
+        int is_last = 0;
         TRY(train_step(context, model, &loss));
-        if (is_chief && model->step % REPORT_EACH == 0) TRY(report(context, model, loss));
+        is_last = model->step == steps;
+        if (is_chief && (is_last || model->step % REPORT_EACH == 0)) TRY(report(context, model, loss, steps));
         TRY(det_preempt_should_preempt(context, &should_stop));
-        if (should_stop || model->step % SAVE_EACH == 0) {
+        if (should_stop || is_last || model->step % SAVE_EACH == 0) {
             TRY(det_checkpoint_save(context, (uint64_t)model->step, NULL, state, NULL));
         }
         TRY(det_checkpoint_poll(context, NULL));
