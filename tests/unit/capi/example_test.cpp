@@ -69,6 +69,17 @@ BOOST_AUTO_TEST_CASE(the_example_goes_on_where_it_was_preempted) {
     BOOST_TEST(run_example() == std::string("resumed at step 1\n") + fitted);
 }
 
+BOOST_AUTO_TEST_CASE(the_example_trains_for_the_length_of_its_experiment) {
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.checkpoint_path = directory / "checkpoints";
+    spec.searcher = {"single", "loss", true, Json{{"max_length", {{"batches", 1}}}}};  // as create --test
+    must(write_file(info / info_files::spec, render_spec(spec)));
+    BOOST_TEST(run_example().ends_with("at step 1\n"));
+    BOOST_TEST(recorded<MetricsReported>().size() == 1u);
+    BOOST_TEST(recorded<CheckpointCommitted>().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(the_example_says_what_is_wrong) {
     auto wrong = environment_of(0, 1);
     wrong.set("RANK", "first");
