@@ -1,6 +1,6 @@
 #include "search_follower.hpp"
 
-#include <det/foundation/numbered.hpp>
+#include <det/foundation/list_numbers.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/replacements.hpp>
 #include <det/protocol/json.hpp>
