@@ -8,19 +8,6 @@
 #include <fmt/format.h>
 
 namespace det::launch::supervisor {
-namespace {
-
-std::uint64_t find_count(Json const& object, char const* key) {
-    auto const found = object.find(key);
-    if (found == object.end() || !found->is_number_unsigned()) return 0;
-    return found->get<std::uint64_t>();
-}
-
-search::BatchSize batch_size_of(ExperimentSpec const& spec, Json const& hyperparameters) {
-    return {find_count(hyperparameters, "global_batch_size"), find_count(spec.config, "records_per_epoch")};
-}
-
-}  // namespace
 
 Result<std::optional<SearchFollower>> SearchFollower::open(Assignment const& assignment, RunId run,
                                                            search::TrialDraw const& draw) {
@@ -33,7 +20,7 @@ Result<std::optional<SearchFollower>> SearchFollower::open(Assignment const& ass
     auto const planned = journal::find_planned_trial(replacements, run.trial.index);
     auto const bracket = search::BracketAssignment(*asha).bracket_of(planned);
     search::ReportFormat format{spec.searcher.metric, asha->length,
-                                batch_size_of(spec, draw.hyperparameters)};
+                                search::find_batch_size(*spec.config, *draw.hyperparameters)};
     SearchFollower follower({*std::move(asha), bracket, run.trial.index, run.number > 0}, std::move(format),
                             RungDirectory(assignment.experiment));
     auto const trial = assignment.experiment.trial(run.trial.index);
