@@ -1,6 +1,7 @@
 // Trials that use the Core API in Python, on a real Slurm.
 #include <det/foundation/files.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -82,6 +83,39 @@ BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
     auto const described = shell(fmt::format("det-submit trial describe {}.0", id));
     BOOST_TEST(described.find("rank 2 on n1 failed first") != std::string::npos, described);
     BOOST_TEST(described.find("ValueError: the hyperparameters say so") != std::string::npos, described);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_of_the_older_api_trains_up_to_the_rungs_of_its_search) {
+    must(write_file(home() / "code/older_api.py",
+                    must(read_file(det::test::source_path("tests/cluster/programs/older_api.py"))), 0644));
+    must(write_file(home() / "older.yaml",
+                    "name: older\n"
+                    "entrypoint: python3 older_api.py\n"
+                    "hyperparameters: {increment_by: {type: int, minval: 1, maxval: 1000}}\n"
+                    "searcher: {name: async_halving, metric: x, smaller_is_better: false, num_rungs: 2,\n"
+                    "  max_length: {batches: 200}, divisor: 10, max_trials: 3, max_concurrent_trials: 1}\n"
+                    "reproducibility: {experiment_seed: 3}\n"
+                    "resources: {slots_per_trial: 1}\n",
+                    0644));
+    auto const id = ask("experiment create older.yaml code")["id"].get<int>();
+    wait_for_state(id, "COMPLETED");
+    std::vector<int> increments;
+    std::vector<std::vector<int>> lengths;  // that each trial has completed
+    for (auto const& trial : ask(fmt::format("experiment list-trials {}", id))) {
+        increments.push_back(trial.at("hyperparameters").at("increment_by"));
+        lengths.emplace_back();
+        auto const name = trial.at("name").get<std::string>();
+        for (auto const& report : ask(fmt::format("trial metrics {} --group validation", name)))
+            lengths.back().push_back(report.at("steps_completed"));
+    }
+    // One trial at a time: each one that is the best so far trains on to the last rung.
+    BOOST_REQUIRE(lengths.size() == 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto const best = *std::max_element(increments.begin(), increments.begin() + std::ptrdiff_t(i) + 1);
+        auto const expected = increments[i] == best ? std::vector<int>{20, 200} : std::vector<int>{20};
+        BOOST_TEST(lengths[i] == expected, boost::test_tools::per_element());
+    }
+    BOOST_TEST(increments[0] > increments[1], "no trial is stopped with this seed");
 }
 
 BOOST_AUTO_TEST_CASE(a_script_on_the_login_node_creates_an_experiment_and_takes_its_best_checkpoint) {
