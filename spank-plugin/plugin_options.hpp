@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// It includes Slurm's headers, which are GPL-2.0-or-later.
+// This file includes Slurm's headers, which are GPL-2.0-or-later.
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/protocol/launch.hpp>

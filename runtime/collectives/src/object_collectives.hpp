@@ -33,7 +33,8 @@ void merge_entries(Message& mine, Message const& theirs, Side theirs_is);
 /// Returns the values of all ranks. Values that the agreement did not carry are sent around a ring.
 Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entry> const& entries,
                                                std::string const& own, std::size_t piece_bytes);
-/// The same for rank `root` only. Other ranks get an empty vector.
+/// Returns the values of all ranks on rank `root`, to which ranks send the values that the agreement did not
+/// carry. Other ranks get an empty vector.
 Result<std::vector<std::string>> collect_values(Channel channel, std::vector<Entry> const& entries,
                                                 std::string own, Rank root, std::size_t piece_bytes);
 

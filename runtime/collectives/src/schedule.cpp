@@ -55,7 +55,7 @@ void append(Schedule& schedule, Schedule const& rest) {
     schedule.steps.insert(schedule.steps.end(), rest.steps.begin(), rest.steps.end());
 }
 
-/// The same plan with ranks renumbered so that the root is rank 0.
+/// Returns the plan with ranks renumbered so that the root is rank 0.
 SchedulePlan from_root(SchedulePlan plan) {
     plan.rank = {wrap(plan.rank.value - plan.root.value, plan.ranks)};
     plan.root = {0};

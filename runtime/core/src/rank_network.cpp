@@ -80,7 +80,7 @@ Result<RankNetwork> make_network(RankNumbers const& numbers, Environment const& 
     return network;
 }
 
-/// Adds what the user can do about ranks that do not meet.
+/// Adds a hint: what the user can do if the ranks do not find each other.
 Error explain(Error error, RankNetwork const& network) {
     if (error.code == codes::timed_out) {
         error.hint = fmt::format("the nodes must share '{}': set {} to a directory that they share",

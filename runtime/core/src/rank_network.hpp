@@ -17,7 +17,8 @@ struct RankNetwork {
     std::string own_address;    // at which other ranks reach this node; empty if it is unknown
     std::string node;           // its name, for messages
     std::string interfaces;     // that the user has chosen; may be empty
-    std::chrono::milliseconds timeout = transport::BootstrapOptions{}.timeout;  // for the ranks to meet
+    std::chrono::milliseconds timeout =
+        transport::BootstrapOptions{}.timeout;  // for the ranks to find each other
 };
 
 /// Finds the network of a run that has a rendezvous file, else that of ranks whose program knows the address

@@ -45,7 +45,7 @@ std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_
 /// The verdict includes the server's proof if the client is accepted.
 std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer);
-/// Also returns wrong_proof if the server's own proof is wrong.
+/// Returns the server's verdict, or wrong_proof if the server's own proof is wrong.
 Admission check_verdict(SessionKey const& key, std::string_view server_nonce, std::string_view answer,
                         std::string_view verdict);
 

@@ -40,8 +40,8 @@ private:
 Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
                                TimePoint deadline);
 
-/// The same if the chief makes the file with a new secret, and may replace it: also retries after a
-/// rejection, for up to `rejection_limit` while the file stays the same.
+/// Connects to a chief that makes the file with a new secret, and may replace the file. Retries like
+/// find_chief(), and also after a rejection, for up to `rejection_limit` while the file stays the same.
 /// \return codes::timed_out at the deadline
 Result<FrameClient> find_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,
                                            TimePoint deadline, std::chrono::milliseconds rejection_limit);

@@ -75,8 +75,8 @@ Member const* find_member(ContextTree const& tree, std::string_view path) {
     return found != tree.members.end() && found->path == path ? &*found : nullptr;
 }
 
-/// Resolves a link in the packed tree part by part from the directory of the link, over other links, as the
-/// kernel does.
+/// Resolves a link in the packed tree part by part from the directory of the link, through other links, as
+/// the kernel does.
 class LinkResolver {
 public:
     LinkResolver(ContextTree const& tree, Member const& link)

@@ -1,7 +1,7 @@
 // Finds the most jobs that can keep their priority, by dynamic programming from the front. The jobs between
 // two unchanged jobs get the highest possible priorities; if the second unchanged job is still below these,
-// both can stay. A priority has only an upper bound, so the highest values restrict the jobs behind the
-// least.
+// both can stay. A job's priority has only an upper bound: the priority of the job before it. So the highest
+// possible values restrict the jobs behind them the least.
 #include "minimal_changes.hpp"
 
 #include <algorithm>

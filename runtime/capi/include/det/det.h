@@ -104,8 +104,8 @@ typedef struct det_context_options {
     void (*on_warning)(const char* warning, void* user);
     void* user; /**< passed to on_warning; must outlive the context */
     det_preempt_mode preempt_mode;
-    /** The same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one before it
-     * opens the context, and in every call with device memory. */
+    /** Must be the same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one
+     * before it opens the context, and in every call with device memory. */
     det_devices devices;
     /** Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration,
      * as JSON. {"type": "directory", "container_path": PATH}, {"type": "shared_fs", "host_path": PATH} or
@@ -230,7 +230,7 @@ enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_M
  * memory that does not overlap it */
 DET_API det_status det_distributed_allreduce(det_context* context, const void* in, void* out, size_t count,
                                              det_dtype dtype, det_reduce_op op);
-/** The same; only rank `to` gets the result.
+/** Reduces elements of all ranks; only rank `to` gets the result. Collective.
  * \param out not used on the other ranks, where it may be NULL */
 DET_API det_status det_distributed_reduce(det_context* context, const void* in, void* out, size_t count,
                                           det_dtype dtype, det_reduce_op op, int32_t to);
@@ -322,7 +322,7 @@ DET_API void det_strings_destroy(det_strings* strings);
  * \param values set to a list that the caller owns */
 DET_API det_status det_distributed_gather_bytes(det_context* context, const void* data, size_t size_bytes,
                                                 det_strings** values);
-/** The same; every rank gets the list. */
+/** Every rank gets the byte strings of all ranks, in rank order. Collective. */
 DET_API det_status det_distributed_allgather_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    det_strings** values);
 /** Every rank gets the string of rank `from`.
@@ -330,7 +330,7 @@ DET_API det_status det_distributed_allgather_bytes(det_context* context, const v
  * \param value set to a list of one string */
 DET_API det_status det_distributed_broadcast_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    int32_t from, det_strings** value);
-/** The same among the ranks of this node, in the order of their local ranks. The sender of a broadcast is
+/** Byte strings among the ranks of this node, in the order of their local ranks. The sender of a broadcast is
  * local rank 0. All ranks of all nodes call it.
  * \{ */
 DET_API det_status det_distributed_gather_bytes_local(det_context* context, const void* data,
@@ -366,7 +366,7 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
  * a pause, and the trial is resumed. Save, close the context, and return 0 from main.
  * \param should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
-/** The same without the acknowledgement. */
+/** Tells the same as det_preempt_should_preempt(), and writes no acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
 /** Writes the acknowledgement. Not collective; does nothing on ranks other than the chief. */
 DET_API det_status det_preempt_acknowledge(det_context* context);
@@ -563,7 +563,7 @@ DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
 
-/** The same with a choice among the files of the directory.
+/** Makes one checkpoint like det_checkpoint_upload(), of chosen files of the directories.
  * \param select called on this rank; NULL: everything \param user passed to select */
 DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t steps_completed,
                                                   const char* metadata, const char* directory,

@@ -72,7 +72,7 @@ using liveness::Cores;
 Cores cores_of(ControlMemory const& control);
 
 /// One wait for other ranks: a Backoff that sleeps on the futex of the group, and checks that the awaited
-/// ranks live.
+/// ranks are alive.
 class Wait {
 public:
     Wait(RankSlot const& slot, LossDetector& losses, Cores cores)
@@ -93,7 +93,7 @@ public:
 
 private:
     /// Yields or sleeps.
-    /// \return whether it is time to check that the awaited ranks live.
+    /// \return whether it is time to check that the awaited ranks are alive.
     bool pause_longer();
 
     RankSlot const& slot_;

@@ -50,7 +50,7 @@ bool contains(std::string_view mask, int signal) {
 }
 
 Reaction reaction_of(std::string_view status, int signal) {
-    // They block the signals that they forward.
+    // These programs block the signals that they forward.
     constexpr std::array<std::string_view, 3> launchers{"det-wrap-rank", "det-launch", "det-rsh"};
     auto const name = find_field(status, "Name");
     if (std::find(launchers.begin(), launchers.end(), name) != launchers.end()) return Reaction::none;

@@ -59,8 +59,8 @@ private:
 
     void sleep_until_event();
     bool accept_connections();
-    /// Scope::all: all connections. Scope::peer_only: those with unsent messages, and the one on which the
-    /// last message of `peer` arrived.
+    /// Scope::all: all connections. Scope::peer_only: those with unsent messages, and those of `peer` that
+    /// are blocked or on which its last message arrived.
     bool advance_connections(Scope scope, Rank peer);
     bool advance_incoming(Scope scope, Rank peer);
     bool advance_outgoing(Scope scope, Rank peer);

@@ -12,8 +12,7 @@ extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment
     reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
     slurm, tensorboard_storage;
 
-/// These policies only label log lines. A policy of the same name without a pattern switches a default policy
-/// off.
+/// The default policies only label log lines. A policy of the same name without a pattern switches one off.
 inline constexpr std::string_view default_log_policies =
     R"([{"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"}, )"
     R"({"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"}])";

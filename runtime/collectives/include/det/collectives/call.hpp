@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
-    // The same operations on device memory.
+    // The operations on tensors, on device memory.
     device_broadcast,
     device_allreduce,
     device_reduce,
@@ -44,7 +44,7 @@ struct Call {
 
 /// Formats the call for messages, for example "allreduce(sum of 1000 float64)".
 std::string describe(Call const& call);
-/// The same with the number of the operation: "allreduce(sum of 1000 float64), its operation 3".
+/// Formats the call with the number of the operation: "allreduce(sum of 1000 float64), its operation 3".
 std::string describe_operation(Call const& call);
 /// Describes the two different calls of the ranks `below` and `above`.
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);

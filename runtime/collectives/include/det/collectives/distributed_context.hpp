@@ -69,8 +69,8 @@ public:
     /// Blocks until all ranks have called it.
     Status barrier();
 
-    // The same among the ranks of this node, in the order of their local ranks. Local rank 0 acts as the
-    // chief.
+    // gather(), allgather() and broadcast() among the ranks of this node, in the order of their local ranks.
+    // Local rank 0 acts as the chief.
 
     Result<std::vector<std::string>> gather_local(std::string value);
     Result<std::vector<std::string>> allgather_local(std::string value);

@@ -47,8 +47,8 @@ struct ContextOptions {
 /// The numbers of a rank, which the program knows, instead of those in the environment.
 struct RankNumbers {
     RankIdentity identity;
-    /// The same on all ranks, and different for programs of one user that run on a node at the same time.
-    /// Empty: named after what the launcher has set in the environment.
+    /// A name that is the same on all ranks, and different for programs of one user that run on a node at the
+    /// same time. Empty: named after what the launcher has set in the environment.
     std::string group = "default";
     /// An address or a host name of the chief's node, the same on all ranks. With it ranks of several nodes
     /// find each other outside of a run, by a file in a directory that the nodes share (DET_RENDEZVOUS_DIR,

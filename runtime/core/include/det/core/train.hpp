@@ -38,7 +38,7 @@ public:
     Status report_validation_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
     /// \param group "training", "validation" or another name, which must not contain a dot
     Status report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics);
-    /// The same for metrics that are JSON text already, which is faster.
+    /// report_metrics() for metrics that are JSON text already, which is faster.
     Status report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                std::string_view metrics);
     /// \param progress from 0 to 1; anything else is codes::misuse

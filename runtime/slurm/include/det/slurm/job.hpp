@@ -19,8 +19,8 @@ struct JobRef {
 };
 
 std::string to_string(JobRef const& ref);  // "123_4", "123"
-/// Also accepts "123_[0-3%2]", the pending tasks of an array, and "123+1", a component of a heterogeneous
-/// job; both become the job alone.
+/// Parses "123" and "123_4". Also accepts "123_[0-3%2]", the pending tasks of an array, and "123+1", a
+/// component of a heterogeneous job; both become the job alone.
 std::optional<JobRef> parse_job_ref(std::string_view text);
 
 /// The states of a job that this program distinguishes.

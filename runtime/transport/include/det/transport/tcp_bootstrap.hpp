@@ -26,9 +26,9 @@ struct TcpBootstrapOptions {
 Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::filesystem::path rendezvous,
                                                       TcpBootstrapOptions options = {});
 
-/// The same if no program has prepared the rendezvous file: the chief creates it with a new secret, and
-/// removes it when all ranks have connected. A file that a killed program has left is replaced. Collective;
-/// blocks until all ranks have connected.
+/// Opens a bootstrap like open_tcp_bootstrap(), without a rendezvous file that was prepared: the chief
+/// creates the file with a new secret, and removes it when all ranks have connected. A file that a killed
+/// program has left is replaced. Collective; blocks until all ranks have connected.
 ///
 /// \param rendezvous the path of the file, in a private directory that all ranks see. Programs that connect
 ///     at the same time need different files.

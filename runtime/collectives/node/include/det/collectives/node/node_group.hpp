@@ -16,7 +16,8 @@ enum class Members { processes, threads };
 struct Geometry {
     /// Up to this size each rank reads the whole input of all ranks. Above it each rank reduces a part.
     std::size_t small_limit_bytes = 8 * 1024;
-    /// The same limit for an allreduce or allgather of two ranks, where dividing the work saves nothing.
+    /// The limit in place of small_limit_bytes for an allreduce or allgather of two ranks, where dividing the
+    /// work saves nothing.
     std::size_t pair_limit_bytes = 256 * 1024;
     /// Size of the pieces of larger data; a multiple of 64.
     std::size_t chunk_bytes = 128 * 1024;

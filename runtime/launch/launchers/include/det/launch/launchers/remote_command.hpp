@@ -34,8 +34,8 @@ Environment without_step_variables(Environment environment);
 
 /// Runs the command and returns its exit code. Forwards USR1, USR2 and WINCH. The command is ended by TERM,
 /// INT, HUP or QUIT, and by the end of the parent process or of det-launch's monitor; outside a run it first
-/// gets the signal and has 3 s to end. A TERM from Slurm is the preemption notice. It is ignored here: the
-/// command's node gets it as well.
+/// gets the signal (TERM in place of INT) and has 3 s to end. A TERM from Slurm is the preemption notice. It
+/// is ignored here: the command's node gets it as well.
 Result<int> run_remotely(slurm::CommandOnNodes const& step, Environment const& environment,
                          Clock const& clock);
 
