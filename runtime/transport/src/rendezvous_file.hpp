@@ -42,7 +42,8 @@ Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey con
 
 /// Connects to a chief that makes the file with a new secret, and may replace the file. Retries like
 /// find_chief(), and also after a rejection, for up to `rejection_limit` while the file stays the same.
-/// \return codes::timed_out at the deadline
+/// \return the first codes::name_taken; codes::permission after `rejection_limit`; codes::timed_out at the
+///     deadline
 Result<FrameClient> find_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,
                                            TimePoint deadline, std::chrono::milliseconds rejection_limit);
 

@@ -259,10 +259,10 @@ DET_API det_status det_distributed_use_stream(det_context* context, void* stream
 /** Returns when all ranks have entered. Collective. */
 DET_API det_status det_distributed_barrier(det_context* context);
 
-/** An operation that has been started. Ranks that communicate through shared memory only: operations
- * progress, in the order in which they were started, inside test and wait of any operation and inside any
- * other call of the context. Ranks on several nodes: an operation in host memory is complete when the call
- * that starts it returns. Device memory: operations progress by themselves. The program must not touch the
+/** An operation that has been started. If all ranks communicate through shared memory (on one node),
+ * operations in host memory progress, in the order in which they were started, inside test and wait of any
+ * operation and inside any other call of the context; otherwise such an operation is complete when the call
+ * that starts it returns. Operations in device memory progress by themselves. The program must not touch the
  * buffers before the operation is complete. */
 typedef struct det_operation det_operation;
 

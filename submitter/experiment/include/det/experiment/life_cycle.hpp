@@ -42,7 +42,8 @@ Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experim
 /// continuation leaves such jobs.
 Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
 
-/// Limits the number of slots that the experiment's trials use at the same time.
+/// Limits the number of slots that the experiment's trials use at the same time. An experiment with several
+/// job arrays may use more, because each array runs at least one task.
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context);
 
 }  // namespace det::experiment

@@ -68,7 +68,8 @@ struct MoveToTop {  // `scontrol top`: the owner's other jobs in the partition l
 using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePartition, MoveToTop>;
 
 /// Plans the fewest moves that the caller is permitted to make and that fulfil all requests. Other jobs of
-/// the caller keep their relative order. A job that needs no change gets no move. Pure.
+/// the caller keep their relative order. A job that needs no change gets no move, except that an operator's
+/// SetLevel of level 42 always lets Slurm compute the priority again. Pure.
 /// \return The moves, or no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory
 /// requests, two requests for one job).
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,

@@ -17,7 +17,7 @@ struct PoolUse {
     int jobs_waiting = 0;
 };
 
-/// Counts the jobs of the pool's partition, and of its QOS if it has one. Pure.
+/// Counts the nodes and slots of the pool, and the jobs of its partition, and of its QOS if it has one. Pure.
 PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
                   std::vector<slurm::JobStatus> const& jobs);
 

@@ -25,8 +25,9 @@ struct LaunchOutcome {
     std::string reason;  // empty after success
 };
 
-/// The launcher contract: the exit code is that of the worker that failed first, and 0 only if all workers
-/// end with 0; a worker that disconnects without an exit code has failed. Pure.
+/// The launcher contract: the exit code is that of the worker that failed first, else that of a failed
+/// command on another node or of the launcher; it is 0 only if the launcher and all workers end with 0; a
+/// worker that disconnects without an exit code has failed. Pure.
 LaunchOutcome launch_outcome(LaunchFacts const& facts);
 
 struct MonitorOptions {

@@ -50,7 +50,7 @@ struct Interruption {
     std::optional<UtcTime> trained;
 };
 
-/// Whether the run was asked to stop by Slurm or by the user, and the trial continues afterwards.
+/// Whether the run ended because of a preemption, a pause or its time limit.
 bool is_interrupted(lifecycle::RunView const& run);
 
 /// The interruptions of a trial's runs, in order. reports: one entry per run. Pure.
