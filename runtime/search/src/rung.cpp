@@ -6,7 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/compile.h>
+#include <iterator>
 
 namespace det::search {
 namespace {
@@ -56,9 +57,18 @@ RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& 
     return verdict;
 }
 
+void append_rung_entry(std::string& text, RungEntry const& entry) {
+    if (std::isnan(entry.metric)) {
+        fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}@nan"), entry.trial);
+    } else {
+        fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}@{}"), entry.trial, entry.metric);
+    }
+}
+
 std::string render_rung_entry(RungEntry const& entry) {
-    if (std::isnan(entry.metric)) return fmt::format("{}@nan", entry.trial);
-    return fmt::format("{}@{}", entry.trial, entry.metric);
+    std::string text;
+    append_rung_entry(text, entry);
+    return text;
 }
 
 std::optional<RungEntry> parse_rung_entry(std::string_view name) {
@@ -76,7 +86,9 @@ std::vector<RungEntry> parse_rung(std::span<std::string const> names) {
     for (auto const& name : names) {
         if (auto const entry = parse_rung_entry(name)) found.emplace_back(*entry, name);
     }
-    std::ranges::sort(found, {}, [](auto const& item) { return std::pair(item.first.trial, item.second); });
+    std::ranges::sort(found, [](auto const& a, auto const& b) {
+        return a.first.trial != b.first.trial ? a.first.trial < b.first.trial : a.second < b.second;
+    });
     auto const repeated = std::ranges::unique(found, {}, [](auto const& item) { return item.first.trial; });
     found.erase(repeated.begin(), repeated.end());
     std::vector<RungEntry> entries;

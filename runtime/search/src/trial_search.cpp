@@ -67,10 +67,12 @@ Result<std::vector<RungEntry>> load_rung(RungStore const& store, std::uint32_t b
     return parse_rung(names);
 }
 
-/// The listing may not show yet what this process has just added.
-void ensure_own(std::vector<RungEntry>& entries, RungEntry const& own) {
-    if (find_entry(entries, own.trial)) return;
-    entries.insert(std::ranges::upper_bound(entries, own.trial, {}, &RungEntry::trial), own);
+/// Returns the entry that counts for the trial of `added`: not the added one if a run that was cut off has
+/// added another. If the listing does not show an entry of the trial yet, inserts the added one.
+RungEntry require_own(std::vector<RungEntry>& entries, RungEntry const& added) {
+    if (auto const listed = find_entry(entries, added.trial)) return *listed;
+    entries.insert(std::ranges::upper_bound(entries, added.trial, {}, &RungEntry::trial), added);
+    return added;
 }
 
 }  // namespace
@@ -103,9 +105,9 @@ Result<std::optional<SearchDecision>> TrialSearch::decide(SearchReport const& re
                                                           RungStore& store) const {
     if (!reaches_rung(report)) return std::optional<SearchDecision>();
     auto const& lengths = search_.brackets.at(bracket_).rung_lengths;
-    DET_TRY_ASSIGN(auto const own, add_entry(report.metric, store));
+    DET_TRY_ASSIGN(auto const added, add_entry(report.metric, store));
     DET_TRY_ASSIGN(auto entries, load_rung(store, bracket_, rung_));
-    ensure_own(entries, own);
+    auto const own = require_own(entries, added);
     RungRule const rule{search_.divisor, search_.smaller_is_better, rung_ + 1 == lengths.size()};
     auto const verdict = decide_at_rung(entries, own, rule);
     SearchDecision decision;
@@ -122,11 +124,13 @@ Result<std::optional<SearchDecision>> TrialSearch::decide(SearchReport const& re
 }
 
 void TrialSearch::apply(SearchDecision const& decision) {
-    if (end_) return;
     auto const kind = find_rung_decision(decision.decision);
+    if (!kind) return;
     if (kind == RungDecision::advance) {
-        rung_ = std::max(rung_, decision.rung + 1);
-    } else if (kind) {
+        rung_ = decision.rung + 1;
+        end_.reset();
+    } else {
+        rung_ = decision.rung;
         end_ = decision;
     }
 }
@@ -156,8 +160,13 @@ std::string describe(SearchDecision const& decision) {
 }
 
 std::string digest_of(std::span<RungEntry const> entries) {
+    std::string names;
+    for (auto const& entry : entries) {
+        append_rung_entry(names, entry);
+        names += '\n';
+    }
     Sha256 hash;
-    for (auto const& entry : entries) hash.update(render_rung_entry(entry) + "\n");
+    hash.update(names);
     return hash.finish();
 }
 

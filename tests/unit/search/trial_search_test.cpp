@@ -15,15 +15,15 @@ namespace trial_search_test {
 struct MemoryStore : RungStore {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> rungs;
     bool lags = false;
-    int adds = 0;
+    mutable int hidden_lists = 0;  // how many calls of list() return nothing
 
     Status add(std::uint32_t bracket, std::uint32_t rung, std::string const& entry) override {
-        ++adds;
         rungs[{bracket, rung}].push_back(entry);
         return Ok{};
     }
     Result<std::vector<std::string>> list(std::uint32_t bracket, std::uint32_t rung) const override {
         auto const found = rungs.find({bracket, rung});
+        if (hidden_lists > 0 && hidden_lists-- > 0) return std::vector<std::string>();
         if (lags || found == rungs.end()) return std::vector<std::string>();
         return found->second;
     }
@@ -142,6 +142,39 @@ BOOST_AUTO_TEST_CASE(an_entry_whose_decision_was_lost_counts_with_its_first_metr
     auto again = trial(0, true);
     BOOST_TEST(report(again, 100, .3) == "stop");
     BOOST_TEST((rung(0) == Names{"0@0.5", "1@0.4"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_decision_is_about_the_entry_that_counts_for_the_other_trials) {
+    auto other = trial(1);
+    report(other, 100, .4);
+    auto again = trial(0, true);
+    must(store.add(1, 0, "0@0.3"));  // by a run that was cut off
+    store.hidden_lists = 1;          // it becomes visible after the own entry was added
+    auto const decision = must(again.decide({10, 100, .5}, store)).value();
+    BOOST_TEST((rung(0) == Names{"1@0.4", "0@0.3", "0@0.5"}));
+    BOOST_TEST(decision.entry == "0@0.3");
+    BOOST_TEST(decision.decision == "advance");
+    BOOST_TEST(decision.digest == digest_of(parse_rung(rung(0))));
+}
+
+BOOST_AUTO_TEST_CASE(a_decision_of_a_later_run_replaces_that_of_a_run_that_was_cut_off) {
+    auto const decided = [](std::uint32_t rung, char const* what) {
+        SearchDecision decision;
+        decision.rung = rung;
+        decision.decision = what;
+        return decision;
+    };
+    auto first = trial(0);
+    first.apply(decided(0, "stop"));     // recorded after the later run had begun
+    first.apply(decided(0, "advance"));  // by the later run, which did not know of the other decision
+    BOOST_TEST(!first.end());
+    BOOST_TEST(report(first, 300, .5) == "advance");
+    auto second = trial(1);
+    second.apply(decided(0, "advance"));
+    second.apply(decided(1, "advance"));
+    second.apply(decided(0, "stop"));
+    BOOST_REQUIRE(second.end());
+    BOOST_TEST(second.end()->rung == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_listing_that_lags_still_counts_the_own_entry) {

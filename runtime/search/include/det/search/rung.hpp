@@ -47,6 +47,8 @@ RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& 
 
 /// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.
 std::string render_rung_entry(RungEntry const& entry);
+/// Appends the same name to `text`.
+void append_rung_entry(std::string& text, RungEntry const& entry);
 /// Empty if the name is not that of an entry, such as that of a temporary file.
 std::optional<RungEntry> parse_rung_entry(std::string_view name);
 

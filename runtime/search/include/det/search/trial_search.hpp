@@ -57,7 +57,9 @@ public:
     /// may reach several rungs: call again until nothing is returned. The field `time` is left empty.
     Result<std::optional<SearchDecision>> decide(SearchReport const& report, RungStore& store) const;
 
-    /// Continues after a recorded decision, of this process or of an earlier one.
+    /// Continues after a recorded decision, of this process or of an earlier one. The decisions of runs are
+    /// applied in the order of the runs, and the last one counts: a later run decides at a rung only if it
+    /// did not find a decision there. If an earlier run has one, it recorded it after it had been cut off.
     void apply(SearchDecision const& decision);
 
     /// The decision that ended the trial: stop or complete.
