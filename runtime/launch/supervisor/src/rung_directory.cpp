@@ -1,6 +1,5 @@
-#include "rung_directory.hpp"
-
 #include <det/foundation/files.hpp>
+#include <det/launch/supervisor/rung_directory.hpp>
 
 namespace det::launch::supervisor {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/journal/tail.hpp>
 #include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/rung_directory.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/search/search.hpp>
 #include <det/search/trial_search.hpp>
@@ -8,8 +9,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-
-#include "rung_directory.hpp"
 
 namespace det::launch::supervisor {
 
