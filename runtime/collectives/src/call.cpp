@@ -1,5 +1,6 @@
 #include <det/collectives/call.hpp>
 #include <det/collectives/tuning.hpp>
+#include <det/liveness/lost_peer.hpp>
 
 #include <fmt/format.h>
 
@@ -71,6 +72,7 @@ Refusal refusal_of(Error const& error) {
 Error error_of(Refusal refusal, std::string message) {
     if (refusal == Refusal::misuse)
         return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
+    if (refusal == Refusal::lost_rank) liveness::report_lost_peer(message);
     return {refusal == Refusal::timeout ? codes::timed_out : codes::transport, std::move(message),
             "end this rank, or make a new context of the ranks that are left"};
 }

@@ -89,8 +89,8 @@ private:
     std::string file_;
 };
 
-/// Records the exit code for the supervisor: srun reports the highest exit code of all nodes, which is that
-/// of the nodes killed after this failure.
+/// Records the exit code for the supervisor unless the wrapper of a rank has recorded one: srun reports the
+/// highest exit code of all nodes, which is that of the nodes killed after this failure.
 void record_failure(int exit_code, Environment const& environment) {
     auto const run = environment.find_non_empty(variables::run_path);
     if (run) (void)write_new_file(RunLayout(*run).first_failure(), fmt::format("{}\n", exit_code));
@@ -142,11 +142,9 @@ Result<int> execute_plan(launchers::LaunchPlan const& plan, LaunchContext const&
     if (plan.remote_shell) DET_TRY(make_remote_shell(*plan.remote_shell, programs.remote_shell));
     launchers::MonitorOptions options;
     options.log = log;
-    options.on_failure = [&](launchers::LaunchOutcome const& outcome) {
-        record_failure(outcome.exit_code, context.environment);
-    };
     DET_TRY_ASSIGN(int const exit_code,
                    launchers::monitor_launch(plan, context.run_dir, SystemClock(), options));
+    if (exit_code != 0) record_failure(exit_code, context.environment);
     auto const announced = launch_end.announce(plan.waiting_nodes, context.environment, programs.wrap_rank);
     if (!announced && exit_code == 0) return announced.error();  // otherwise Slurm ends them
     return exit_code;

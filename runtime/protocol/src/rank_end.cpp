@@ -27,7 +27,8 @@ std::optional<RankEnd> parse_line(std::string_view line) {
                     json.at("exit_code"),
                     json.value("signal", 0),
                     json.value("last_words", std::string()),
-                    json.value("setup", std::string())};
+                    json.value("setup", std::string()),
+                    json.value("lost_peer", std::string())};
         if (!json.at("rank").is_null()) end.rank = json.at("rank").get<std::uint32_t>();
         return end;
     } catch (Json::exception const&) {
@@ -46,6 +47,7 @@ std::string render_rank_end(RankEnd const& end) {
               {"signal", end.signal},
               {"last_words", end.last_output}};
     if (!end.setup_failure.empty()) json["setup"] = end.setup_failure;
+    if (!end.lost_peer.empty()) json["lost_peer"] = end.lost_peer;
     return to_line(json) + "\n";
 }
 
@@ -59,7 +61,7 @@ std::vector<RankEnd> parse_rank_ends(std::string_view text) {
 
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends) {
     auto const order = [](RankEnd const& end) {
-        return std::tuple(end.setup_failure.empty(), !end.rank, end.time, end.rank);
+        return std::tuple(end.setup_failure.empty(), !end.rank, !end.lost_peer.empty(), end.time, end.rank);
     };
     auto const first = std::ranges::min_element(ends, {}, order);
     return first == ends.end() ? std::nullopt : std::optional(*first);
@@ -73,7 +75,10 @@ std::string describe(RankEnd const& end) {
     auto const how = end.signal == 0   ? fmt::format("exit code {}", end.exit_code)
                      : name == nullptr ? fmt::format("killed by signal {}", end.signal)
                                        : fmt::format("killed by signal {} ({})", end.signal, name);
-    return fmt::format("{} on {} failed first: {}", who, escape_control(end.host), how);
+    auto const host = escape_control(end.host);
+    if (end.lost_peer.empty()) return fmt::format("{} on {} failed first: {}", who, host, how);
+    return fmt::format("{} on {} failed after another rank: {} ({})", who, host, how,
+                       escape_control(end.lost_peer));
 }
 
 }  // namespace det

@@ -1,6 +1,7 @@
 #include <det/foundation/polling.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/liveness/lost_peer.hpp>
 #include <det/transport/rank_monitor.hpp>
 
 #include <condition_variable>
@@ -41,7 +42,7 @@ public:
     Status check() const override {
         if (!is_lost_) return Ok{};
         std::lock_guard const lock(mutex_);
-        return Error{codes::transport, fmt::format("{} was lost: {}", name_of(lost_.rank), lost_.why)};
+        return Error{codes::transport, describe(lost_)};
     }
 
     Status check_within(std::chrono::milliseconds limit) const override {
@@ -61,6 +62,10 @@ public:
     void abandon() noexcept override { is_abandoned_ = true; }
 
 private:
+    std::string describe(Lost const& lost) const {
+        return fmt::format("{} was lost: {}", name_of(lost.rank), lost.why);
+    }
+
     /// The function of the thread: sends heartbeats and receives reports of lost ranks.
     void run() {
         auto next_beat = steady_clock::now();
@@ -107,6 +112,7 @@ private:
     void report_lost(Lost lost) {
         std::lock_guard const lock(mutex_);
         if (is_lost_) return;
+        report_loss(describe(lost));  // before the program can end because of it
         lost_ = std::move(lost);
         is_lost_ = true;
         changed_.notify_all();
@@ -133,6 +139,8 @@ std::string render_endpoint(Endpoint const& endpoint, std::string const& secret)
 
 }  // namespace
 
+void RankMonitor::report_loss(std::string const& message) const { liveness::report_lost_peer(message); }
+
 Error describe_loss(RankMonitor const* monitor, Rank peer) {
     constexpr std::chrono::milliseconds report_limit{500};  // the chief's message reaches all ranks faster
     if (monitor != nullptr) {
@@ -140,7 +148,9 @@ Error describe_loss(RankMonitor const* monitor, Rank peer) {
             return std::move(reported).error();
     }
     auto const name = monitor != nullptr ? monitor->name_of(peer) : fmt::format("rank {}", peer.value);
-    return Error{codes::transport, name + " has left or was lost"};
+    auto message = name + " has left or was lost";
+    if (monitor != nullptr) monitor->report_loss(message);
+    return Error{codes::transport, std::move(message)};
 }
 
 Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, RankMonitorOptions options) {

@@ -122,6 +122,7 @@ private:
                 {"exit_code", failure->exit_code},
                 {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
                 {"setup", failure->setup_failure.empty() ? Json(nullptr) : Json(failure->setup_failure)},
+                {"lost_peer", failure->lost_peer.empty() ? Json(nullptr) : Json(failure->lost_peer)},
                 {"last_words", failure->last_output}};
     }
 

@@ -1,8 +1,10 @@
 // Ranks of an experiment find each other by its run: processes, without MPI and mpirun.
 #include <det/preemption/preempt_channel.hpp>
+#include <det/protocol/rank_end.hpp>
 #include <det/protocol/rendezvous.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <csignal>
 
 #include "../../conformance/expectation.hpp"
 #include "core_support.hpp"
@@ -159,6 +161,32 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_each_rank_has_few_routes) {
     BOOST_TEST((other.sources[0].rank == Rank{8}));
     BOOST_TEST((other.sources[0].role == preemption::Agreement::Role::leader));
     BOOST_TEST((other.sources[other.own].rank == Rank{11}));
+}
+
+BOOST_AUTO_TEST_CASE(each_rank_that_loses_another_records_that_before_it_gets_the_error) {
+    for (int const victim : {0, 1, 2, 3}) {
+        Fixture of_its_own;
+        auto const file_of = [&](Rank rank) {
+            return of_its_own.run_dir / fmt::format("lost-{}", rank.value);
+        };
+        auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
+            auto chosen = of_its_own.options_of(rank);
+            chosen.environment.set(variables::lost_peer_file, file_of(rank).filename().string());
+            DET_TRY_ASSIGN(auto context, Context::init(chosen));
+            // The other ranks may still be in an earlier operation than the victim.
+            Status last = Ok{};
+            for (int calls = 0; last; ++calls) {
+                if (rank.value == victim && calls == 3) ::raise(SIGKILL);
+                last = context.distributed().barrier();
+            }
+            DET_TRY_ASSIGN(auto const message, read_file(file_of(rank)));
+            // It names the victim, or a rank that ended because of the victim.
+            return expect(message.find("lost") != std::string::npos, message);
+        });
+        for (int rank = 0; rank < ranks; ++rank)
+            BOOST_TEST(outcomes[static_cast<std::size_t>(rank)].error_text == "");
+        BOOST_TEST(!path_exists(file_of({victim})));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {

@@ -182,6 +182,34 @@ BOOST_AUTO_TEST_CASE(a_failed_rank_is_recorded) {
     BOOST_TEST(first_to_fail(ends).value().rank.value() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(the_exit_code_of_a_rank_that_lost_another_is_not_the_first_failure) {
+    be_in_a_run();
+    environment.set("LOSE", "echo gone >\"$DET_RUN_DIR/$DET_LOST_PEER_FILE\"; exit 5");
+    // Rank 0 loses rank 2, and its end is recorded first or last.
+    constexpr char lost_first[] =
+        R"sh("$WRAP" 0 bash -c "$LOSE" & until_there node-0.ends; "$WRAP" 2 bash -c 'exit 7'; wait $!)sh";
+    constexpr char lost_last[] = R"sh("$WRAP" 2 bash -c 'exit 7'; "$WRAP" 0 bash -c "$LOSE")sh";
+    for (std::string const script : {lost_first, lost_last}) {
+        auto const output = shell("rm -f node-0.ends first_failure\n" + (until + script));
+        BOOST_TEST(output.exit_code == 5, output.err);
+        auto const ends = parse_rank_ends(must(read_file(directory / "node-0.ends")));
+        BOOST_REQUIRE(ends.size() == 2u);
+        auto const& lost = ends[script == lost_first ? 0 : 1];
+        BOOST_TEST(lost.rank.value() == 0u);
+        BOOST_TEST(lost.lost_peer == "gone");
+        BOOST_TEST(first_to_fail(ends).value().rank.value() == 2u);
+        BOOST_TEST(must(read_file(directory / "first_failure")) == "7\n");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_ends_though_no_other_failure_is_recorded) {
+    be_in_a_run();
+    BOOST_TEST(
+        shell("\"$WRAP\" 0 bash -c 'echo gone >\"$DET_RUN_DIR/$DET_LOST_PEER_FILE\"; exit 5'").exit_code ==
+        5);
+    BOOST_TEST(!path_exists(directory / "first_failure"));
+}
+
 BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_does_not_stop_a_command) {
     for (auto const* log : {"/dev/full", "/no/such/directory/log", "."}) {
         environment.set("DET_RANK_LOG", log);

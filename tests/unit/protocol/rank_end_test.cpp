@@ -48,6 +48,17 @@ BOOST_AUTO_TEST_CASE(the_earliest_rank_failed_first) {
     BOOST_TEST(!first_to_fail({}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_did_not_fail_first_whatever_the_times_are) {
+    for (std::int64_t const at_us : {10, 30}) {
+        auto lost = end_of(0, at_us);
+        lost.lost_peer = "rank 2 on n1 was lost: its process has ended";
+        BOOST_TEST((parse_rank_ends(render_rank_end(lost)) == std::vector{lost}));
+        for (auto const& ends : {std::vector{lost, end_of(2, 20)}, std::vector{end_of(2, 20), lost}})
+            BOOST_TEST(first_to_fail(ends).value().rank.value() == 2u);
+        BOOST_TEST(first_to_fail(std::vector{lost, end_of(std::nullopt, 20)}).value().rank.value() == 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_setup_line_precedes_the_ends_of_ranks) {
     auto setup = end_of(std::nullopt, 40);
     setup.setup_failure = "line 2 of slurm.setup failed with exit code 1: module load x";
@@ -63,6 +74,12 @@ BOOST_AUTO_TEST_CASE(an_end_is_told_in_a_sentence) {
     end.exit_code = 137;
     end.signal = 9;
     BOOST_TEST(describe(end) == "rank 3 on n2 failed first: killed by signal 9 (KILL)");
+    end.lost_peer = "rank 2 on n1 was lost: it was \x1b silent";
+    BOOST_TEST(
+        describe(end) ==
+        "rank 3 on n2 failed after another rank: killed by signal 9 (KILL) (rank 2 on n1 was lost: it was "
+        "\\x1b silent)");
+    end.lost_peer.clear();
     end.rank.reset();
     end.signal = 0;
     end.host = "n\x1b[2J";

@@ -1,5 +1,7 @@
 #include "wait.hpp"
 
+#include <det/liveness/lost_peer.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <thread>
@@ -115,6 +117,7 @@ Status LossDetector::end_group(std::string const& text, bool is_timeout) {
     while (failure.state.load(std::memory_order_acquire) != 2 && Clock::now() < limit)
         std::this_thread::yield();
     DET_TRY(state());
+    if (!is_timeout) liveness::report_lost_peer(text);
     return Error{codes::transport, text};
 }
 

@@ -163,7 +163,6 @@ public:
             act();
         }
         auto const outcome = launch_outcome(facts_);
-        if (outcome.exit_code != 0) options_.on_failure(outcome);
         if (!outcome.reason.empty()) options_.log(outcome.reason);
         return outcome.exit_code;
     }
@@ -203,10 +202,8 @@ private:
         bool const has_failed = facts_.first_failure || facts_.disconnected || facts_.launcher_exit != 0 ||
                                 (facts_.remote_failure && facts_.remote_failure_counts);
         bool const is_without_launcher = children_.empty() && registry_.connected() > 0;
-        if (stage_ == Stage::running && (has_failed || is_without_launcher)) {
+        if (stage_ == Stage::running && (has_failed || is_without_launcher))
             enter(Stage::grace, options_.grace);
-            if (facts_.first_failure) options_.on_failure(launch_outcome(facts_));
-        }
         if (stage_ == Stage::ending) registry_.disconnect_all();  // workers that connected late
         if (!deadline_ || clock_.steady_now() < *deadline_) return;
         if (stage_ == Stage::grace) {

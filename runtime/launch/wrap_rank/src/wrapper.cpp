@@ -6,8 +6,6 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/layout.hpp>
 #include <det/protocol/notice_signal.hpp>
-#include <det/protocol/rank_end.hpp>
-#include <det/protocol/setup.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "checkpoint_read_ahead.hpp"
+#include "failure_record.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -113,30 +112,6 @@ private:
     std::vector<int> forwarded_;
 };
 
-/// The line of slurm.setup that failed on this node; empty if none did.
-std::string find_setup_failure(Environment const& environment) {
-    constexpr std::size_t size_max = 1024;
-    auto const run_dir = environment.find_non_empty(variables::run_dir);
-    if (!run_dir || !environment.find_non_empty(variables::setup)) return "";
-    auto const text = read_file(fs::path(*run_dir) / setup_files::directory / setup_files::failed);
-    return text ? std::string(trim(*text)).substr(0, size_max) : "";
-}
-
-/// Records the failure for `experiment describe`. Errors are ignored.
-void report_failure(std::string const& rank, CommandEnd const& end, RelayedCommand const& command) {
-    if (end.exit_code == 0 || !command.labels.log) return;
-    RankEnd const report{end.time,
-                         parse_integer<std::uint32_t>(rank),
-                         node::node_name(command.environment),
-                         end.exit_code,
-                         end.signal,
-                         end.last_output,
-                         find_setup_failure(command.environment)};
-    UniqueFd const file(::open(RunLayout::ends_beside(*command.labels.log).c_str(),
-                               O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (file) (void)write_all(file.get(), render_rank_end(report), "how the rank failed");
-}
-
 /// One task and its command.
 class Wrapper {
 public:
@@ -165,6 +140,7 @@ public:
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
         if (in_run_) share_log();
+        if (is_supervised_) failure_record_.emplace(request_.rank, environment_);
         command_.argv = std::move(request_.command);
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
@@ -172,7 +148,7 @@ public:
         // A superseded run ends without a failure: after one, srun would ask Slurm to end the step of its
         // number in this job, and that step now belongs to the new run.
         if (end.exit_code != 0 && is_superseded(run_path_)) return CommandEnd{};
-        report_failure(request_.rank, end, command_);
+        failure_record_->write(end, command_);
         return end;
     }
 
@@ -271,6 +247,7 @@ private:
     std::optional<RunSignals> signals_;
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
+    std::optional<FailureRecord> failure_record_;
 };
 
 }  // namespace

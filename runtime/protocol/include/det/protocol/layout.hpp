@@ -40,8 +40,8 @@ public:
     std::filesystem::path noticed() const { return run_ / "noticed"; }
     /// Created by a program that has finished its work, so that an end after a notice is no preemption.
     std::filesystem::path done() const { return run_ / "done"; }
-    /// The first failure of a rank, recorded by the first process that detected it: Slurm reports only the
-    /// highest exit code of all nodes.
+    /// The exit code of the first failure: of a rank that had not lost another one, recorded by its wrapper,
+    /// or of det-launch. Slurm reports only the highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
     /// The rendezvous file of ranks on several nodes: the secret of the run, and the chief's address once it
     /// listens.

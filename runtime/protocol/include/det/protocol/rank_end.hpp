@@ -21,9 +21,18 @@ struct RankEnd {
     std::string last_output;  // its last output lines without time and label
     /// The line of slurm.setup that failed and its exit code, if the command has not begun.
     std::string setup_failure = {};
+    /// The message by which the rank's process learned that another rank was lost; empty if it did not. Such
+    /// an end is a consequence of the other rank's end.
+    std::string lost_peer = {};
 
     friend bool operator==(RankEnd const&, RankEnd const&) = default;
 };
+
+namespace variables {
+/// The name of a file in DET_RUN_DIR, chosen by the wrapper of a process. The process writes lost_peer into
+/// it.
+inline constexpr char lost_peer_file[] = "DET_LOST_PEER_FILE";
+}  // namespace variables
 
 /// Renders a line with its newline.
 std::string render_rank_end(RankEnd const& end);
@@ -33,11 +42,13 @@ std::string render_rank_end(RankEnd const& end);
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
 /// The earliest failure of slurm.setup; without one, the earliest failure of a rank; without one, of a
-/// launcher.
+/// launcher. An end with lost_peer comes after all others of its kind, whatever its time is: a wrapper may
+/// record the cause after the consequence, and the clocks of two nodes differ.
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends);
 
-/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)" or "on n2, line 1
-/// of slurm.setup failed with exit code 1: module load cuda".
+/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)", "rank 0 on
+/// n1 failed after another rank: exit code 1 (rank 3 on n2 was lost: ...)" or "on n2, line 1 of slurm.setup
+/// failed with exit code 1: module load cuda".
 std::string describe(RankEnd const& end);
 
 }  // namespace det

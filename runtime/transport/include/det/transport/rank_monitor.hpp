@@ -35,6 +35,9 @@ public:
     virtual Status check_within(std::chrono::milliseconds limit) const = 0;
     /// \return the rank and its node for messages, for example "rank 3 on n1".
     virtual std::string name_of(Rank rank) const = 0;
+    /// Calls liveness::report_lost_peer(). Virtual, because modules that are loaded at run time have their
+    /// own copy of that function, without the program's handler.
+    virtual void report_loss(std::string const& message) const;
     /// To be called by a rank that fails alone: the destructor then does not announce that this rank leaves,
     /// so that it counts as lost on the other ranks. Does not block.
     virtual void abandon() noexcept = 0;

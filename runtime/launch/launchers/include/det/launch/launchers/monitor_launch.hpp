@@ -36,9 +36,6 @@ struct MonitorOptions {
     /// Time from then until the launcher itself is killed.
     std::chrono::milliseconds kill_timeout = std::chrono::seconds(10);
     std::function<void(std::string const&)> log;  // writes a line about a failed launch
-    /// Called after a failure: when its exit code is known, possibly before any process is killed, and once
-    /// more at the end.
-    std::function<void(LaunchOutcome const&)> on_failure = [](LaunchOutcome const&) {};
 };
 
 /// Starts the processes of a plan and enforces the launcher contract; returns the exit code of the launch.

@@ -1,0 +1,29 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/launch/wrap_rank/relay.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace det::launch::wrap_rank {
+
+/// Records the failure of the command of one wrapper in the directory of its run: a line for `trial describe`
+/// and, if no other process has recorded one, the exit code of the run's first failure. Errors are ignored.
+class FailureRecord {
+public:
+    /// Chooses the file by which the command's process can say that it has lost another rank, and sets
+    /// DET_LOST_PEER_FILE to its name.
+    /// \param rank in decimal; empty for the command of a node
+    FailureRecord(std::string rank, Environment& environment);
+
+    /// Records nothing if the command succeeded or has no log. If the process has lost another rank, returns
+    /// when a failure of another command is recorded too, at the latest after two seconds: Slurm and
+    /// launchers kill the wrappers of the other ranks once this wrapper has ended.
+    void write(CommandEnd const& end, RelayedCommand const& command) const;
+
+private:
+    std::string rank_;
+    std::filesystem::path lost_peer_file_;
+};
+
+}  // namespace det::launch::wrap_rank

@@ -1,0 +1,19 @@
+#pragma once
+#include <functional>
+#include <string>
+
+namespace det::liveness {
+
+using LostPeerHandler = std::function<void(std::string const& message)>;
+
+/// Sets what this process does when it learns that another rank was lost. There is one handler for the
+/// process, because the process ends once: whoever reads its end can then see that another rank ended first.
+/// An empty handler removes the previous one. Thread-safe.
+void set_lost_peer_handler(LostPeerHandler handler);
+
+/// Calls the handler, on the calling thread. Called before the Error about the lost rank reaches the program,
+/// which may end the process at once. Thread-safe.
+/// \param message the Error's message, for example "rank 3 on n1 was lost: its process has ended"
+void report_lost_peer(std::string const& message);
+
+}  // namespace det::liveness
