@@ -1,6 +1,7 @@
 #include <det/core/train.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numbers.hpp>
+#include <det/journal/best_validation.hpp>
 #include <det/protocol/json.hpp>
 
 #include <array>
@@ -24,15 +25,6 @@ constexpr char not_a_map[] = "metrics are a map of names to values";
 Status check_group(std::string const& group) {
     if (!group.empty() && group.find('.') == std::string::npos) return Ok{};
     return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
-}
-
-/// The searcher's metric in a record; nullopt if the record is no validation with a number of this name.
-std::optional<double> validation_in(Record const& record, std::string const& metric) {
-    auto const* metrics = std::get_if<MetricsReported>(&record);
-    if (metrics == nullptr || metrics->group != "validation") return std::nullopt;
-    auto const found = metrics->metrics->find(metric);
-    if (found == metrics->metrics->end() || !found->is_number()) return std::nullopt;
-    return found->get<double>();
 }
 
 }  // namespace
@@ -116,17 +108,17 @@ Result<std::optional<double>> Train::best_validation() const {
     std::optional<double> best;
     if (!data_.in_experiment()) return best;
     auto const& spec = *data_.info->spec;
+    journal::Objective const objective{spec.searcher.metric, spec.searcher.smaller_is_better};
     auto const trials = trial_of(data_).path().parent_path();
     DET_TRY_ASSIGN(auto const indices, list_numbers(trials));
     for (auto const index : indices) {
-        TrialLayout const trial(trials / std::to_string(index));
-        DET_TRY_ASSIGN(auto const records, load_trial_records(trial, spec.first_run_of(index)));
-        for (auto const& record : records) {
-            auto const value = validation_in(record, spec.searcher.metric);
-            bool const is_better =
-                value && (!best || (spec.searcher.smaller_is_better ? *value < *best : *value > *best));
-            if (is_better) best = value;
-        }
+        DET_TRY_ASSIGN(auto const found,
+                       journal::load_best_validation(TrialLayout(trials / std::to_string(index)),
+                                                     spec.first_run_of(index), objective));
+        if (!found) continue;
+        bool const is_better =
+            !best || (objective.smaller_is_better ? found->value < *best : found->value > *best);
+        if (is_better) best = found->value;
     }
     return best;
 }

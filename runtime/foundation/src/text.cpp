@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -178,6 +179,25 @@ std::string format_size(std::size_t size_bytes) {
         ++unit;
     }
     return fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+std::optional<double> parse_duration_s(std::string_view text) {
+    struct DurationUnit {
+        std::string_view name;
+        double seconds;
+    };
+    constexpr DurationUnit units[] = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}};
+    constexpr double limit_s = 86'400e6;
+    double value = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{}) return std::nullopt;
+    for (auto const& unit : units) {
+        if (std::string_view(stop, end) != unit.name) continue;
+        auto const seconds = value * unit.seconds;
+        return seconds >= 0 && seconds <= limit_s ? std::optional(seconds) : std::nullopt;
+    }
+    return std::nullopt;
 }
 
 }  // namespace det

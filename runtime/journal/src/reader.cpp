@@ -7,7 +7,7 @@
 
 namespace det::journal {
 
-Result<JournalContents> parse_journal(std::string_view bytes) {
+Result<JournalContents> parse_journal(std::string_view bytes, RecordFilter const& is_wanted) {
     JournalContents contents;
     // An empty file or an incomplete header: the writer has just created the file, or died right after that.
     if (bytes.size() < header_size_bytes && render_header().starts_with(bytes)) {
@@ -22,22 +22,23 @@ Result<JournalContents> parse_journal(std::string_view bytes) {
             contents.tail = frame.state;
             return contents;
         }
+        contents.good_size_bytes += frame.size_bytes;
+        if (is_wanted && !is_wanted(frame.type, frame.payload)) continue;
         DET_TRY_ASSIGN(auto record, decode_record(frame.type, frame.payload));
         if (record) {
             contents.records.push_back(*std::move(record));
         } else {
             ++contents.skipped;
         }
-        contents.good_size_bytes += frame.size_bytes;
     }
 }
 
-Result<JournalContents> load_journal(std::filesystem::path const& path) {
+Result<JournalContents> load_journal(std::filesystem::path const& path, RecordFilter const& is_wanted) {
     constexpr std::size_t journal_limit_bytes = std::size_t{1} << 30;
     auto bytes = read_file(path, journal_limit_bytes);
     if (!bytes && bytes.error().code == codes::no_such_file) return JournalContents{};
     if (!bytes) return std::move(bytes).error();
-    auto contents = parse_journal(*bytes);
+    auto contents = parse_journal(*bytes, is_wanted);
     if (!contents) return std::move(contents).error().while_doing(fmt::format("reading '{}'", path.string()));
     return contents;
 }

@@ -155,7 +155,23 @@ Result<std::vector<Bracket>, Refusals> plan_single_bracket(Json const& json, Ash
     return std::vector{bracket};
 }
 
+/// The mean number of the first `arrivals` trials of a rung that train on: the k-th one has any rank among
+/// the first k with the same probability.
+double expected_to_advance(double arrivals, double divisor) {
+    double advance = 0;
+    for (double k = 1; k <= arrivals; ++k) advance += std::max(std::floor(k / divisor), 1.0) / k;
+    return advance;
+}
+
 }  // namespace
+
+std::vector<double> expected_arrivals(Bracket const& bracket, double divisor) {
+    std::vector<double> arrivals;
+    for (std::size_t rung = 0; rung < bracket.rung_lengths.size(); ++rung)
+        arrivals.push_back(rung == 0 ? bracket.trials
+                                     : expected_to_advance(std::round(arrivals.back()), divisor));
+    return arrivals;
+}
 
 bool is_asha(std::string_view searcher_name) {
     return searcher_name == "adaptive_asha" || searcher_name == "async_halving";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment/describe_search.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 #include "output/view_json.hpp"
@@ -59,10 +60,18 @@ std::string describe_continuations(std::vector<Event> const& events) {
 
 class ExperimentDescribe final : public Command {
 public:
-    std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--search", &search_, "the rungs of its search instead of its runs"}};
+    }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        if (search_) {
+            DET_TRY_ASSIGN(auto const description, describe_search(experiment));
+            session.answer(description.json, description.text);
+            return ExitCode::done;
+        }
         DET_TRY(tell(experiment, session));
         return ExitCode::done;
     }
@@ -105,6 +114,7 @@ private:
     }
 
     std::string id_;
+    bool search_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,12 @@
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/search/asha.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/search_view.hpp>
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
@@ -11,46 +17,100 @@
 namespace det::cli {
 namespace {
 
+/// A trial and what its search knows about it.
+struct TrialRow {
+    tracker::history::TrialView const* view;
+    std::optional<journal::BestValidation> best = {};
+    std::optional<SearchDecision> last_decision = {};
+};
+
+/// Orders rows by their best value, trials without one last.
+void sort_by_metric(std::vector<TrialRow>& rows, bool smaller_is_better) {
+    std::ranges::stable_sort(rows, [&](auto const& a, auto const& b) {
+        if (!a.best || !b.best) return a.best && !b.best;
+        return smaller_is_better ? a.best->value < b.best->value : a.best->value > b.best->value;
+    });
+}
+
 class ExperimentListTrials final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
+                {"--by-metric", &by_metric_, "the best trial first"},
                 {"--csv", &csv_, "print comma-separated values"}};
     }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const rows, load_rows(experiment));
+        auto const& spec = experiment.view.record.spec;
         if (session.wants_json()) {
-            session.answer(as_json(experiment.view));
+            session.answer(as_json(rows, spec));
         } else {
-            auto const table = as_table(experiment.view);
+            auto const table = as_table(rows, spec);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
     }
 
 private:
-    static Json as_json(tracker::history::ExperimentView const& view) {
-        auto answer = to_json(view)["trials"];
-        for (std::size_t i = 0; i < answer.size() && view.record.spec; ++i)
-            answer[i]["hyperparameters"] =
-                hyperparameters_of(*view.record.spec, static_cast<std::uint32_t>(i));
+    Result<std::vector<TrialRow>> load_rows(experiment::OpenExperiment const& experiment) const {
+        auto const& spec = experiment.view.record.spec;
+        tracker::history::JournalHistory history(experiment.root);
+        std::vector<TrialRow> rows;
+        for (auto const& trial : experiment.view.trials) {
+            auto& row = rows.emplace_back(TrialRow{&trial});
+            if (!spec) continue;
+            DET_TRY_ASSIGN(row.best, history.load_best_validation(trial.record.id, *spec));
+            auto const decisions = tracker::history::decisions_of(trial.record);
+            if (!decisions.empty()) row.last_decision = decisions.back();
+        }
+        if (by_metric_ && spec) sort_by_metric(rows, spec->searcher.smaller_is_better);
+        return rows;
+    }
+
+    static Json as_json(std::vector<TrialRow> const& rows, std::optional<ExperimentSpec> const& spec) {
+        auto answer = Json::array();
+        for (auto const& row : rows) {
+            auto json = to_json(*row.view);
+            if (spec) json["hyperparameters"] = hyperparameters_of(*spec, row.view->record.id.index);
+            json["best_validation"] = nullptr;
+            if (row.best)
+                json["best_validation"] = {{"value", row.best->value},
+                                           {"steps_completed", row.best->steps_completed}};
+            json["bracket"] = row.last_decision ? Json(row.last_decision->bracket) : Json(nullptr);
+            json["rung"] = row.last_decision ? Json(row.last_decision->rung) : Json(nullptr);
+            answer.push_back(std::move(json));
+        }
         return answer;
     }
 
-    static Table as_table(tracker::history::ExperimentView const& view) {
-        Table table({"Trial ID", "State", "Runs", "Started", "Ended", "H-Params"});
-        for (auto const& trial : view.trials) {
-            auto const& spec = view.record.spec;
+    static Table as_table(std::vector<TrialRow> const& rows, std::optional<ExperimentSpec> const& spec) {
+        bool const has_rungs = spec && search::is_asha(spec->searcher.name);
+        std::vector<std::string> header{"Trial ID", "State", "Runs", "Started", "Ended"};
+        if (has_rungs) header.insert(header.end(), {"Bracket", "Rung"});
+        header.insert(header.end(),
+                      {spec ? "Best " + escape_control(spec->searcher.metric) : "Best", "H-Params"});
+        Table table(std::move(header));
+        for (auto const& row : rows) {
+            auto const& trial = *row.view;
+            std::vector<std::string> cells{to_string(trial.record.id), std::string(to_string(trial.state)),
+                                           std::to_string(trial.record.runs.size()),
+                                           short_time(trial.started()), short_time(trial.ended())};
+            if (has_rungs) {
+                cells.push_back(row.last_decision ? std::to_string(row.last_decision->bracket) : "");
+                cells.push_back(row.last_decision ? std::to_string(row.last_decision->rung) : "");
+            }
+            cells.push_back(row.best ? fmt::format("{:.6g}", row.best->value) : "");
             auto const drawn = spec ? hyperparameters_of(*spec, trial.record.id.index) : Json::object();
-            table.add({to_string(trial.record.id), std::string(to_string(trial.state)),
-                       std::to_string(trial.record.runs.size()), short_time(trial.started()),
-                       short_time(trial.ended()), describe_hyperparameters(drawn)});
+            cells.push_back(describe_hyperparameters(drawn));
+            table.add(std::move(cells));
         }
         return table;
     }
 
     std::string id_;
+    bool by_metric_ = false;
     bool csv_ = false;
 };
 

@@ -24,21 +24,10 @@ std::optional<LogLevel> find_level(std::string_view name) {
     return std::nullopt;
 }
 
-struct Unit {
-    char letter;
-    std::int64_t seconds;
-};
-constexpr Unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
-constexpr std::int64_t amount_max = 1'000'000;
-
 std::optional<UtcTime> parse_ago(std::string_view text, UtcTime now) {
-    for (auto const& unit : units) {
-        if (text.empty() || text.back() != unit.letter) continue;
-        auto const amount = parse_integer<std::int64_t>(text.substr(0, text.size() - 1));
-        if (!amount || *amount < 0 || *amount > amount_max) return std::nullopt;
-        return UtcTime{now.microseconds - *amount * unit.seconds * 1'000'000};
-    }
-    return std::nullopt;
+    auto const ago = parse_duration_s(text);
+    if (!ago) return std::nullopt;
+    return UtcTime{now.microseconds - static_cast<std::int64_t>(*ago * 1e6)};
 }
 
 constexpr std::size_t text_size_max = std::size_t{64} << 10;

@@ -4,6 +4,7 @@
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 
@@ -65,13 +66,88 @@ bool is_seed_of_the_day(config::ExperimentConfig const& config) {
     return !written || written->file == "defaults";
 }
 
+// What an adaptive search does with its trials.
+
+/// The mean total length of all trials: each trains up to the rung at which it is stopped.
+double total_length(search::AshaSearch const& asha) {
+    double total = 0;
+    for (auto const& bracket : asha.brackets) {
+        auto const arrivals = search::expected_arrivals(bracket, asha.divisor);
+        std::uint64_t before = 0;
+        for (std::size_t rung = 0; rung < arrivals.size(); ++rung) {
+            total += arrivals[rung] * static_cast<double>(bracket.rung_lengths[rung] - before);
+            before = bracket.rung_lengths[rung];
+        }
+    }
+    return total;
+}
+
+std::string brackets_table(search::AshaSearch const& asha) {
+    Table table({"Bracket", "Trials", "At a Time", "Rung", "Length", "Trials That Reach It"});
+    for (std::size_t i = 0; i < asha.brackets.size(); ++i) {
+        auto const& bracket = asha.brackets[i];
+        auto const arrivals = search::expected_arrivals(bracket, asha.divisor);
+        for (std::size_t rung = 0; rung < arrivals.size(); ++rung) {
+            bool const is_first = rung == 0;
+            table.add({is_first ? std::to_string(i) : "", is_first ? std::to_string(bracket.trials) : "",
+                       is_first ? std::to_string(bracket.concurrent_trials) : "", std::to_string(rung),
+                       std::to_string(bracket.rung_lengths[rung]), fmt::format("{:.0f}", arrivals[rung])});
+        }
+    }
+    return table.render();
+}
+
+Json brackets_json(search::AshaSearch const& asha) {
+    auto brackets = Json::array();
+    for (auto const& bracket : asha.brackets) {
+        auto const arrivals = search::expected_arrivals(bracket, asha.divisor);
+        auto rungs = Json::array();
+        for (std::size_t rung = 0; rung < arrivals.size(); ++rung)
+            rungs.push_back({{"length", bracket.rung_lengths[rung]}, {"expected_trials", arrivals[rung]}});
+        brackets.push_back({{"trials", bracket.trials},
+                            {"concurrent_trials", bracket.concurrent_trials},
+                            {"rungs", std::move(rungs)}});
+    }
+    return brackets;
+}
+
+/// How long all trials train together, in the unit of the searcher.
+struct Budget {
+    search::TrainingLength length;  // of one trial that is not stopped
+    double total = 0;
+    double undisturbed = 0;  // if no trial were stopped
+    std::optional<double> slot_hours = {};
+};
+
+std::string describe(Budget const& budget) {
+    auto const unit = budget.length.time_metric.empty()
+                          ? std::string(to_string(budget.length.unit))
+                          : fmt::format("of '{}'", escape_control(budget.length.time_metric));
+    auto text = fmt::format("In all {:.0f} {}", budget.total, unit);
+    if (budget.total < budget.undisturbed)
+        text += fmt::format(", {:.0f} % of what all trials would train without being stopped",
+                            100 * budget.total / budget.undisturbed);
+    if (budget.slot_hours) text += fmt::format("; {:.1f} slot-hours", *budget.slot_hours);
+    return text + "\n\n";
+}
+
+Json to_json(Budget const& budget) {
+    return {
+        {"length", budget.length.value},
+        {"unit", to_string(budget.length.unit)},
+        {"time_metric", budget.length.time_metric.empty() ? Json(nullptr) : Json(budget.length.time_metric)},
+        {"total_length", budget.total},
+        {"slot_hours", budget.slot_hours ? Json(*budget.slot_hours) : Json(nullptr)}};
+}
+
 class SearchPreview final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"config", &config_, "the configuration file", Need::required},
                 {"--template", &template_, "a configuration template"},
                 {"--config", &overrides_, "key=value, over the file"},
-                {"--trials", &trials_, "show so many trials (100)"}};
+                {"--trials", &trials_, "show so many trials (100)"},
+                {"--unit-time", &unit_time_, "how long a trial trains for one unit of its length: 90s"}};
     }
 
     Outcome run(Session& session) override {
@@ -82,22 +158,60 @@ public:
         DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
         auto const input = plan::search_input(loaded.config);
         auto const draws = search.draw_first(trials_.value_or(trials_shown));
+        DET_TRY_ASSIGN(auto const budget, make_budget(loaded.config, input.searcher, search));
         if (session.wants_json()) {
-            session.answer(Json{{"searcher", input.searcher.name},
-                                {"trial_count", search.trial_count()},
-                                {"concurrent_trials_max", search.concurrent_trials_max()},
-                                {"experiment_seed", input.experiment_seed},
-                                {"trials", as_json(draws)}});
+            Json answer{{"searcher", input.searcher.name},
+                        {"trial_count", search.trial_count()},
+                        {"concurrent_trials_max", search.concurrent_trials_max()},
+                        {"experiment_seed", input.experiment_seed},
+                        {"trials", as_json(draws)}};
+            if (search.asha()) answer["brackets"] = brackets_json(*search.asha());
+            if (budget) answer["budget"] = to_json(*budget);
+            session.answer(answer);
         } else {
-            session.out << fmt::format("{}: {}; experiment seed {}\n\n", input.searcher.name,
+            session.out << fmt::format("{}: {}; experiment seed {}\n", input.searcher.name,
                                        describe_count(search), input.experiment_seed);
-            session.out << as_table(search.space(), draws);
+            if (budget) session.out << describe_length(search, *budget) << '\n';
+            if (search.asha()) session.out << brackets_table(*search.asha()) << '\n';
+            session.out << (budget ? describe(*budget) : "\n") << as_table(search.space(), draws);
         }
         say_more(search, draws.size(), is_seed_of_the_day(loaded.config), session);
         return ExitCode::done;
     }
 
 private:
+    static std::string describe_length(search::Search const& search, Budget const& budget) {
+        auto text = fmt::format("Each trains {}{}\n", search.asha() ? "up to " : "",
+                                escape_control(budget.length.describe()));
+        if (search.asha())
+            text += fmt::format("Of the trials at a rung the best 1/{} train on\n", search.asha()->divisor);
+        return text;
+    }
+
+    /// Empty if the configuration does not say how long a trial trains.
+    Result<std::optional<Budget>> make_budget(config::ExperimentConfig const& config,
+                                              SearcherSpec const& searcher,
+                                              search::Search const& search) const {
+        auto const length = search::find_training_length(searcher.options);
+        if (!length && unit_time_)
+            return Error{codes::usage, "--unit-time needs the length of a training",
+                         "set searcher.max_length in the configuration"};
+        if (!length) return std::optional<Budget>();
+        Budget budget{*length};
+        budget.undisturbed = static_cast<double>(length->value) * search.trial_count();
+        budget.total = search.asha() ? total_length(*search.asha()) : budget.undisturbed;
+        if (unit_time_) {
+            constexpr double seconds_per_hour = 3600;
+            auto const seconds = parse_duration_s(*unit_time_);
+            if (!seconds)
+                return Error{codes::usage, fmt::format("'{}' is not a duration", escape_control(*unit_time_)),
+                             "give a number and ms, s, m, h or d, as in 90s"};
+            auto const slots = std::max<std::int64_t>(config.resources.slots_per_trial, 1);
+            budget.slot_hours = budget.total * *seconds * static_cast<double>(slots) / seconds_per_hour;
+        }
+        return std::optional(std::move(budget));
+    }
+
     static void say_more(search::Search const& search, std::size_t shown, bool is_new_seed,
                          Session const& session) {
         if (shown < search.trial_count()) {
@@ -112,6 +226,7 @@ private:
     std::optional<std::string> template_;
     std::vector<std::string> overrides_;
     std::optional<std::uint32_t> trials_;
+    std::optional<std::string> unit_time_;
 };
 
 }  // namespace

@@ -62,6 +62,17 @@ BOOST_AUTO_TEST_CASE(the_nearest_word_is_offered_only_when_it_is_near) {
     BOOST_TEST(!nearest_word("", keys));
 }
 
+BOOST_AUTO_TEST_CASE(durations_are_a_number_and_a_unit) {
+    BOOST_TEST(parse_duration_s("90s").value() == 90);
+    BOOST_TEST(parse_duration_s("1.5h").value() == 5400);
+    BOOST_TEST(parse_duration_s("20ms").value() == 0.02);
+    BOOST_TEST(parse_duration_s("0m").value() == 0);
+    BOOST_TEST(parse_duration_s("1000000d").value() == 86'400e6);
+    for (auto const* text :
+         {"", "s", "90", "90 s", "-1s", "1000001d", "nans", "infs", "1e400s", "5w", "1hh", "+1s"})
+        BOOST_TEST(!parse_duration_s(text).has_value(), text);
+}
+
 BOOST_AUTO_TEST_CASE(sizes_are_told_in_the_unit_that_fits) {
     BOOST_TEST(format_size(95 << 20) == "95.0 MiB");
     BOOST_TEST(format_size(1023) == "1023 B");

@@ -25,6 +25,7 @@ Result<lifecycle::RunView> load_run(RunLayout const& run) {
         if (auto const* started = std::get_if<RunStarted>(&record)) view.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) view.ended = *ended;
         if (auto const* queued = std::get_if<JobRequeued>(&record)) view.queued_again = queued->time;
+        if (auto const* decision = std::get_if<SearchDecision>(&record)) view.decisions.push_back(*decision);
     }
     return view;
 }
@@ -116,6 +117,19 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
         }
     }
     return reports;
+}
+
+Result<std::vector<search::RungEntry>> JournalHistory::load_rung(ExperimentId id, std::uint32_t bracket,
+                                                                 std::uint32_t rung) {
+    DET_TRY_ASSIGN(auto const names, list_directory(ExperimentLayout(root_, id).rung(bracket, rung)));
+    return search::parse_rung(names);
+}
+
+Result<std::optional<journal::BestValidation>> JournalHistory::load_best_validation(
+    TrialId id, ExperimentSpec const& spec) {
+    return journal::load_best_validation(ExperimentLayout(root_, id.experiment).trial(id.index),
+                                         spec.first_run_of(id.index),
+                                         {spec.searcher.metric, spec.searcher.smaller_is_better});
 }
 
 }  // namespace det::tracker::history

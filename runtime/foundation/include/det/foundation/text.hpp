@@ -31,6 +31,10 @@ std::optional<T> parse_integer(std::string_view text) {
     return value;
 }
 
+/// Parses a number with a unit, such as "90s", "1.5h", "20ms" or "2d", to seconds. Returns nullopt for
+/// anything else, and if it is negative or more than a million days.
+std::optional<double> parse_duration_s(std::string_view text);
+
 /// Quotes `text` as one word of a POSIX shell.
 std::string quote_for_shell(std::string_view text);
 /// Escapes control bytes and invalid UTF-8 (as \n, \x1b ...). The result is one line that is safe to print.

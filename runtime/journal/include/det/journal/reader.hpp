@@ -6,6 +6,7 @@
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,11 +20,14 @@ struct JournalContents {
     std::size_t skipped = 0;            // records of types that this program does not know
 };
 
-/// Parses the bytes of a whole journal. Pure.
-Result<JournalContents> parse_journal(std::string_view bytes);
+/// Whether a reader wants a record, from its type and its encoded form. Empty: every record.
+using RecordFilter = std::function<bool(std::uint16_t type, std::string_view payload)>;
+
+/// Parses the bytes of a whole journal. Records that are not wanted are left out and not decoded. Pure.
+Result<JournalContents> parse_journal(std::string_view bytes, RecordFilter const& is_wanted = {});
 
 /// Reads and parses a journal. A file that does not exist counts as an empty journal.
-Result<JournalContents> load_journal(std::filesystem::path const& path);
+Result<JournalContents> load_journal(std::filesystem::path const& path, RecordFilter const& is_wanted = {});
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);

@@ -31,7 +31,8 @@ bool is_terminal(State state);
 struct RunView {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
-    std::optional<UtcTime> queued_again = {};  // when its job was requeued
+    std::optional<UtcTime> queued_again = {};    // when its job was requeued
+    std::vector<SearchDecision> decisions = {};  // of the search about the trial, in this run
 };
 
 /// The facts about a trial.

@@ -32,6 +32,10 @@ struct AshaSearch {
     std::uint32_t concurrent_trials() const;
 };
 
+/// The mean number of trials that arrive at each rung of a bracket if their metrics are distinct and their
+/// order is random. Which trials train on depends on the order of their arrival.
+std::vector<double> expected_arrivals(Bracket const& bracket, double divisor);
+
 bool is_asha(std::string_view searcher_name);
 
 /// Computes the brackets of an adaptive_asha or async_halving searcher. Requires is_asha(searcher.name).

@@ -1,10 +1,12 @@
 #pragma once
+#include <det/journal/best_validation.hpp>
 #include <det/journal/replacements.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/desired.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/record.hpp>
+#include <det/search/rung.hpp>
 #include <det/slurm/job.hpp>
 
 #include <optional>
@@ -64,6 +66,13 @@ public:
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
     /// The reports of a trial's runs: one entry per run, in order.
     virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
+    /// The trials that have arrived at a rung of the experiment's search, sorted by trial.
+    virtual Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
+                                                             std::uint32_t rung) = 0;
+    /// The best validation of a trial by the searcher's metric.
+    /// \param spec of its experiment
+    virtual Result<std::optional<journal::BestValidation>> load_best_validation(
+        TrialId id, ExperimentSpec const& spec) = 0;
 };
 
 }  // namespace det::tracker::history

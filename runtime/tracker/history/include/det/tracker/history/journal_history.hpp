@@ -12,6 +12,10 @@ public:
     Result<std::vector<ExperimentId>> list_experiments() override;
     Result<ExperimentRecord> load_experiment(ExperimentId id) override;
     Result<std::vector<RunReports>> load_reports(TrialId id) override;
+    Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
+                                                     std::uint32_t rung) override;
+    Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
+                                                                        ExperimentSpec const& spec) override;
 
 private:
     RootLayout root_;

@@ -1,0 +1,29 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/layout.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace det::journal {
+
+/// The metric by which validations are compared.
+struct Objective {
+    std::string metric;
+    bool smaller_is_better = true;
+};
+
+struct BestValidation {
+    double value = 0;
+    std::uint64_t steps_completed = 0;
+    friend bool operator==(BestValidation const&, BestValidation const&) = default;
+};
+
+/// Reads the journals of a trial's runs from `first_run` on. Of equal values the earlier one is the best;
+/// NaN and infinities never are.
+/// \return nullopt if no validation has a number of this name
+Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
+                                                           Objective const& objective);
+
+}  // namespace det::journal

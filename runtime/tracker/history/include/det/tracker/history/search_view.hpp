@@ -1,0 +1,45 @@
+#pragma once
+#include <det/search/asha.hpp>
+#include <det/search/rung.hpp>
+#include <det/tracker/history/view.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace det::tracker::history {
+
+/// A rung of a bracket as it is now.
+struct RungView {
+    std::uint64_t length = 0;                // the training length at which it compares trials
+    std::vector<search::RungEntry> entries;  // best first; failed trials last
+    std::uint32_t kept_trials = 0;           // how many of them would train on if the last one arrived now
+    std::optional<double> cut_off;           // the worst metric of these; empty: nothing has arrived
+    std::uint32_t stopped_trials = 0;        // that the search has stopped here
+};
+
+struct BracketView {
+    std::uint32_t trials = 0;  // planned
+    std::vector<RungView> rungs;
+    double progress = 0;  // 0 to 1
+};
+
+/// An adaptive search as users see it.
+struct SearchView {
+    search::AshaSearch search;
+    std::vector<BracketView> brackets;
+    double progress = 0;  // 0 to 1
+};
+
+/// The entries of all rungs: [bracket][rung].
+using RungEntries = std::vector<std::vector<std::vector<search::RungEntry>>>;
+
+/// Combines the entries of the rungs with the trials. The progress is Determined's: of a bracket, the entries
+/// of its first rung as a part of 1.2 times its trials, or the ended trials as a part of its trials once all
+/// have arrived there, whichever is larger; of the search, the mean over its brackets. Pure.
+SearchView view_search(search::AshaSearch search, RungEntries const& entries, ExperimentView const& view);
+
+/// All decisions of the search about a trial, in order.
+std::vector<SearchDecision> decisions_of(TrialRecord const& trial);
+
+}  // namespace det::tracker::history

@@ -1,0 +1,177 @@
+#include "experiment/describe_search.hpp"
+
+#include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
+#include <det/search/trial_search.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/search_view.hpp>
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "output/table.hpp"
+
+namespace det::cli {
+namespace {
+
+using tracker::history::ExperimentView;
+using tracker::history::SearchView;
+
+/// The best validation of all trials.
+struct BestTrial {
+    TrialId trial;
+    journal::BestValidation validation;
+};
+
+Result<std::optional<BestTrial>> find_best_trial(ExperimentView const& view, ExperimentSpec const& spec,
+                                                 tracker::history::History& history) {
+    std::optional<BestTrial> best;
+    for (auto const& trial : view.trials) {
+        DET_TRY_ASSIGN(auto const found, history.load_best_validation(trial.record.id, spec));
+        if (!found) continue;
+        bool const is_better =
+            !best || (spec.searcher.smaller_is_better ? found->value < best->validation.value
+                                                      : found->value > best->validation.value);
+        if (is_better) best = BestTrial{trial.record.id, *found};
+    }
+    return best;
+}
+
+Result<std::optional<SearchView>> load_search_view(ExperimentView const& view, ExperimentSpec const& spec,
+                                                   tracker::history::History& history) {
+    if (!search::is_asha(spec.searcher.name)) return std::optional<SearchView>();
+    auto asha = search::plan_asha(spec.searcher);
+    if (!asha) return std::move(asha).error().front().error;
+    tracker::history::RungEntries entries(asha->brackets.size());
+    for (std::uint32_t bracket = 0; bracket < entries.size(); ++bracket) {
+        auto const rungs = asha->brackets[bracket].rung_lengths.size();
+        for (std::uint32_t rung = 0; rung < rungs; ++rung) {
+            DET_TRY_ASSIGN(auto of_rung, history.load_rung(view.record.id, bracket, rung));
+            entries[bracket].push_back(std::move(of_rung));
+        }
+    }
+    return std::optional(tracker::history::view_search(*std::move(asha), entries, view));
+}
+
+std::string metric_text(double metric) {
+    return std::isnan(metric) ? "failed" : fmt::format("{:.6g}", metric);
+}
+
+Json metric_json(double metric) { return std::isfinite(metric) ? Json(metric) : Json(nullptr); }
+
+std::string rungs_table(SearchView const& view) {
+    Table table({"Bracket", "Rung", "Length", "Arrived", "Train On", "Cut-off", "Stopped"});
+    for (std::size_t i = 0; i < view.brackets.size(); ++i) {
+        auto const& rungs = view.brackets[i].rungs;
+        for (std::size_t number = 0; number < rungs.size(); ++number) {
+            auto const& rung = rungs[number];
+            table.add({number == 0 ? std::to_string(i) : "", std::to_string(number),
+                       std::to_string(rung.length), std::to_string(rung.entries.size()),
+                       number + 1 == rungs.size() ? "" : std::to_string(rung.kept_trials),
+                       rung.cut_off && number + 1 < rungs.size() ? metric_text(*rung.cut_off) : "",
+                       std::to_string(rung.stopped_trials)});
+        }
+    }
+    return table.render();
+}
+
+/// A row for each decision that ended a trial: what it was based on.
+std::string ends_table(ExperimentView const& view) {
+    Table table({"Trial", "Bracket", "Rung", "Steps", "Metric", "Decision", "Because", "Of Trials"});
+    for (auto const& trial : view.trials) {
+        for (auto const& decision : tracker::history::decisions_of(trial.record)) {
+            if (decision.decision == to_string(search::RungDecision::advance)) continue;
+            auto const entry = search::parse_rung_entry(decision.entry);
+            table.add({to_string(trial.record.id), std::to_string(decision.bracket),
+                       std::to_string(decision.rung), std::to_string(decision.steps_completed),
+                       entry ? metric_text(entry->metric) : "", decision.decision, search::describe(decision),
+                       decision.trials});
+        }
+    }
+    return table.render();
+}
+
+std::string describe_best(std::optional<BestTrial> const& best, ExperimentSpec const& spec) {
+    if (!best) return "";
+    return fmt::format("Best trial:    {}, {} {:.6g} at step {}\n", to_string(best->trial),
+                       escape_control(spec.searcher.metric), best->validation.value,
+                       best->validation.steps_completed);
+}
+
+std::string as_text(ExperimentView const& view, ExperimentSpec const& spec,
+                    std::optional<BestTrial> const& best, std::optional<SearchView> const& search) {
+    auto text = fmt::format("Experiment {}: {}\nSearcher:      {}, {} of {}\n", view.record.id.value,
+                            to_string(view.state), spec.searcher.name,
+                            spec.searcher.smaller_is_better ? "smallest" : "largest",
+                            escape_control(spec.searcher.metric));
+    text += describe_best(best, spec);
+    if (!search) return text + "Rungs:         none: this searcher stops no trials\n";
+    text += fmt::format("Length:        {}; of the trials at a rung the best 1/{} train on\n",
+                        escape_control(search->search.length.describe()), search->search.divisor);
+    text += fmt::format("Progress:      {:.0f} %\n\n", 100 * search->progress);
+    return text + rungs_table(*search) + '\n' + ends_table(view);
+}
+
+Json rungs_json(tracker::history::BracketView const& bracket) {
+    auto rungs = Json::array();
+    for (auto const& rung : bracket.rungs) {
+        auto entries = Json::array();
+        for (auto const& entry : rung.entries)
+            entries.push_back({{"trial", entry.trial}, {"metric", metric_json(entry.metric)}});
+        rungs.push_back({{"length", rung.length},
+                         {"entries", std::move(entries)},
+                         {"kept_trials", rung.kept_trials},
+                         {"cut_off", rung.cut_off ? metric_json(*rung.cut_off) : Json(nullptr)},
+                         {"stopped_trials", rung.stopped_trials}});
+    }
+    return rungs;
+}
+
+Json decisions_json(ExperimentView const& view) {
+    auto decisions = Json::array();
+    for (auto const& trial : view.trials) {
+        for (auto const& decision : tracker::history::decisions_of(trial.record)) {
+            auto json = to_json(Record(decision));
+            json.erase("record");
+            json["trial"] = trial.record.id.index;
+            decisions.push_back(std::move(json));
+        }
+    }
+    return decisions;
+}
+
+Json as_json(ExperimentView const& view, ExperimentSpec const& spec, std::optional<BestTrial> const& best,
+             std::optional<SearchView> const& search) {
+    Json json{{"id", view.record.id.value},     {"state", to_string(view.state)},
+              {"searcher", spec.searcher.name}, {"metric", spec.searcher.metric},
+              {"best_trial", nullptr},          {"progress", search ? Json(search->progress) : Json(nullptr)},
+              {"brackets", Json::array()},      {"decisions", decisions_json(view)}};
+    if (best) {
+        json["best_trial"] = {{"id", to_integer(best->trial)},
+                              {"name", to_string(best->trial)},
+                              {"value", best->validation.value},
+                              {"steps_completed", best->validation.steps_completed}};
+    }
+    if (!search) return json;
+    for (auto const& bracket : search->brackets)
+        json["brackets"].push_back(
+            {{"trials", bracket.trials}, {"progress", bracket.progress}, {"rungs", rungs_json(bracket)}});
+    return json;
+}
+
+}  // namespace
+
+Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment) {
+    auto const& view = experiment.view;
+    if (!view.record.spec)
+        return Error{
+            codes::wrong_state,
+            fmt::format("experiment {} has no search: its creation was interrupted", view.record.id.value)};
+    auto const& spec = *view.record.spec;
+    tracker::history::JournalHistory history(experiment.root);
+    DET_TRY_ASSIGN(auto const best, find_best_trial(view, spec, history));
+    DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));
+    return SearchDescription{as_text(view, spec, best, search), as_json(view, spec, best, search)};
+}
+
+}  // namespace det::cli
