@@ -77,7 +77,7 @@ std::string rungs_table(SearchView const& view) {
 
 /// A row for each decision that ended a trial: what it was based on.
 std::string ends_table(ExperimentView const& view) {
-    Table table({"Trial", "Bracket", "Rung", "Steps", "Metric", "Decision", "Because", "Of Trials"});
+    Table table({"Trial", "Bracket", "Rung", "Steps", "Metric", "Decision", "Because", "Among"});
     for (auto const& trial : view.trials) {
         for (auto const& decision : tracker::history::decisions_of(trial.record)) {
             if (decision.decision == to_string(search::RungDecision::advance)) continue;

@@ -32,6 +32,12 @@ constexpr char random_search[] =
     "    momentum: {type: double, minval: 0.5, maxval: 0.99}\n"
     "  fixed: true\n";
 
+constexpr char asha_search[] =
+    "searcher: {name: adaptive_asha, metric: loss, max_trials: 100, max_length: {batches: 1000}}\n"
+    "reproducibility: {experiment_seed: 42}\n"
+    "resources: {slots_per_trial: 8}\n"
+    "hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}\n";
+
 constexpr char grid_search[] =
     "searcher: {name: grid, metric: loss}\n"
     "reproducibility: {experiment_seed: 42}\n"
@@ -68,6 +74,30 @@ BOOST_AUTO_TEST_CASE(json_has_the_same_trials) {
          Json{{"index", 0},
               {"seed", 996406378},
               {"hyperparameters", {{"width", 10}, {"opt", {{"name", "sgd"}}}, {"group", Json::object()}}}}));
+}
+
+BOOST_AUTO_TEST_CASE(an_adaptive_search_shows_its_brackets_and_what_they_cost) {
+    write(asha_search);
+    BOOST_TEST(run(preview(" --trials 1 --unit-time 90ms")) == 0);
+    check_golden("cli/search_preview_asha.txt", out);
+    auto const answer = ask(preview(" --unit-time 90ms"));
+    auto const& brackets = answer["brackets"];
+    BOOST_REQUIRE(brackets.size() == 3u);
+    BOOST_TEST(brackets[1]["trials"] == 22);
+    BOOST_TEST(brackets[1]["rungs"][0]["length"] == 62);
+    auto const& budget = answer["budget"];
+    BOOST_TEST(budget["unit"] == "batches");
+    auto const hours = budget["total_length"].get<double>() * 0.09 * 8 / 3600;
+    BOOST_TEST(budget["slot_hours"].get<double>() == hours, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(ask(preview())["budget"]["slot_hours"].is_null());
+    BOOST_TEST(run(preview(" --unit-time 90")) == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "'90' is not a duration"), err);
+    write(random_search);
+    BOOST_TEST(run(preview(" --unit-time 90s")) == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "--unit-time needs the length of a training"), err);
+    auto const random = ask(preview(" --unit-time 1h --config searcher.max_length.epochs=3"));
+    BOOST_TEST(random["budget"]["total_length"] == 15);
+    BOOST_TEST(random["budget"]["slot_hours"] == 15);
 }
 
 BOOST_AUTO_TEST_CASE(the_requested_number_of_trials_is_shown) {
