@@ -29,6 +29,8 @@ constexpr CommandEntry entries[] = {
     {"experiment", "set name", "give an experiment another name", make_experiment_set_name},
     {"experiment", "set description", "describe an experiment", make_experiment_set_description},
     {"experiment", "set priority", "move a waiting experiment in the queue", make_experiment_set_priority},
+    {"experiment", "set max-concurrent-trials", "limit how many of its trials run at once",
+     make_experiment_set_max_concurrent_trials},
     {"experiment", "set max-slots", "limit the slots that its trials have at once",
      make_experiment_set_max_slots},
     {"experiment", "set gc-policy", "change how many checkpoints it keeps", make_experiment_set_gc_policy},

@@ -30,6 +30,8 @@ std::string describe_attributes(tracker::history::Attributes const& now) {
         text += fmt::format("Labels:        {}\n",
                             escape_control(fmt::format("{}", fmt::join(now.labels, ", "))));
     if (now.max_slots) text += fmt::format("Max slots:     {}\n", *now.max_slots);
+    if (now.max_concurrent_trials)
+        text += fmt::format("Max trials:    {} at a time\n", *now.max_concurrent_trials);
     if (now.is_archived) text += "Archived:      yes\n";
     return text;
 }

@@ -97,6 +97,8 @@ Json to_json(tracker::history::ExperimentView const& view) {
         json["labels"] = now.labels;
         json["archived"] = now.is_archived;
         json["max_slots"] = now.max_slots ? Json(*now.max_slots) : Json(nullptr);
+        json["max_concurrent_trials"] =
+            now.max_concurrent_trials ? Json(*now.max_concurrent_trials) : Json(nullptr);
         json["owner"] = spec.owner;
         json["parent_id"] = spec.parent ? Json(spec.parent->value) : Json(nullptr);
         json["created"] = format_utc(spec.created);

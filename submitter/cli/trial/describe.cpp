@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/table.hpp"
 #include "output/trial_text.hpp"
 #include "output/view_json.hpp"
 

@@ -1,12 +1,10 @@
-// Pause, cancel, kill, delete, and the limit of slots.
+// Pause, cancel, kill and delete.
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/life_cycle.hpp>
 #include <det/experiment/root.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
-#include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -44,33 +42,6 @@ Status remove_files(ExperimentLayout const& layout) {
     DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
     for (auto const& name : names) {
         if (name != layout.deleted().filename()) DET_TRY(remove_tree(layout.path() / name));
-    }
-    return Ok{};
-}
-
-/// Returns the number of tasks of an array that may run at the same time: the array's share of `running_max`,
-/// proportional to its number of trials, at least one.
-std::uint32_t share_of(ArrayJob const& array, std::uint32_t running_max, std::uint32_t trial_count) {
-    auto const size = std::min(array.trial_count, trial_count);
-    auto const share = std::uint64_t{running_max} * size / std::max(1u, trial_count);
-    return std::max(1u, static_cast<std::uint32_t>(share));
-}
-
-Status limit_arrays(tracker::history::ExperimentRecord const& record, std::uint32_t running_max,
-                    slurm::SlurmClient& slurm) {
-    for (auto const& array : record.arrays()) {
-        auto done = slurm.change(
-            {array.job, {}}, {.running_tasks_max = share_of(array, running_max, record.spec->trial_count)});
-        if (done || has_ended(done.error())) continue;
-        auto error = std::move(done).error();
-        // Since Slurm 23.02 only operators may change the limit of running tasks (ArrayTaskThrottle).
-        if (error.code == codes::slurm_refused) {
-            error.hint =
-                "a Slurm operator can change it; or cancel it and create it again with "
-                "searcher.max_concurrent_trials or resources.max_slots; 'scontrol hold' keeps single trials "
-                "from starting";
-        }
-        return error;
     }
     return Ok{};
 }
@@ -156,29 +127,6 @@ Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experim
     if (experiment.view.record.spec) DET_TRY(cancel_orphan_jobs(experiment, context));
     DET_TRY(remove_files(experiment.layout));
     return kept;
-}
-
-Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
-    auto const& record = experiment.view.record;
-    if (lifecycle::is_terminal(experiment.view.state) || !record.spec) {
-        return Error{codes::wrong_state,
-                     fmt::format("experiment {} is {}: nothing is left to limit", experiment.id().value,
-                                 to_string(experiment.view.state))};
-    }
-    auto const lanes = record.spec->lanes;
-    auto const per_job = static_cast<std::uint32_t>(record.spec->shape.ranks()) * lanes;
-    if (slots < per_job) {
-        auto const what =
-            lanes == 1 ? "one trial has" : fmt::format("{} trials that share a node have", lanes);
-        return Error{codes::usage,
-                     fmt::format("{} {} slots: nothing runs with at most {}", what, per_job, slots),
-                     fmt::format("use at least {}", per_job)};
-    }
-    DET_TRY(limit_arrays(record, slots / per_job, context.slurm));
-    auto [kind, body] = tracker::history::changes::set_max_slots(slots);
-    DET_TRY(record_event(experiment, kind, std::move(body), context));
-    return experiment.id();
 }
 
 }  // namespace det::experiment

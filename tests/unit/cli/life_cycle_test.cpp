@@ -253,6 +253,27 @@ BOOST_AUTO_TEST_CASE(max_slots_limits_running_tasks_where_slurm_permits) {
     BOOST_TEST(ask("experiment describe 2")["max_slots"] == 17);
 }
 
+BOOST_AUTO_TEST_CASE(both_limits_of_running_trials_hold) {
+    BOOST_REQUIRE(create(" --config searcher.name=random --config searcher.max_trials=20 "
+                         "--config searcher.max_concurrent_trials=3 --config resources.slots_per_trial=8") ==
+                  0);
+    slurm.other_jobs.push_back(job_of(1, slurm::JobState::running, "RUNNING"));  // 4711_0
+    BOOST_TEST(run("experiment set max-slots 11 80") == 0, err);
+    BOOST_TEST(was_called("change 4711 running=3"));
+    BOOST_TEST(run("experiment set max-concurrent-trials 11 5") == 0, err);
+    BOOST_TEST(was_called("change 4711 running=5"));
+    BOOST_TEST(ask("experiment describe 11")["max_concurrent_trials"] == 5);
+    BOOST_TEST(run("experiment set max-slots 11 16") == 0, err);
+    BOOST_TEST(was_called("change 4711 running=2"));
+    BOOST_TEST(run("experiment set max-concurrent-trials 11 1") == 0, err);
+    BOOST_TEST(was_called("change 4711 running=1"));
+    BOOST_TEST(run("experiment set max-concurrent-trials 11 0") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment set max-concurrent-trials 11 many") == to_int(ExitCode::usage));
+    slurm.refused = {"change"};
+    BOOST_TEST(run("experiment set max-concurrent-trials 11 2") == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(ask("experiment describe 11")["max_concurrent_trials"] == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_priority_is_a_move_in_the_queue) {
     auto waiting = job_of(2, slurm::JobState::pending, "PENDING");
     waiting.comment = job_comment(root, {2});
@@ -356,6 +377,7 @@ BOOST_AUTO_TEST_CASE(unknown_experiments_and_an_unreachable_slurm_are_distinguis
     }
     slurm.is_down = true;
     for (std::string const command : {"experiment activate 2", "experiment cancel 2", "experiment kill 2",
+                                      "experiment set max-concurrent-trials 2 8",
                                       "experiment set max-slots 2 8", "task list", "trial kill 2"}) {
         BOOST_TEST(run(command) == to_int(ExitCode::slurm_unreachable), command);
     }

@@ -19,11 +19,20 @@ std::optional<std::int64_t> number_of(Json const& object, char const* key) {
     return found->get<std::int64_t>();
 }
 
-/// resources.max_slots is the only key of a continuation that can also be changed afterwards.
+/// searcher.max_concurrent_trials: 0 means no limit.
+std::optional<std::int64_t> concurrent_trials_of(Json const& object, char const* key) {
+    auto const number = number_of(object, key);
+    return number && *number > 0 ? number : std::nullopt;
+}
+
+/// Applies the keys of a continuation that can also be changed afterwards.
 void apply_continuation(Attributes& all, Json const& body) {
     for (auto const& change : body.value("changes", Json::array())) {
-        if (change.is_object() && text_of(change, "key") == "resources.max_slots")
-            all.max_slots = number_of(change, "to");
+        if (!change.is_object()) continue;
+        auto const key = text_of(change, "key");
+        if (key == "resources.max_slots") all.max_slots = number_of(change, "to");
+        if (key == "searcher.max_concurrent_trials")
+            all.max_concurrent_trials = concurrent_trials_of(change, "to");
     }
 }
 
@@ -32,7 +41,7 @@ struct ChangeKind {
     Apply apply;
 };
 
-constexpr std::array<ChangeKind, 8> kinds{{
+constexpr std::array<ChangeKind, 9> kinds{{
     {"archived", [](Attributes& all, Json const&) { all.is_archived = true; }},
     {"unarchived", [](Attributes& all, Json const&) { all.is_archived = false; }},
     {"renamed", [](Attributes& all, Json const& body) { all.name = text_of(body, "name"); }},
@@ -41,6 +50,10 @@ constexpr std::array<ChangeKind, 8> kinds{{
     {"unlabelled", [](Attributes& all, Json const& body) { all.labels.erase(text_of(body, "label")); }},
     {event_kinds::continued, apply_continuation},
     {"limited", [](Attributes& all, Json const& body) { all.max_slots = number_of(body, "max_slots"); }},
+    {"trials-limited",
+     [](Attributes& all, Json const& body) {
+         all.max_concurrent_trials = concurrent_trials_of(body, "max_concurrent_trials");
+     }},
 }};
 
 Attributes attributes_in(ExperimentSpec const& spec) {
@@ -53,6 +66,8 @@ Attributes attributes_in(ExperimentSpec const& spec) {
         }
     }
     all.max_slots = number_of(spec.config->value("resources", Json::object()), "max_slots");
+    if (spec.searcher.options->is_object())
+        all.max_concurrent_trials = concurrent_trials_of(spec.searcher.options, "max_concurrent_trials");
     return all;
 }
 
@@ -80,6 +95,10 @@ Change add_label(std::string const& label) { return {"labelled", Json{{"label", 
 Change remove_label(std::string const& label) { return {"unlabelled", Json{{"label", label}}}; }
 Change set_max_slots(std::optional<std::int64_t> max_slots) {
     return {"limited", Json{{"max_slots", max_slots ? Json(*max_slots) : Json(nullptr)}}};
+}
+
+Change set_max_concurrent_trials(std::int64_t trials) {
+    return {"trials-limited", Json{{"max_concurrent_trials", trials}}};
 }
 
 }  // namespace changes

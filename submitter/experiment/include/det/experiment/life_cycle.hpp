@@ -46,4 +46,7 @@ Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
 /// job arrays may use more, because each array runs at least one task.
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context);
 
+/// Limits the number of trials that run at the same time. Running trials continue. The limit of slots stays.
+Result<ExperimentId> limit_concurrent_trials(std::string const& id, std::uint32_t trials, Context& context);
+
 }  // namespace det::experiment

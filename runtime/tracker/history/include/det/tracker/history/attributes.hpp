@@ -14,7 +14,8 @@ struct Attributes {
     std::string description;
     std::set<std::string> labels;
     bool is_archived = false;
-    std::optional<std::int64_t> max_slots;  // empty: no limit
+    std::optional<std::int64_t> max_slots;              // empty: no limit
+    std::optional<std::int64_t> max_concurrent_trials;  // empty: no limit
 };
 
 /// The attributes of the specification with the changes of all events applied. Pure.
@@ -30,6 +31,7 @@ Change set_description(std::string const& description);
 Change add_label(std::string const& label);
 Change remove_label(std::string const& label);
 Change set_max_slots(std::optional<std::int64_t> max_slots);
+Change set_max_concurrent_trials(std::int64_t trials);
 }  // namespace changes
 
 }  // namespace det::tracker::history
