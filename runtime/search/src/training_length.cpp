@@ -1,6 +1,7 @@
 #include <det/protocol/json.hpp>
 #include <det/search/training_length.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -17,7 +18,11 @@ std::optional<TrainingLength> find_max_time(Json const& options) {
     auto const metric = options.find("time_metric");
     auto const value = find_positive(options, "max_time");
     if (!value || metric == options.end() || !metric->is_string()) return std::nullopt;
-    return TrainingLength{*value, LengthUnit::steps, metric->get<std::string>()};
+    auto name = metric->get<std::string>();
+    auto const unit = std::ranges::find(unit_names, name);
+    if (unit != unit_names.end())
+        return TrainingLength{*value, static_cast<LengthUnit>(unit - unit_names.begin())};
+    return TrainingLength{*value, LengthUnit::steps, std::move(name)};
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ BOOST_AUTO_TEST_CASE(lengths_are_read_in_every_form) {
     BOOST_TEST(length_of(R"({"max_length": {"epochs": 3, "batches": null}})") == "3 epochs");
     BOOST_TEST(length_of(R"({"time_metric": "hours", "max_time": 5, "max_length": 100})") == "5 of 'hours'");
     BOOST_TEST(length_of(R"({"time_metric": "hours", "max_length": 100})") == "100 steps");
+    BOOST_TEST(length_of(R"({"time_metric": "batches", "max_time": 5})") == "5 batches");
+    BOOST_TEST(length_of(R"({"time_metric": "epochs", "max_time": 5})") == "5 epochs");
     BOOST_TEST(length_of(R"({"max_time": 5})") == "none");
     for (auto const text : {"{}", "[]", "null", R"({"max_length": 0})", R"({"max_length": {"epochs": 0}})",
                             R"({"max_length": -1})", R"({"max_length": "3"})", R"({"max_length": null})"})

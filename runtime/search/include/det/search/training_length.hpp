@@ -25,7 +25,8 @@ struct TrainingLength {
     friend bool operator==(TrainingLength const&, TrainingLength const&) = default;
 };
 
-/// Reads max_time and time_metric, or else max_length (an integer or {batches: N}) of the searcher section.
+/// Reads max_time and time_metric, or else max_length (an integer or {batches: N}) of the searcher section. A
+/// time_metric with the name of a unit is that unit: a program need not report it.
 /// Empty if neither is configured.
 std::optional<TrainingLength> find_training_length(Json const& searcher_options);
 
