@@ -154,7 +154,9 @@ BOOST_AUTO_TEST_CASE(no_trial_is_lost_or_stopped_twice_if_jobs_are_killed_preemp
     wait_until([&] { return state(id) == "INTERRUPTED" || count_arrived(id) >= 12; }, 60s,
                "it is interrupted");
     shell("srun --partition urgent --nodes 1 --exclusive sleep 1");  // preempts a job
-    shell(fmt::format("det experiment pause {}", id));
+    // scancel may wait for a node whose job is being preempted; the command then asks to be repeated.
+    auto const pause = fmt::format("cd && det experiment pause {}", id);
+    wait_until([&] { return login("researcher", {"sh", "-c", pause}).exit_code == 0; }, 120s, "it is paused");
     wait_until([&] { return supervisors() == "0"; }, 90s, "no supervisor is left");
     shell(fmt::format("det experiment activate {}", id));
     finish(id);
