@@ -149,6 +149,24 @@ BOOST_AUTO_TEST_CASE(an_unknown_record_is_skipped_by_its_size) {
     BOOST_TEST(contents.skipped == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_journal_of_a_later_minor_version_is_read) {
+    // Its writer knows a record type, a field and a cause that this program does not know.
+    auto bytes = render_header().substr(0, 10) + std::string("\x07\0", 2);
+    append_value(bytes, crc32c(bytes));
+    bytes += render_frame(999, "?");
+    bytes +=
+        render_frame(2, R"({"bad_hosts":"","cause":"moved-away","exit_code":0,"follow":"stop",)"
+                        R"("message":"it runs elsewhere","time":"2026-11-21T12:00:00.000042Z","where":"x"})");
+    auto const encoded = encode_record(metric(3));
+    bytes += render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
+    auto const contents = must(parse_journal(bytes));
+    BOOST_TEST((contents.tail == FrameState::end));
+    BOOST_TEST(contents.skipped == 1);
+    BOOST_REQUIRE(contents.records.size() == 2u);
+    BOOST_TEST(std::get<RunEnded>(contents.records[0]).cause_name() == "moved-away");
+    BOOST_TEST(std::get<MetricsReported>(contents.records[1]).steps_completed == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(a_newer_major_version_is_refused) {
     auto bytes = render_header().substr(0, 12);
     bytes[8] = 2;
