@@ -1,7 +1,5 @@
 #include "shared_rungs.hpp"
 
-#include <algorithm>
-
 namespace det::simulation {
 namespace {
 
@@ -19,11 +17,13 @@ double to_unit_interval(std::uint64_t bits) { return static_cast<double>(bits >>
 void SharedRungs::add(std::uint32_t bracket, std::uint32_t rung, std::string const& name, std::uint32_t node,
                       double now_s) {
     auto& entries = rungs_[{bracket, rung}];
+    if (!files_[{bracket, rung}].insert(name).second) return;  // one file replaces the other
     entries.push_back({name, node, now_s, hash(hash(visibility_.seed, node), next_change_++)});
 }
 
 void SharedRungs::remove(std::uint32_t bracket, std::uint32_t rung, std::string const& name,
                          std::uint32_t node, double now_s) {
+    files_[{bracket, rung}].erase(name);
     for (auto& entry : rungs_[{bracket, rung}]) {
         if (entry.name != name || entry.removed_s != never) continue;
         entry.removed_by = node;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "steps.hpp"
@@ -54,6 +55,7 @@ private:
     Visibility visibility_;
     std::uint64_t next_change_ = 0;
     std::map<std::pair<std::uint32_t, std::uint32_t>, Rung> rungs_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::unordered_set<std::string>> files_;  // not removed
 };
 
 /// The rungs as a process on one node sees them. The hook runs before and after each call.
