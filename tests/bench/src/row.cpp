@@ -34,9 +34,11 @@ Row summarise(std::string name, std::vector<Pair> const& pairs, std::string unit
 }
 
 std::string render(Row const& row) {
-    return fmt::format(
-        R"({{"name": "{}", "ours": {:.4g}, "peer": {:.4g}, "ratio": {:.4g}, "unit": "{}", "better": "{}"}})",
+    auto text = fmt::format(
+        R"({{"name": "{}", "ours": {:.4g}, "peer": {:.4g}, "ratio": {:.4g}, "unit": "{}", "better": "{}")",
         row.name, row.ours, row.peer, row.ratio, row.unit, row.better == Better::lower ? "lower" : "higher");
+    for (auto const& [name, value] : row.more) text += fmt::format(R"(, "{}": {:.4g})", name, value);
+    return text + "}";
 }
 
 }  // namespace det::bench

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace det::bench {
@@ -20,6 +21,7 @@ struct Row {
     double ratio = 0;  // median of ours / peer over the pairs; a disturbance affects both sides of a pair
     std::string unit;
     Better better = Better::lower;
+    std::vector<std::pair<std::string, double>> more = {};  // further fields of this row only
 };
 
 /// The median. `values` must not be empty.
@@ -28,7 +30,8 @@ double median(std::vector<double> values);
 /// `pairs` must not be empty.
 Row summarise(std::string name, std::vector<Pair> const& pairs, std::string unit, Better better);
 
-/// One line of JSON with four significant digits. `name` and `unit` must need no escaping.
+/// One line of JSON with four significant digits. `name`, `unit` and the names in `more` must need no
+/// escaping.
 std::string render(Row const& row);
 
 }  // namespace det::bench

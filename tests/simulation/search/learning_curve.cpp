@@ -8,8 +8,9 @@
 namespace det::simulation {
 namespace {
 
-constexpr double noise = 0.01;  // standard deviation of a reported loss
+constexpr double noise = 0.005;  // standard deviation of a reported loss
 constexpr double initial_loss = 1;
+constexpr double best_rate = -2.5;  // the logarithm of the learning rate
 
 /// What an optimizer adds to the final loss, and by which factor it is slower.
 struct Optimizer {
@@ -17,7 +18,7 @@ struct Optimizer {
     double loss;
     double slowness;
 };
-constexpr Optimizer optimizers[] = {{"sgd", 0, 3}, {"adam", 0.03, 1}, {"rmsprop", 0.05, 0.7}};
+constexpr Optimizer optimizers[] = {{"sgd", 0, 1.6}, {"adam", 0.03, 1}, {"rmsprop", 0.05, 0.85}};
 
 Optimizer const& find_optimizer(std::string const& name) {
     for (auto const& optimizer : optimizers) {
@@ -59,10 +60,10 @@ LearningCurve::LearningCurve(Json const& hyperparameters, std::uint32_t seed, Fa
     auto const doublings = std::log2(hyperparameters.at("width").get<double>() / 16);  // 0 to 5
     auto const dropout = hyperparameters.at("dropout").get<double>();
     auto const& optimizer = find_optimizer(hyperparameters.at("optimizer"));
-    final_loss_ = 0.05 + 0.04 * std::pow(rate + 2.5, 2) + 0.03 * (5 - doublings) +
+    auto const distance = std::abs(rate - best_rate);
+    final_loss_ = 0.05 + 0.04 * distance * distance + 0.03 * (5 - doublings) +
                   0.5 * std::pow(dropout - 0.2, 2) + optimizer.loss;
-    reports_to_learn_ =
-        8 * std::pow(10, -0.4 * (rate + 2.5)) * std::pow(2, doublings / 2) * optimizer.slowness;
+    reports_to_learn_ = 8 * std::pow(10, 0.4 * distance) * (1 + dropout) * optimizer.slowness;
     report_interval_s_ = 20 + 10 * doublings;
     if (rate > -0.15) nan_after_ = few_reports(seed, fault_index);
     if (uniform(seed, fault_index + 1) < rates.fails) fails_after_ = few_reports(seed, fault_index + 2);

@@ -15,8 +15,9 @@ struct FaultRates {
 };
 
 /// One trial of the synthetic benchmark: the loss that it reports, as a function of its hyperparameters and
-/// its seed. Learning curves cross: wide models with small learning rates learn slowly and end low, narrow
-/// ones learn fast and end high. With the largest learning rates the loss becomes NaN.
+/// its seed. Learning curves cross: some optimizers and little dropout learn fast and end high, others learn
+/// slowly and end low. A learning rate that is too small or too large is slower and ends higher; with the
+/// largest ones the loss becomes NaN. Wide models end lower, and take more time for a report.
 class LearningCurve {
 public:
     LearningCurve(Json const& hyperparameters, std::uint32_t seed, FaultRates const& rates);

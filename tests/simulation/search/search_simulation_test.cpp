@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <random>
 
@@ -101,6 +102,23 @@ BOOST_AUTO_TEST_CASE(the_reference_ends_trials_where_determined_does) {
     ReferenceAsha reference({100, 300, 900}, 3);
     BOOST_TEST((reference.on_validation(0, 350, .5) == ReferenceAnswer::trains_on));
     BOOST_TEST((reference.on_validation(1, 350, .6) == ReferenceAnswer::stops));
+}
+
+BOOST_AUTO_TEST_CASE(learning_curves_cross_and_early_losses_tell_something_about_late_ones) {
+    auto const curves = draw_curves(18, 400, {});
+    double pairs = 0, crossing = 0;
+    for (std::size_t a = 0; a < curves.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+            auto const early = curves[a].loss_at(15) - curves[b].loss_at(15);
+            auto const late = curves[a].loss_at(1000) - curves[b].loss_at(1000);
+            if (std::isnan(early) || std::isnan(late)) continue;
+            pairs += 1;
+            crossing += (early < 0) != (late < 0) ? 1 : 0;
+        }
+    }
+    BOOST_TEST_MESSAGE(fmt::format("{:.0f} % of the pairs cross", 100 * crossing / pairs));
+    BOOST_TEST(crossing / pairs > 0.15);
+    BOOST_TEST(crossing / pairs < 0.35);
 }
 
 BOOST_AUTO_TEST_CASE(brackets_are_those_of_the_reference) {

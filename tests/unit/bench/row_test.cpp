@@ -29,6 +29,9 @@ BOOST_AUTO_TEST_CASE(a_row_is_one_line_of_json) {
     BOOST_TEST(
         render({"all-reduce", 12, 6, 2, "GB/s", Better::higher}) ==
         R"({"name": "all-reduce", "ours": 12, "peer": 6, "ratio": 2, "unit": "GB/s", "better": "higher"})");
+    BOOST_TEST(
+        render({"wins", 1, 2, 0.5, "loss", Better::lower, {{"share", 0.95}}}) ==
+        R"({"name": "wins", "ours": 1, "peer": 2, "ratio": 0.5, "unit": "loss", "better": "lower", "share": 0.95})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
