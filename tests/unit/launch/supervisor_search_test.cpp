@@ -139,6 +139,16 @@ BOOST_AUTO_TEST_CASE(reports_of_a_run_whose_supervisor_was_killed_are_decided_by
     BOOST_TEST((entries(0) == Names{"0@0.5", "1@0.1"}));
 }
 
+BOOST_AUTO_TEST_CASE(reports_that_cannot_be_used_end_the_trial_also_after_the_supervisor_was_killed) {
+    earlier_run({}, {MetricsReported{UtcTime{1}, "validation", 10, Json{{"accuracy", 1}}}});
+    step_is("touch \"$DET_ROOT/began\"");
+    BOOST_TEST(supervise(search_assignment()) == 1);
+    BOOST_TEST(end_of(1).cause_name() == "failed");
+    BOOST_TEST(to_string(end_of(1).next_action) == "stop");
+    BOOST_TEST(!path_exists(root / "began"));
+    BOOST_TEST((entries(0) == Names{"0@nan"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_report_without_the_searchers_metric_ends_the_trial_and_names_the_others) {
     step_is("trap '' USR2; cp " +
             journal_with({MetricsReported{UtcTime{1}, "validation", 10, Json{{"accuracy", 1}}}}) +

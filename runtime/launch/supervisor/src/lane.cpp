@@ -136,11 +136,8 @@ Status Lane::begin(std::uint32_t trial) {
                      {},
                      0,
                      output_size_bytes(context_.output)});
-    // An earlier run may have ended before the end that the search decided on was recorded.
-    if (follow_search() != RunAction::wait && run_->search->end()) {
-        return record_outcome({Cause::stopped_by_search, NextAction::stop,
-                               "the search had ended it: " + run_->search->describe_end()});
-    }
+    // The supervisor of an earlier run may have been killed before it recorded the end of the trial.
+    if (follow_search() != RunAction::wait) return end_before_start();
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     auto step = slurm::StepProcess::start(argv, environment);
@@ -227,6 +224,18 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     context_.log(fmt::format("run {}: {}", to_string(id()), outcome.message));
     run_->outcome = std::move(outcome);
     return Ok{};
+}
+
+/// Ends a run without a step, because of what earlier runs have reported to the search.
+Status Lane::end_before_start() {
+    auto const& search = *run_->search;
+    if (search.mistake().empty())
+        return record_outcome({Cause::stopped_by_search, NextAction::stop,
+                               "the search had ended it: " + search.describe_end()});
+    lifecycle::RunOutcome outcome{Cause::failed, NextAction::stop,
+                                  "the search can't go on: " + search.mistake()};
+    DET_TRY(apply_to_search(outcome));
+    return record_outcome(std::move(outcome));
 }
 
 lifecycle::SearchFacts Lane::gather_search_facts() {

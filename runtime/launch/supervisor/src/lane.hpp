@@ -81,6 +81,7 @@ private:
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
     lifecycle::SearchFacts gather_search_facts();
     Status apply_to_search(lifecycle::RunOutcome& outcome);
+    Status end_before_start();
     bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
     void mark_abandoned();

@@ -12,7 +12,9 @@ constinit Type const above_one{.shape = Shape::number, .exclusive_minimum = 1};
 
 constexpr std::string_view concurrent_help = "number of trials that run at the same time; 0: no limit";
 constexpr std::string_view length_help = "the length of one trial's training; training code asks for it";
-constexpr std::string_view time_metric_help = "the metric that measures the training length, for max_time";
+constexpr std::string_view time_metric_help =
+    "the metric that measures the training length, for max_time; batches, records and epochs need not be "
+    "reported";
 constexpr std::string_view time_help = "the length of one trial's training, in time_metric";
 constexpr std::string_view divisor_help = "1/divisor of the trials continue at each rung";
 
