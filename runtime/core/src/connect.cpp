@@ -136,16 +136,24 @@ Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
     return collectives::device::make_device_group(std::move(host), std::move(backend), waits);
 }
 
-/// Lets the wrapper of this process record that the process ended because another rank was lost. Later losses
-/// change nothing. Errors are ignored: the record is then one of a failure.
-void record_lost_peers(Info const& info, Environment const& environment) {
+}  // namespace
+
+std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment) {
     auto const name = environment.find_non_empty(variables::lost_peer_file);
-    if (!name) return;
-    liveness::set_lost_peer_handler(
-        [file = info.run_dir / *name](std::string const& message) { (void)write_new_file(file, message); });
+    return info && name ? info->run_dir / *name : std::filesystem::path();
 }
 
-}  // namespace
+void record_lost_peers(std::filesystem::path const& file) {
+    if (file.empty()) return;
+    liveness::set_lost_peer_handler(
+        [file](std::string const& message) { (void)write_new_file(file, message); });
+}
+
+void forget_lost_peers(std::filesystem::path const& file) {
+    if (file.empty()) return;
+    liveness::set_lost_peer_handler({});
+    ::unlink(file.c_str());
+}
 
 std::function<void(std::string const&)> warning_handler(ContextOptions const& options) {
     if (options.on_warning) return options.on_warning;
@@ -158,7 +166,7 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     DET_TRY(collectives::check(identity.topology, Rank{identity.rank}, identity.size));
     if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
     DET_TRY_ASSIGN(auto const waits, find_wait_policy(options));
-    if (info) record_lost_peers(*info, options.environment);
+    record_lost_peers(find_lost_peer_file(info, options.environment));
     DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,

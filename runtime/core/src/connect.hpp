@@ -19,6 +19,17 @@ Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& 
                                                              Environment const& environment,
                                                              liveness::WaitPolicy const& waits);
 
+/// The file in which this process tells its wrapper that it has lost another rank; empty if there is no
+/// wrapper.
+std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment);
+
+/// From now on the message of the first lost rank is written into the file. Errors are ignored: the wrapper
+/// then records a failure of this rank. Does nothing for an empty path.
+void record_lost_peers(std::filesystem::path const& file);
+
+/// Ends record_lost_peers() and removes the file: from now on other ranks may end at any time.
+void forget_lost_peers(std::filesystem::path const& file);
+
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.
 Result<collectives::DistributedContext> connect(RankNumbers const& numbers, std::optional<Info> const& info,

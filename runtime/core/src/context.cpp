@@ -104,6 +104,7 @@ struct Context::Parts {
     std::optional<Preempt> preempt;    // made again by join_run()
     std::optional<Searcher> searcher;  // made again by join_run()
     nlohmann::json const no_hyperparameters = nlohmann::json::object();
+    std::filesystem::path lost_peer_file;
     bool has_joined_run = false;
     bool is_closed = false;
 };
@@ -116,12 +117,14 @@ Context::~Context() = default;
 Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto info, load_info(options.environment));
     DET_TRY_ASSIGN(auto const identity, find_rank_identity(options.environment, info));
+    auto lost_peer_file = find_lost_peer_file(info, options.environment);
     DET_TRY_ASSIGN(auto run, open_run(std::move(info), options, identity.rank == 0));
     // Connects last, because after that other ranks may wait for this rank.
     DET_TRY_ASSIGN(auto distributed, core::connect({identity, "", ""}, run.info, options));
     auto data = make_context_data(std::move(distributed), options);
     set_run(data, std::move(run), options);
     auto parts = std::make_unique<Parts>(std::move(data), options.preempt_mode);
+    parts->lost_peer_file = std::move(lost_peer_file);
     parts->has_joined_run = true;
     return Context(std::move(parts));
 }
@@ -134,8 +137,10 @@ Result<Context> Context::connect(RankNumbers const& numbers, ContextOptions cons
     }
     DET_TRY_ASSIGN(auto const info, load_info(options.environment));
     DET_TRY_ASSIGN(auto distributed, core::connect(numbers, info, options));
-    return Context(
-        std::make_unique<Parts>(make_context_data(std::move(distributed), options), options.preempt_mode));
+    auto parts =
+        std::make_unique<Parts>(make_context_data(std::move(distributed), options), options.preempt_mode);
+    parts->lost_peer_file = find_lost_peer_file(info, options.environment);
+    return Context(std::move(parts));
 }
 
 Status Context::join_run(ContextOptions const& options) {
@@ -168,6 +173,7 @@ nlohmann::json const& Context::hyperparameters() const {
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
     DET_TRY(parts_->data.distributed.barrier());
+    forget_lost_peers(parts_->lost_peer_file);
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;

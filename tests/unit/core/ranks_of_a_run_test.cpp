@@ -189,6 +189,21 @@ BOOST_AUTO_TEST_CASE(each_rank_that_loses_another_records_that_before_it_gets_th
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_whose_context_is_closed_does_not_end_because_of_another) {
+    auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
+        auto chosen = options_of(rank);
+        auto const file = fmt::format("lost-{}", rank.value);
+        chosen.environment.set(variables::lost_peer_file, file);
+        DET_TRY_ASSIGN(auto context, Context::init(chosen));
+        DET_TRY(context.close());
+        DET_TRY(context.distributed().barrier());  // all ranks have returned from close()
+        if (rank.value == 0) ::raise(SIGKILL);
+        for (Status last = Ok{}; last;) last = context.distributed().barrier();
+        return expect(!path_exists(run_dir / file), "no file after rank 0 is lost");
+    });
+    for (auto const& outcome : outcomes) BOOST_TEST(outcome.error_text == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {
     check_ranks(run_rank_processes(1, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);
