@@ -19,8 +19,8 @@ det_status fail(Error const& error) noexcept;
 det_status fail_without_memory() noexcept;
 det_status fail_in_surprise(char const* what) noexcept;
 
-/// Runs `body`, which returns a Status, and converts errors and exceptions. Every C function that can fail
-/// uses it.
+/// Runs `body`, which returns a Status, and converts errors and exceptions. Every C function that returns a
+/// det_status uses it, directly or through a function that it calls.
 template <class Body>
 det_status guarded(Body&& body) noexcept {
     try {

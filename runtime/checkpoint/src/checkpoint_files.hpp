@@ -44,7 +44,7 @@ private:
 };
 
 /// Compares a file with its entry in a manifest.
-/// \return codes::checkpoint_damaged says what differs, without naming the checkpoint
+/// \return codes::checkpoint_damaged; the message says what differs, or why the file can't be read
 Status check_file(std::filesystem::path const& root, CheckpointFile const& expected, ReadFrom from);
 
 /// Writes metadata.json, as Determined writes it beside the user's files, and syncs it.

@@ -81,7 +81,8 @@ std::optional<RunOutcome> if_invalid(RunFacts const& facts) {
                       "the trainer calls its hyperparameters invalid"};
 }
 
-/// A trial that trained to its last rung and ended by itself is finished.
+/// The search has ended the trial, or can't go on. Does not apply to a program that ended by itself after the
+/// last rung, or before it was asked to stop: that trial is finished.
 std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     auto const& search = facts.search;
     if (!search.mistake.empty())

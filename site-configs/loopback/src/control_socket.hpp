@@ -35,7 +35,7 @@ private:
 };
 
 /// Sends a request to the init process. Returns the reply after "ok\n", or the error that it replied. Waits
-/// at most 20 s.
+/// at most 20 s each for the connection, for the sending and for the reply.
 Result<std::string> send_request(ClusterPaths const& paths, std::string_view request);
 
 }  // namespace det::loopback

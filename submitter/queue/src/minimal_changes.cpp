@@ -38,8 +38,8 @@ struct PartialOrder {
     }
 };
 
-/// best[i + 1]: the best solution up to job i in which job i is unchanged; best[0] is the front, the last
-/// entry the end.
+/// best[i + 1] describes the best solution for the jobs up to i in which job i is unchanged. best[0] stands
+/// for the place before the first job, the last entry for the place behind the last job.
 std::vector<PartialOrder> find_best(std::vector<OrderedJob> const& order) {
     std::vector<PartialOrder> best(order.size() + 2);
     best[0].kept = 0;

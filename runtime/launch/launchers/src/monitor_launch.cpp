@@ -158,7 +158,8 @@ public:
             }
             registry_.process_messages(facts_);
             reap();
-            // A worker sends its exit code before its launcher ends, but possibly after the read above.
+            // A worker that is not killed sends its exit code before its launcher ends by itself, but
+            // possibly after the read above.
             registry_.process_messages(facts_);
             act();
         }

@@ -41,8 +41,8 @@ void set_python(Environment& environment) {
 }
 
 /// Runs startup-hook.sh in front of the entrypoint, which inherits its exports; the entrypoint does not start
-/// if the hook fails. Ranks of a node run the hook one after the other, so that a rank finds what the one
-/// before it installed.
+/// if the hook fails. If the node has the program flock, its ranks run the hook one after the other, so that
+/// a rank finds what the rank before it installed; without flock, they run it at the same time.
 constexpr char startup_hook[] =
     "set -e; exec 9>\"$DET_RUN_DIR/startup-hook.lock\"; if command -v flock >/dev/null; then flock 9; fi; "
     ". ./startup-hook.sh 9>&-; set +e; exec 9>&-; exec \"$@\"";

@@ -98,12 +98,13 @@ private:
 class Mailbox {
 public:
     /// \param size the number of ranks.
-    /// \param unexpected_limit_bytes limit per peer for messages without a posted receive.
+    /// \param unexpected_limit_bytes limit per peer for messages without a posted receive: see match().
     Mailbox(Rank own, std::size_t size, std::size_t unexpected_limit_bytes)
         : own_(own), unexpected_limit_bytes_(unexpected_limit_bytes), peers_(size) {}
 
     /// Returns the posted receive for an arriving message, or a new one that buffers it. Returns nullptr if
-    /// the buffered messages of the peer would exceed the limit.
+    /// the buffered messages of the peer would exceed the limit. There is no limit for this rank's messages
+    /// to itself, nor while a receive from the peer is posted: its message may arrive behind this one.
     std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
     /// Posts a receive. Its message may have arrived already.
     std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);

@@ -143,7 +143,9 @@ Key const* find_key(std::span<Key const> keys, std::string_view name);
 Member const* find_member(Type const& type, yaml::Node const& value);
 /// \return Whether the value may have unknown keys.
 bool allows_other_keys(Type const& type, yaml::Node const& value);
-/// \return The key of an object or of a union, of all members if none is named; nullptr if there is none.
+/// Finds the key `name` of an object or of a union. If `value` names a member of the union, searches the keys
+/// of that member, else the keys of all members.
+/// \return nullptr if there is no such key
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
 bool accepts(Type const& type, yaml::Kind kind);
 /// \return The alternative of `either` that accepts this kind; any other type itself.

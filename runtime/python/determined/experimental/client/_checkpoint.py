@@ -13,7 +13,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class CheckpointTrainingMetadata:
-    """What made a checkpoint.
+    """The trial, configuration and metrics from which a checkpoint was made.
 
     Attributes:
         experiment_config: the configuration
@@ -61,7 +61,7 @@ class Checkpoint:
 
     @property
     def training(self) -> CheckpointTrainingMetadata:
-        """What made it, read at the first use."""
+        """The trial, configuration and metrics from which the checkpoint was made; read at the first use."""
         if self._training is None:
             self._training = CheckpointTrainingMetadata(self._trial_id, self._steps_completed)
         return self._training

@@ -27,7 +27,7 @@ struct AshaSearch {
     bool smaller_is_better = true;
     TrainingLength length;
 
-    /// The sum over all brackets. It exceeds max_trials if brackets get the one trial that each has at least.
+    /// The sum over all brackets. It may exceed max_trials, because each bracket has at least one trial.
     std::uint32_t trial_count() const;
     std::uint32_t concurrent_trials() const;
 };

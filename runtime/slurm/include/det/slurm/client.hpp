@@ -55,7 +55,8 @@ public:
     /// Cancels the pending tasks of an array.
     virtual Status cancel_waiting(JobRef const& array) = 0;
     virtual Status change(JobRef const& job, JobChange const& change) = 0;
-    /// Moves jobs before all other pending jobs of the caller; refused if the site has not enabled it.
+    /// Moves jobs before the caller's other pending jobs of the same partition, account and QOS. Slurm
+    /// refuses if the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
     /// Cancels the step that was started with that name, if it exists.
     virtual Status cancel_step(JobRef const& job, std::string_view name) = 0;

@@ -47,9 +47,10 @@ struct LoadedConfig {
 /// holds the user's templates.
 Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root);
 
-/// Merges the layers that the user wrote with the site's layers and the defaults. Reports all errors of file,
-/// template and overrides at once. Checkpoints are stored below `root` by default; `now` gives the default
-/// seed.
+/// Merges the layers that the user wrote with the site's layers and the defaults. Reports the errors of file,
+/// template and overrides together. If one of them can't be read or parsed, the merged configuration is not
+/// checked: missing keys and wrong types are then not reported. Checkpoints are stored below `root` by
+/// default; `now` gives the default seed.
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now);
 
