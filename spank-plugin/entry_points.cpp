@@ -78,7 +78,8 @@ extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
 
 extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
     det::spank::Host const host(job);
-    // All tasks have the same error, so only one task of each node reports it.
+    // Errors come from the options, the settings and the step's environment, which are the same for all
+    // tasks of a node, so only one of them reports its error.
     auto const reporting = host.local_task().value_or(0) == 0 ? Reporting::yes : Reporting::no;
     return run_hook(
         [&]() -> det::Status {

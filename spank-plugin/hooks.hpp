@@ -6,7 +6,8 @@
 namespace det::spank {
 
 /// Runs in srun when the numbers of job and step are known: reports invalid combinations of options before
-/// anything starts, and chooses MASTER_PORT for all tasks. If srun runs on the step's first node, as in batch
+/// anything starts. Chooses MASTER_PORT for all tasks, if the plugin is requested, srun starts the ranks, the
+/// step is not part of a run and the variable is not set. If srun runs on the step's first node, as in batch
 /// scripts, it binds the port to check that it is free; elsewhere the port is only unlikely to be in use.
 Status on_local_user_init(Host const& host, Settings const& settings);
 

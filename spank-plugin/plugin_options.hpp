@@ -2,7 +2,7 @@
 // This file includes Slurm's headers, which are GPL-2.0-or-later.
 #pragma once
 #include <det/foundation/result.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <array>

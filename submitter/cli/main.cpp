@@ -43,9 +43,10 @@ int run(std::vector<std::string> const& arguments) {
     }
     auto const destination =
         ::isatty(STDOUT_FILENO) == 1 ? cli::Destination::terminal : cli::Destination::pipe_or_file;
-    cli::Session session{environment, std::cout, std::cerr,          style,
-                         clock,       **client,  invocation->format, experiment::find_cache(environment),
-                         destination};
+    cli::Session session{
+        environment, std::cout, std::cerr,          style,
+        clock,       **client,  invocation->format, experiment::cache_directory_of(environment),
+        destination};
     auto const outcome = invocation->command->run(session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);

@@ -66,12 +66,12 @@ class Contestant:
 
 
 def ours(nodes, directory):
-    meeting = os.path.join(directory, "meeting")
+    rendezvous = os.path.join(directory, "rendezvous")
     program = f"{BUILD}/tests/bench-internode-rank"
-    subprocess.check_call([program, meeting])
+    subprocess.check_call([program, rendezvous])
     chief = address_of(nodes[0])
     # Without this UCX would use shared memory between the namespaces.
-    return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), meeting, chief,
+    return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), rendezvous, chief,
              TRANSPORT, address_of(node)]
             for rank, node in enumerate(nodes)]
 

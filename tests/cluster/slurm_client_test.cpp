@@ -49,7 +49,7 @@ struct Site {
     }
 
     JobStatus read_status(JobRef const& job) {
-        auto const status = must(slurm.find_job(job));
+        auto const status = must(slurm.query_job(job));
         BOOST_REQUIRE_MESSAGE(status, "Slurm does not know " << to_string(job));
         return *status;
     }
@@ -65,7 +65,7 @@ struct Site {
 BOOST_FIXTURE_TEST_SUITE(slurm_client, Site)
 
 BOOST_AUTO_TEST_CASE(partitions_are_read_as_they_are_configured) {
-    auto const partitions = must(slurm.partitions());
+    auto const partitions = must(slurm.query_partitions());
     BOOST_REQUIRE(partitions.size() == 2u);
     auto const& compute = partitions[0].name == "compute" ? partitions[0] : partitions[1];
     BOOST_TEST(compute.is_default);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_held_job_waits_until_it_is_released_and_ends_when_cancell
     must(slurm.cancel(first));
     wait_for(first, JobState::canceled);
     BOOST_TEST((read_status(second).state == JobState::running));
-    BOOST_TEST(must(slurm.queue({.user = "researcher"})).size() == 1u);
+    BOOST_TEST(must(slurm.query_queue({.user = "researcher"})).size() == 1u);
     must(slurm.cancel({id}));
     wait_for(second, JobState::canceled);
 }
@@ -126,16 +126,16 @@ BOOST_AUTO_TEST_CASE(an_impossible_request_fails_with_slurms_message) {
     BOOST_TEST(error.notes.back().find("invalid partition") != std::string::npos, error.notes.back());
     BOOST_TEST((must_fail(slurm.submit(sleeper({"--partition=nowhere"}))).code == codes::slurm_refused));
     BOOST_TEST((must_fail(slurm.release({4711})).code == codes::slurm_refused));
-    BOOST_TEST(!must(slurm.find_job({4711})));
-    BOOST_TEST(must(slurm.queue({})).empty());
+    BOOST_TEST(!must(slurm.query_job({4711})));
+    BOOST_TEST(must(slurm.query_queue({})).empty());
 
     BOOST_TEST(must(slurm.test_submission(sleeper({"--nodes=2"}))).find("to start at") != std::string::npos);
-    BOOST_TEST(must(slurm.queue({.include_finished = true})).empty());
+    BOOST_TEST(must(slurm.query_queue({.include_finished = true})).empty());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_are_listed_per_partition_with_the_gpus_in_use) {
     auto const is_busy = [](Node const& node) { return node.cpus_used > 0; };
-    auto nodes = must(slurm.nodes());
+    auto nodes = must(slurm.query_nodes());
     BOOST_REQUIRE(nodes.size() == 4u);  // two nodes in two partitions
     BOOST_TEST(std::none_of(nodes.begin(), nodes.end(), is_busy));
     BOOST_TEST(std::all_of(nodes.begin(), nodes.end(), [](auto const& node) { return node.is_free(); }));
@@ -145,19 +145,20 @@ BOOST_AUTO_TEST_CASE(nodes_are_listed_per_partition_with_the_gpus_in_use) {
     JobRef const job{must(slurm.submit(sleeper({"--nodes=1", "--exclusive", "--gres=gpu:4"}))), {}};
     wait_for(job, JobState::running);
     auto const host = read_status(job).batch_host;
-    nodes = must(slurm.nodes());
+    nodes = must(slurm.query_nodes());
     for (auto const& node : nodes) {
         BOOST_TEST(node.is_free() == (node.name != host));
         BOOST_TEST(node.cpus_used == (node.name == host ? node.cpus : 0));
         BOOST_TEST(parse_gpu_count(node.gres_used) == (node.name == host ? 4 : 0));  // the whole node
     }
     cluster.login("root", {"scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=a test"});
-    for (auto const& node : must(slurm.nodes())) BOOST_TEST(node.is_unavailable() == (node.name == "n1"));
+    for (auto const& node : must(slurm.query_nodes()))
+        BOOST_TEST(node.is_unavailable() == (node.name == "n1"));
     must(slurm.cancel(job));
 }
 
 BOOST_AUTO_TEST_CASE(a_plain_user_can_read_the_configuration) {
-    auto const config = must(slurm.cluster_config());
+    auto const config = must(slurm.query_cluster_config());
     BOOST_TEST(config.find_number("MaxArraySize").value() == 1001);
     BOOST_TEST(config.find_number("MinJobAge").value() == 300);
     BOOST_TEST(config.has_option("SchedulerParameters", "bf_interval"));
@@ -167,14 +168,15 @@ BOOST_AUTO_TEST_CASE(a_plain_user_can_read_the_configuration) {
 BOOST_AUTO_TEST_CASE(an_owner_can_update_a_pending_job_within_slurms_limits) {
     auto const id = must(slurm.submit(sleeper({"--hold", "--array=0-1", "--nice=100"})));
     JobRef const first{id, 0}, second{id, 1};
-    must(slurm.change(first, {.nice = 300, .partition = "urgent"}));
+    must(slurm.update_job(first, {.nice = 300, .partition = "urgent"}));
     BOOST_TEST(read_status(first).nice == 300);
     BOOST_TEST(read_status(first).partition == "urgent");
     BOOST_TEST(read_status(second).nice == 100);
-    must(slurm.change(first, {.nice = 0}));
+    must(slurm.update_job(first, {.nice = 0}));
     BOOST_TEST(read_status(first).nice == 0);
-    BOOST_TEST((must_fail(slurm.change(first, {.nice = -5})).code == codes::slurm_refused));
-    BOOST_TEST((must_fail(slurm.change(first, {.priority = 4'000'000'000})).code == codes::slurm_refused));
+    BOOST_TEST((must_fail(slurm.update_job(first, {.nice = -5})).code == codes::slurm_refused));
+    BOOST_TEST(
+        (must_fail(slurm.update_job(first, {.priority = 4'000'000'000})).code == codes::slurm_refused));
     BOOST_TEST((must_fail(slurm.move_to_top({second})).code == codes::slurm_refused));
 
     cluster.login("root", {"scontrol", "update", "PartitionName=compute", "State=DOWN"});
@@ -225,7 +227,7 @@ BOOST_AUTO_TEST_CASE(calls_wait_for_a_restart_of_slurmctld_and_fail_if_it_stays_
                              {"env", "DET_SLURM_BACKEND=" + backend, "det-submit", "job", "list"});
     };
     cluster.command({"daemon", "kill", "slurmctld"});
-    BOOST_TEST((must_fail(slurm.partitions()).code == codes::slurm_unreachable));
+    BOOST_TEST((must_fail(slurm.query_partitions()).code == codes::slurm_unreachable));
     BOOST_TEST((must_fail(slurm.submit(sleeper({}))).code == codes::slurm_unreachable));
     for (auto const* backend : {"commands", "libslurm", ""}) {
         auto const started = std::chrono::steady_clock::now();

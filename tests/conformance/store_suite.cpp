@@ -35,7 +35,7 @@ Files some_files() {
 
 Result<CheckpointManifest> write(Store& store, std::string const& uuid, Files const& files,
                                  MayCommit const& may_commit = yes) {
-    DET_TRY_ASSIGN(auto const directory, store.open(uuid));
+    DET_TRY_ASSIGN(auto const directory, store.create_directory(uuid));
     for (auto const& [path, bytes] : files) {
         DET_TRY(make_directories((directory / path).parent_path()));
         DET_TRY(write_file(directory / path, bytes));
@@ -44,7 +44,7 @@ Result<CheckpointManifest> write(Store& store, std::string const& uuid, Files co
 }
 
 Status expect_absent(Store& store, std::string const& uuid) {
-    auto const found = store.find(uuid);
+    auto const found = store.load_manifest(uuid);
     return expect(!found && found.error().code == codes::no_such_checkpoint, "there is no such checkpoint");
 }
 
@@ -52,10 +52,10 @@ Status a_committed_checkpoint_can_be_found_and_read(Store& store) {
     auto const uuid = make_uuid();
     auto const files = some_files();
     DET_TRY_ASSIGN(auto const manifest, write(store, uuid, files));
-    DET_TRY_ASSIGN(auto const found, store.find(uuid));
+    DET_TRY_ASSIGN(auto const found, store.load_manifest(uuid));
     DET_TRY(expect(found == manifest, "the manifest that was committed"));
     DET_TRY(expect(found.files.size() == files.size() + 1, "all files, and metadata.json"));
-    DET_TRY(store.verify(uuid));
+    DET_TRY(store.verify_on_disk(uuid));
     DET_TRY_ASSIGN(auto const directory, store.fetch(found, all));
     for (auto const& [path, bytes] : files) {
         DET_TRY_ASSIGN(auto const read, read_file(directory / path));
@@ -75,9 +75,9 @@ Status fetch_can_select_files(Store& store) {
 
 Status files_without_a_manifest_are_no_checkpoint(Store& store) {
     auto const uuid = make_uuid();
-    DET_TRY_ASSIGN(auto const directory, store.open(uuid));
+    DET_TRY_ASSIGN(auto const directory, store.create_directory(uuid));
     DET_TRY(write_file(directory / "weights.bin", "bytes"));
-    DET_TRY(store.put(uuid, {"weights.bin"}));
+    DET_TRY(store.put_files(uuid, {"weights.bin"}));
     DET_TRY(expect_absent(store, uuid));
     DET_TRY_ASSIGN(auto const listed, store.list());
     DET_TRY(expect(std::ranges::count(listed, uuid) == 1, "it is listed, so that it can be removed"));
@@ -104,7 +104,7 @@ Status removing_a_checkpoint_does_not_affect_others(Store& store) {
     DET_TRY_ASSIGN(auto const listed, store.list());
     DET_TRY(expect(std::ranges::count(listed, removed) == 0 && std::ranges::count(listed, other) == 1,
                    "the other is listed"));
-    DET_TRY(store.verify(other));
+    DET_TRY(store.verify_on_disk(other));
     return Ok{};
 }
 
@@ -112,7 +112,7 @@ Status single_files_of_a_checkpoint_can_be_removed(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY(write(store, uuid, {{"a", "1"}, {"b/c", "2"}}));
     DET_TRY(store.remove_files(uuid, {"b/c", "never there"}));
-    DET_TRY_ASSIGN(auto const whole, store.fetch_whole(uuid));
+    DET_TRY_ASSIGN(auto const whole, store.fetch_and_verify(uuid));
     DET_TRY(expect(whole.manifest.files.size() == 2, "a, and metadata.json"));
     DET_TRY_ASSIGN(auto const left, read_file(whole.directory / "a"));
     return expect(left == "1" && store.address_of(uuid).ends_with("/" + uuid), "the file that stays");

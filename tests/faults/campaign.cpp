@@ -101,9 +101,9 @@ private:
         DET_TRY_ASSIGN(auto const uuids, store.list());
         std::int64_t newest = 0;
         for (auto const& uuid : uuids) {
-            auto const manifest = store.find(uuid);
+            auto const manifest = store.load_manifest(uuid);
             if (!manifest && manifest.error().code == codes::no_such_checkpoint) continue;
-            if (!manifest || !store.verify(uuid)) return -1;
+            if (!manifest || !store.verify_on_disk(uuid)) return -1;
             newest = std::max(newest, static_cast<std::int64_t>(manifest->steps_completed));
         }
         return newest;

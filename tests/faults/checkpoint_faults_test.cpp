@@ -50,8 +50,8 @@ struct Fixture {
         BOOST_TEST(output.exit_code != 134, what << ": " << output.err);
         bool is_found = false;
         for (auto const& uuid : must(store.list())) {
-            if (!store.find(uuid)) continue;
-            BOOST_TEST(store.verify(uuid).has_value(),
+            if (!store.load_manifest(uuid)) continue;
+            BOOST_TEST(store.verify_on_disk(uuid).has_value(),
                        what << ": " << uuid << " has a manifest but is damaged");
             if (uuid == before) continue;
             BOOST_TEST(has_contents(uuid, seed), what << ": " << uuid << " has wrong contents");
@@ -66,7 +66,7 @@ struct Fixture {
     }
 
     void check_at_every_call(std::string const& fault) {
-        BOOST_REQUIRE(must(store.verify(before)).tensors.size() == 1u);
+        BOOST_REQUIRE(must(store.verify_on_disk(before)).tensors.size() == 1u);
         auto const calls = count_calls();
         BOOST_REQUIRE(calls > 30);
         long failures = 0;

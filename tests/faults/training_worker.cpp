@@ -23,7 +23,7 @@ Result<std::vector<std::string>> list_newest_first(Store const& store) {
     std::vector<std::pair<std::uint64_t, std::string>> found;
     DET_TRY_ASSIGN(auto const uuids, store.list());
     for (auto const& uuid : uuids) {
-        auto const manifest = store.find(uuid);
+        auto const manifest = store.load_manifest(uuid);
         if (!manifest && manifest.error().code == codes::no_such_checkpoint) continue;
         if (!manifest) return manifest.error();
         found.emplace_back(manifest->steps_completed, uuid);

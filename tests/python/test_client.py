@@ -96,7 +96,7 @@ class Client(Case):
         with open("det-submit", "w", encoding="utf-8") as file:
             file.write(DET_SUBMIT)
         os.chmod("det-submit", 0o755)
-        program = mock.patch("determined.experimental.client._command._program", lambda: "./det-submit")
+        program = mock.patch("determined.experimental.client._det_submit._program", lambda: "./det-submit")
         program.start()
         self.addCleanup(program.stop)
         messages = contextlib.redirect_stderr(io.StringIO())

@@ -8,9 +8,9 @@
 #include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <iostream>
 #include <span>

@@ -38,7 +38,7 @@ public:
     det::Status release(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("release " + to_string(ref), {});
     }
-    det::Status change(det::slurm::JobRef const& ref, det::slurm::JobChange const& change) override {
+    det::Status update_job(det::slurm::JobRef const& ref, det::slurm::JobChange const& change) override {
         auto call = "change " + to_string(ref);
         if (change.nice) call += " nice=" + std::to_string(*change.nice);
         if (change.priority) call += " priority=" + std::to_string(*change.priority);
@@ -58,7 +58,7 @@ public:
     det::Status cancel(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("cancel " + to_string(ref), {});
     }
-    det::Status cancel_waiting(det::slurm::JobRef const& ref) override {
+    det::Status cancel_pending_tasks(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("cancel-waiting " + to_string(ref), {});
     }
     det::Status cancel_step(det::slurm::JobRef const& ref, std::string_view name) override {
@@ -67,23 +67,23 @@ public:
     det::Status requeue_held(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("requeue-held " + to_string(ref), {});
     }
-    det::Result<std::vector<det::slurm::JobStatus>> queue(det::slurm::QueueFilter const&) override {
+    det::Result<std::vector<det::slurm::JobStatus>> query_queue(det::slurm::QueueFilter const&) override {
         // on_call runs first, so that a change that it makes is visible in the result.
         DET_TRY(answer<det::Ok>("queue", {}));
         auto jobs = other_jobs;
         if (job) jobs.insert(jobs.begin(), *job);
         return jobs;
     }
-    det::Result<std::optional<det::slurm::JobStatus>> find_job(det::slurm::JobRef const& ref) override {
+    det::Result<std::optional<det::slurm::JobStatus>> query_job(det::slurm::JobRef const& ref) override {
         return answer<std::optional<det::slurm::JobStatus>>("find " + to_string(ref), job);
     }
-    det::Result<std::vector<det::slurm::Partition>> partitions() override {
+    det::Result<std::vector<det::slurm::Partition>> query_partitions() override {
         return answer<std::vector<det::slurm::Partition>>("partitions", partition_list);
     }
-    det::Result<std::vector<det::slurm::Node>> nodes() override {
+    det::Result<std::vector<det::slurm::Node>> query_nodes() override {
         return answer<std::vector<det::slurm::Node>>("nodes", node_list);
     }
-    det::Result<det::slurm::ClusterConfig> cluster_config() override {
+    det::Result<det::slurm::ClusterConfig> query_cluster_config() override {
         return answer<det::slurm::ClusterConfig>("config", config);
     }
     det::Status requeue(det::slurm::JobRef const& ref, RequeueScope scope) override {

@@ -101,13 +101,13 @@ std::string to_hex(std::string_view bytes) {
 
 json readings_of(SlurmClient& slurm) {
     json readings;
-    auto const all = must_read(slurm.queue({.include_finished = true}));
+    auto const all = must_read(slurm.query_queue({.include_finished = true}));
     readings["all"] = by_ref(all);
-    readings["queue"] = by_ref(must_read(slurm.queue({})));
-    readings["of_user"] = by_ref(must_read(slurm.queue({.user = "researcher"})));
-    readings["partitions"] = sorted(must_read(slurm.partitions()));
-    readings["nodes"] = sorted(must_read(slurm.nodes()));
-    auto const config = must_read(slurm.cluster_config());
+    readings["queue"] = by_ref(must_read(slurm.query_queue({})));
+    readings["of_user"] = by_ref(must_read(slurm.query_queue({.user = "researcher"})));
+    readings["partitions"] = sorted(must_read(slurm.query_partitions()));
+    readings["nodes"] = sorted(must_read(slurm.query_nodes()));
+    auto const config = must_read(slurm.query_cluster_config());
     for (auto const* name :
          {"MaxArraySize", "MaxJobCount", "MinJobAge", "KillWait", "PreemptMode", "PreemptType",
           "SchedulerParameters", "SelectType", "ClusterName", "PrologFlags", "JobRequeue"}) {

@@ -56,7 +56,7 @@ public:
         DET_TRY_ASSIGN(auto const all, exchange_.exchange(rank_, std::move(value)));
         return all[0];
     }
-    det::Status minimum(std::span<std::int64_t> values) override {
+    det::Status allreduce_min(std::span<std::int64_t> values) override {
         std::string bytes(reinterpret_cast<char const*>(values.data()), values.size_bytes());
         DET_TRY_ASSIGN(auto const all, exchange_.exchange(rank_, std::move(bytes)));
         for (auto const& other : all) {

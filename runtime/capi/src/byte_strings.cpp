@@ -1,4 +1,4 @@
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;

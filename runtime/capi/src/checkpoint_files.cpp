@@ -1,6 +1,6 @@
 // The functions of det.h for checkpoints that consist of files.
 #include "conversions.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;
@@ -49,10 +49,10 @@ det_status det_checkpoint_restore_path(det_context* context, char const* uuid, d
     });
 }
 
-det_status det_checkpoint_manifest(det_context* context, char const* uuid, det_strings** manifest) {
+det_status det_checkpoint_load_manifest(det_context* context, char const* uuid, det_strings** manifest) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", uuid, "uuid", manifest, "manifest"));
-        DET_TRY_ASSIGN(auto const found, context->core->checkpoint().manifest(uuid));
+        DET_TRY_ASSIGN(auto const found, context->core->checkpoint().load_manifest(uuid));
         *manifest = capi::list_of_one(render_manifest(found));
         return Ok{};
     });

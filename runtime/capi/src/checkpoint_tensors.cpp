@@ -1,6 +1,6 @@
 // The functions of det.h for checkpoints that consist of tensors.
 #include "conversions.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "conversions.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 

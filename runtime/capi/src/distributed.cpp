@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "conversions.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require, capi::to_data_type, capi::to_reduce_op;

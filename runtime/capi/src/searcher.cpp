@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;

@@ -1,5 +1,5 @@
 #include "conversions.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 
 using namespace det;
 using capi::guarded, capi::require;
@@ -76,8 +76,8 @@ det_status det_train_report_early_exit(det_context* context, det_early_exit reas
     });
 }
 
-det_status det_train_alert(det_context* context, char const* title, char const* description,
-                           det_alert_level level) {
+det_status det_train_report_alert(det_context* context, char const* title, char const* description,
+                                  det_alert_level level) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context"));
         DET_TRY(require_known(level, DET_ALERT_ERROR, "level"));
@@ -85,33 +85,33 @@ det_status det_train_alert(det_context* context, char const* title, char const* 
         if (title != nullptr) alert.title = title;
         if (description != nullptr) alert.description = description;
         alert.level = static_cast<core::Alert::Level>(level);
-        return context->core->train().alert(std::move(alert));
+        return context->core->train().report_alert(std::move(alert));
     });
 }
 
-det_status det_train_metadata(det_context* context, det_strings** metadata) {
+det_status det_train_load_metadata(det_context* context, det_strings** metadata) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", metadata, "metadata"));
-        DET_TRY_ASSIGN(auto const value, context->core->train().metadata());
+        DET_TRY_ASSIGN(auto const value, context->core->train().load_metadata());
         *metadata = capi::list_of_one(to_line(value));
         return Ok{};
     });
 }
 
-det_status det_train_best_validation(det_context* context, int32_t* is_found, double* best) {
+det_status det_train_find_best_validation(det_context* context, int32_t* is_found, double* best) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", is_found, "is_found", best, "best"));
-        DET_TRY_ASSIGN(auto const found, context->core->train().best_validation());
+        DET_TRY_ASSIGN(auto const found, context->core->train().find_best_validation());
         *is_found = found ? 1 : 0;
         if (found) *best = *found;
         return Ok{};
     });
 }
 
-det_status det_train_tensorboard_path(det_context* context, det_strings** path) {
+det_status det_train_make_tensorboard_directory(det_context* context, det_strings** path) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", path, "path"));
-        DET_TRY_ASSIGN(auto const directory, context->core->train().tensorboard_path());
+        DET_TRY_ASSIGN(auto const directory, context->core->train().make_tensorboard_directory());
         *path = directory ? capi::list_of_one(directory->string()) : new det_strings;
         return Ok{};
     });

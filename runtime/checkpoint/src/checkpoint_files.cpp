@@ -127,9 +127,9 @@ Error clean_up_after(Error error, Store& store, std::string const& uuid) {
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
                                         MayCommit const& may_commit) {
     auto const published = [&]() -> Status {
-        DET_TRY_ASSIGN(auto const directory, store.open(manifest.uuid));
+        DET_TRY_ASSIGN(auto const directory, store.create_directory(manifest.uuid));
         DET_TRY_ASSIGN(auto metadata, write_metadata(directory, *manifest.metadata));
-        DET_TRY(store.put(manifest.uuid, {metadata.path}));
+        DET_TRY(store.put_files(manifest.uuid, {metadata.path}));
         manifest.files.push_back(std::move(metadata));
         std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
         return store.publish(manifest, may_commit);

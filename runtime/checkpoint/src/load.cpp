@@ -193,7 +193,7 @@ Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest
 Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid, State const& state,
                                     LoadOptions const& options) {
     DET_TRY(check_state(state));
-    DET_TRY_ASSIGN(auto manifest, store.find(uuid));
+    DET_TRY_ASSIGN(auto manifest, store.load_manifest(uuid));
     DET_TRY_ASSIGN(auto const plan, plan_reads(manifest, state));
     auto const is_needed = [&](std::string const& path) {
         return std::ranges::find(plan.shards, path, &CheckpointFile::path) != plan.shards.end();

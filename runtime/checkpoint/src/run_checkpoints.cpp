@@ -19,7 +19,7 @@ Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record con
         }
     }
     for (auto const& [uuid, begun] : uncommitted) {
-        auto manifest = store.find(uuid);
+        auto manifest = store.load_manifest(uuid);
         if (!manifest) {
             auto const& code = manifest.error().code;
             if (code == codes::no_such_checkpoint || code == codes::checkpoint_damaged) continue;

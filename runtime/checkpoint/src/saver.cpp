@@ -97,7 +97,8 @@ public:
         return share_status(peers_, all);
     }
 
-    Result<SaveStarted> save(SaveDescription const& description, State const& state, AfterSave after) {
+    Result<SaveStarted> save(SaveDescription const& description, State const& state,
+                             TrainingAfterSave after) {
         DET_TRY_ASSIGN(auto ended, poll());
         SaveStarted started;
         auto const begin = SteadyClock::now();
@@ -127,7 +128,7 @@ public:
         if (in_flight_.empty()) return ended;
         std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
                                  peers_.is_chief() ? count_while(&SaveInFlight::is_committed) : everything};
-        DET_TRY(peers_.minimum(counts));
+        DET_TRY(peers_.allreduce_min(counts));
         auto const [written, committed] = counts;
         while (gathered_count_ < written)
             DET_TRY(hand_in(in_flight_[static_cast<std::size_t>(gathered_count_ - ended_count_)]));
@@ -187,7 +188,8 @@ private:
 
     /// Copies this rank's part of the state and writes it in the background. Errors are reported when the
     /// save ends, because other ranks do not wait for this rank here.
-    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& memory, AfterSave after) {
+    void begin_writing(SaveInFlight& save, State const& state, PinnedMemory& memory,
+                       TrainingAfterSave after) {
         auto const before = std::exchange(last_, {});
         auto const& shard = own_shard(*save.plan);
         if (shard.slices.empty()) return;
@@ -196,17 +198,17 @@ private:
             return;
         }
         save.write = std::make_shared<ShardWrite>(
-            [this, uuid = save.uuid] { return store_.open(uuid); },
-            [this, uuid = save.uuid, file = shard.file] { return store_.put(uuid, {file}); }, shard.file,
-            memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
+            [this, uuid = save.uuid] { return store_.create_directory(uuid); },
+            [this, uuid = save.uuid, file = shard.file] { return store_.put_files(uuid, {file}); },
+            shard.file, memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
         if (before.write) {
             save.write->compare_with(
                 {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
-                     return store_.share(from, uuid, file);
+                     return store_.share_file(from, uuid, file);
                  }});
         }
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
-        bool const writes_meanwhile = options_.write_while_copying || after == AfterSave::finish;
+        bool const writes_meanwhile = options_.write_while_copying || after == TrainingAfterSave::ends;
         if (writes_meanwhile) save.write->start(pool_);
         auto const copied = take_snapshot(
             shard, state, memory.memory(),
@@ -318,7 +320,8 @@ Saver& Saver::operator=(Saver&&) noexcept = default;
 Saver::~Saver() = default;
 
 Status Saver::prepare(State const& state) { return engine_->prepare(state); }
-Result<SaveStarted> Saver::save(SaveDescription const& description, State const& state, AfterSave after) {
+Result<SaveStarted> Saver::save(SaveDescription const& description, State const& state,
+                                TrainingAfterSave after) {
     return engine_->save(description, state, after);
 }
 Result<std::vector<SaveOutcome>> Saver::poll() { return engine_->poll(); }

@@ -127,7 +127,7 @@ public:
     }
 
     Result<Json> list() {
-        DET_TRY_ASSIGN(target_, store_.open(uuid_));
+        DET_TRY_ASSIGN(target_, store_.create_directory(uuid_));
         Json message{{"uploads", Uploads()},
                      {"metadata", upload_.metadata},
                      {"brings", upload_.directory.has_value()},
@@ -172,7 +172,7 @@ public:
             files.push_back(std::move(file));
         }
         for (auto const& directory : directories) DET_TRY(sync_directory(directory));
-        DET_TRY(store_.put(uuid_, names));
+        DET_TRY(store_.put_files(uuid_, names));
         return files;
     }
 

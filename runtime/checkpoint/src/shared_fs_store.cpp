@@ -20,15 +20,16 @@ Error absent(std::string const& uuid, fs::path const& root) {
 
 }  // namespace
 
-Result<fs::path> SharedFsStore::open(std::string const& uuid) {
+Result<fs::path> SharedFsStore::create_directory(std::string const& uuid) {
     DET_TRY(make_directories(root_));
     DET_TRY(make_directory(path_of(uuid)));
     return path_of(uuid);
 }
 
-Status SharedFsStore::put(std::string const&, std::vector<std::string> const&) { return Ok{}; }
+Status SharedFsStore::put_files(std::string const&, std::vector<std::string> const&) { return Ok{}; }
 
-Result<bool> SharedFsStore::share(std::string const& from, std::string const& uuid, std::string const& path) {
+Result<bool> SharedFsStore::share_file(std::string const& from, std::string const& uuid,
+                                       std::string const& path) {
     if (::link((path_of(from) / path).c_str(), (path_of(uuid) / path).c_str()) != 0) return false;
     DET_TRY(sync_directory((path_of(uuid) / path).parent_path()));
     return true;
@@ -43,7 +44,7 @@ Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit cons
     return sync_directory(root_);
 }
 
-Result<CheckpointManifest> SharedFsStore::find(std::string const& uuid) const {
+Result<CheckpointManifest> SharedFsStore::load_manifest(std::string const& uuid) const {
     DET_TRY(check_uuid(uuid));
     auto const text = read_file(path_of(uuid) / manifest_name, manifest_limit_bytes);
     if (!text && text.error().code == codes::no_such_file) return absent(uuid, root_);

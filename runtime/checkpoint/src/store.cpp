@@ -54,10 +54,10 @@ bool select_all(std::string const&) { return true; }
 
 }  // namespace
 
-Result<bool> Store::share(std::string const&, std::string const&, std::string const&) { return false; }
+Result<bool> Store::share_file(std::string const&, std::string const&, std::string const&) { return false; }
 
 Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
-    DET_TRY_ASSIGN(auto const directory, open(description.uuid));
+    DET_TRY_ASSIGN(auto const directory, create_directory(description.uuid));
     DET_TRY(write_metadata(directory, *description.metadata));
     CheckpointManifest manifest{description.uuid,
                                 description.run,
@@ -70,14 +70,14 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
     DET_TRY(collect(directory, "", manifest));
     std::vector<std::string> paths;
     for (auto const& file : manifest.files) paths.push_back(file.path);
-    DET_TRY(put(description.uuid, paths));
+    DET_TRY(put_files(description.uuid, paths));
     DET_TRY(publish(manifest, may_commit));
     return manifest;
 }
 
 Result<Store::Whole> Store::fetch_checked(std::string const& uuid, Selector const& selector,
                                           ReadFrom from) const {
-    DET_TRY_ASSIGN(auto manifest, find(uuid));
+    DET_TRY_ASSIGN(auto manifest, load_manifest(uuid));
     DET_TRY_ASSIGN(auto directory, fetch(manifest, selector));
     for (auto const& file : manifest.files) {
         if (!selector(file.path)) continue;
@@ -89,7 +89,7 @@ Result<Store::Whole> Store::fetch_checked(std::string const& uuid, Selector cons
     return Whole{std::move(manifest), std::move(directory)};
 }
 
-Result<Store::Whole> Store::fetch_whole(std::string const& uuid, ReadFrom from) const {
+Result<Store::Whole> Store::fetch_and_verify(std::string const& uuid, ReadFrom from) const {
     return fetch_checked(uuid, select_all, from);
 }
 
@@ -108,13 +108,13 @@ Result<CheckpointManifest> Store::download(std::string const& uuid, Selector con
     return std::move(whole.manifest);
 }
 
-Result<CheckpointManifest> Store::verify(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto whole, fetch_whole(uuid, ReadFrom::disk));
+Result<CheckpointManifest> Store::verify_on_disk(std::string const& uuid) const {
+    DET_TRY_ASSIGN(auto whole, fetch_and_verify(uuid, ReadFrom::disk));
     return std::move(whole.manifest);
 }
 
 Status Store::remove_files(std::string const& uuid, std::vector<std::string> const& paths) {
-    DET_TRY_ASSIGN(auto manifest, find(uuid));
+    DET_TRY_ASSIGN(auto manifest, load_manifest(uuid));
     auto const is_removed = [&](std::string const& path) {
         return std::ranges::find(paths, path) != paths.end();
     };

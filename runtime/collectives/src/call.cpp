@@ -51,7 +51,7 @@ std::string describe(Call const& call) {
     return is_on_devices ? text + " on devices" : text;
 }
 
-std::string describe_operation(Call const& call) {
+std::string describe_numbered_call(Call const& call) {
     return fmt::format("{}, its operation {}", describe(call), call.sequence + 1);
 }
 

@@ -79,7 +79,7 @@ Status Communicator::agree_before_schedule(Channel channel) {
 
 Error Communicator::with_context(Error error) const {
     error.message += fmt::format("; rank {} was in {}", error_scope().global_rank(rank()).value,
-                                 describe_operation(call_));
+                                 describe_numbered_call(call_));
     return error;
 }
 

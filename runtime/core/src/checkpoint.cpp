@@ -14,7 +14,7 @@ Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohm
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
     DET_TRY(announce(uuid, steps_completed));
-    DET_TRY_ASSIGN(auto directory, data_.store->open(uuid));
+    DET_TRY_ASSIGN(auto directory, data_.store->create_directory(uuid));
     return Draft{uuid, std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
 }
 
@@ -91,7 +91,7 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
 Result<Checkpoint::Draft> Checkpoint::begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata) {
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     DET_TRY_ASSIGN(auto const uuid, begin_upload(steps_completed));
-    auto directory = data_.store->open(uuid);
+    auto directory = data_.store->create_directory(uuid);
     CollectivePeers peers(data_.distributed);
     DET_TRY(checkpoint::share_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
     return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
@@ -152,7 +152,7 @@ std::optional<std::string> Checkpoint::latest() const {
 }
 
 Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto whole, data_.store->fetch_whole(uuid));
+    DET_TRY_ASSIGN(auto whole, data_.store->fetch_and_verify(uuid));
     return std::move(whole.directory);
 }
 
@@ -164,8 +164,8 @@ Status Checkpoint::download(std::string const& uuid, std::filesystem::path const
 
 Status Checkpoint::remove(std::string const& uuid) { return data_.store->remove(uuid); }
 
-Result<CheckpointManifest> Checkpoint::manifest(std::string const& uuid) const {
-    return data_.store->find(uuid);
+Result<CheckpointManifest> Checkpoint::load_manifest(std::string const& uuid) const {
+    return data_.store->load_manifest(uuid);
 }
 
 }  // namespace det::core

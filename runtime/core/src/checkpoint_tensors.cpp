@@ -6,8 +6,8 @@
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <algorithm>
 #include <map>
@@ -87,12 +87,12 @@ Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().sa
 
 Result<checkpoint::SaveStarted> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                  checkpoint::State const& state) {
-    return begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::train);
+    return begin_save(steps_completed, std::move(metadata), state, checkpoint::TrainingAfterSave::continues);
 }
 
 Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                        checkpoint::State const& state,
-                                                       checkpoint::AfterSave after) {
+                                                       checkpoint::TrainingAfterSave after) {
     // The saver refuses metadata that is not an object, on all ranks.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = data_.clock.steady_now();
@@ -109,7 +109,7 @@ Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed
                                                    checkpoint::State const& state) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
     if (saves)
-        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::AfterSave::finish));
+        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::TrainingAfterSave::ends));
     return finish();
 }
 

@@ -20,7 +20,7 @@ public:
     Result<std::string> broadcast(std::string value) override {
         return distributed_.broadcast(std::move(value));
     }
-    Status minimum(std::span<std::int64_t> values) override {
+    Status allreduce_min(std::span<std::int64_t> values) override {
         return distributed_.allreduce(values, collectives::ReduceOp::min);
     }
 

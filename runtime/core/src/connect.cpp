@@ -67,7 +67,7 @@ std::optional<NodeRendezvous> find_node_rendezvous(RankNumbers const& numbers,
                                                    std::optional<Info> const& info,
                                                    Environment const& environment) {
     auto const name =
-        numbers.group.empty() ? meeting_name(environment) : meeting_name_of_group(numbers.group);
+        numbers.group.empty() ? rendezvous_socket_name(environment) : socket_name_of_group(numbers.group);
     if (info) return NodeRendezvous{info->run_dir, name, info->cluster.agent_id, false};
     auto const directory = numbers.group.empty()
                                ? find_launch_directory(environment)

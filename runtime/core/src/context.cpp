@@ -4,9 +4,9 @@
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/grace_period.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <fmt/format.h>
 

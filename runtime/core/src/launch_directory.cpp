@@ -31,12 +31,12 @@ std::filesystem::path launch_directory(Environment const& environment, std::stri
     return std::filesystem::path(parent) / fmt::format("det-{}-{}", ::getuid(), group);
 }
 
-std::string meeting_name_of_group(std::string group) {
+std::string socket_name_of_group(std::string group) {
     std::ranges::replace(group, '/', '_');
     return fmt::format("group-{}.socket", group);
 }
 
-std::string meeting_name(Environment const& environment) {
+std::string rendezvous_socket_name(Environment const& environment) {
     auto const* const launcher = find_launcher_environment(environment);
     auto const job = find_job(launcher, environment);
     if (job && launcher->starts_ranks_in_steps) return fmt::format("ranks-port-{}.socket", *job);

@@ -23,12 +23,12 @@ std::optional<std::filesystem::path> find_launch_directory(Environment const& en
 std::filesystem::path launch_directory(Environment const& environment, std::string group);
 
 /// Returns the file name of the rendezvous socket of such a group.
-std::string meeting_name_of_group(std::string group);
+std::string socket_name_of_group(std::string group);
 
 /// Returns the file name of the rendezvous socket in that directory or in the run's directory. The name
 /// contains the job step, or the launcher's port if the launcher starts each rank in its own step. So groups
 /// of ranks that run at the same time have different sockets.
-std::string meeting_name(Environment const& environment);
+std::string rendezvous_socket_name(Environment const& environment);
 
 /// Returns the directory for the files by which ranks of several nodes find each other outside of a run. The
 /// nodes must share it: a directory of this user below DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks.

@@ -2,7 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 

@@ -1,6 +1,6 @@
 #include <det/core/train.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/best_validation.hpp>
 #include <det/protocol/json.hpp>
 
@@ -79,7 +79,7 @@ Status Train::set_status(std::string status) {
     return data_.journal->append(StatusSet{data_.clock.now(), std::move(status)});
 }
 
-Status Train::alert(Alert alert) {
+Status Train::report_alert(Alert alert) {
     DET_TRY(require_chief(data_, "alert"));
     if (!data_.journal) return Ok{};
     return data_.journal->append(
@@ -94,7 +94,7 @@ Status Train::set_metadata(nlohmann::json metadata) {
     return data_.journal->append(TrialMetadataSet{data_.clock.now(), std::move(metadata)});
 }
 
-Result<nlohmann::json> Train::metadata() const {
+Result<nlohmann::json> Train::load_metadata() const {
     auto metadata = nlohmann::json::object();
     if (!data_.in_experiment()) return metadata;
     DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data_)));
@@ -104,13 +104,13 @@ Result<nlohmann::json> Train::metadata() const {
     return metadata;
 }
 
-Result<std::optional<double>> Train::best_validation() const {
+Result<std::optional<double>> Train::find_best_validation() const {
     std::optional<double> best;
     if (!data_.in_experiment()) return best;
     auto const& spec = *data_.info->spec;
     journal::Objective const objective{spec.searcher.metric, spec.searcher.smaller_is_better};
     auto const trials = trial_of(data_).path().parent_path();
-    DET_TRY_ASSIGN(auto const indices, list_numbers(trials));
+    DET_TRY_ASSIGN(auto const indices, list_numeric_names(trials));
     for (auto const index : indices) {
         DET_TRY_ASSIGN(auto const found,
                        journal::load_best_validation(TrialLayout(trials / std::to_string(index)),
@@ -123,7 +123,7 @@ Result<std::optional<double>> Train::best_validation() const {
     return best;
 }
 
-Result<std::optional<fs::path>> Train::tensorboard_path() const {
+Result<std::optional<fs::path>> Train::make_tensorboard_directory() const {
     if (!data_.in_experiment()) return std::optional<fs::path>();
     auto path = trial_of(data_).path() / "tensorboard";
     DET_TRY(make_directories(path));

@@ -1,6 +1,6 @@
 #include "trial_files.hpp"
 
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -17,7 +17,7 @@ ExperimentLayout experiment_of(ContextData const& data) {
 
 Result<std::vector<Record>> load_trial_records(TrialLayout const& trial, std::uint32_t first) {
     std::vector<Record> records;
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {
         if (run < first) continue;
         DET_TRY_ASSIGN(auto journal, journal::load_journal(trial.run(run).journal()));

@@ -11,9 +11,9 @@ std::filesystem::path own_executable() {
     return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
-std::filesystem::path own_object() {
+std::filesystem::path own_object_file() {
     Dl_info info{};
-    if (::dladdr(reinterpret_cast<void const*>(&own_object), &info) == 0) return own_executable();
+    if (::dladdr(reinterpret_cast<void const*>(&own_object_file), &info) == 0) return own_executable();
     std::error_code failed;
     auto path = std::filesystem::canonical(info.dli_fname, failed);
     return failed ? own_executable() : path;
@@ -39,6 +39,8 @@ std::vector<std::filesystem::path> own_libraries() {
     return libraries;
 }
 
-std::filesystem::path shared_data() { return own_executable().parent_path().parent_path() / "share" / "det"; }
+std::filesystem::path data_directory() {
+    return own_executable().parent_path().parent_path() / "share" / "det";
+}
 
 }  // namespace det

@@ -14,7 +14,8 @@ std::vector<fs::path> module_candidates(Environment const& environment, std::str
     std::vector<fs::path> files;
     if (auto const folder = environment.find_non_empty("DET_MODULES"))
         files.push_back(fs::path(*folder) / file_name);
-    auto const here = own_object().parent_path();  // <prefix>/bin, or a library's <prefix>/lib/<architecture>
+    auto const here =
+        own_object_file().parent_path();  // <prefix>/bin, or a library's <prefix>/lib/<architecture>
     for (auto const& folder : {here, here.parent_path() / "lib", here.parent_path()})
         files.push_back(folder / file_name);
     if (auto const run_dir = environment.find_non_empty("DET_RUN_DIR"))

@@ -1,4 +1,4 @@
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/best_validation.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
@@ -29,7 +29,7 @@ std::optional<BestValidation> find_value(Record const& record, std::string const
 
 Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
                                                            Objective const& objective) {
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::optional<BestValidation> best;
     for (auto const run : runs) {
         if (run < first_run) continue;

@@ -51,16 +51,16 @@ Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
     return events;
 }
 
-Result<Desired> load_desired(std::filesystem::path const& path) {
+Result<DesiredState> load_desired(std::filesystem::path const& path) {
     auto const text = read_file(path, document_limit_bytes);
-    if (!text && text.error().code == codes::no_such_file) return Desired::run;
+    if (!text && text.error().code == codes::no_such_file) return DesiredState::run;
     if (!text) return text.error();
     auto desired = parse_desired(*text);
     if (!desired) return std::move(desired).error().while_doing(fmt::format("reading '{}'", path.string()));
     return desired;
 }
 
-Status write_desired(std::filesystem::path const& path, Desired desired) {
+Status write_desired(std::filesystem::path const& path, DesiredState desired) {
     return write_file(path, render_desired(desired), 0600, Durability::power_loss);
 }
 

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/replacements.hpp>
@@ -32,7 +32,7 @@ Status write_trial_files(fs::path const& path, ExperimentLayout const& experimen
 
 Result<std::uint32_t> rename_to_free_index(fs::path const& path, ExperimentLayout const& experiment,
                                            std::uint32_t first) {
-    DET_TRY_ASSIGN(auto const numbers, list_numbers(experiment.trials()));
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(experiment.trials()));
     auto index = numbers.empty() ? first : std::max(first, numbers.back() + 1);
     for (; index < trials_per_experiment_max; ++index) {
         DET_TRY_ASSIGN(bool const is_mine, rename_directory(path, experiment.trial(index).path()));
@@ -45,7 +45,7 @@ Result<std::uint32_t> rename_to_free_index(fs::path const& path, ExperimentLayou
 }  // namespace
 
 Result<Replacements> load_replacements(ExperimentLayout const& experiment, std::uint32_t trial_count) {
-    DET_TRY_ASSIGN(auto const numbers, list_numbers(experiment.trials()));
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(experiment.trials()));
     Replacements replacements;
     std::set<std::uint32_t> replaced_trials;
     for (auto const number : numbers) {

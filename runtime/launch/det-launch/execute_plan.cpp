@@ -4,7 +4,7 @@
 #include <det/foundation/process.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/remote_command.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <arpa/inet.h>

@@ -4,9 +4,9 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
 namespace det::launch {
@@ -35,7 +35,7 @@ Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
         return auth.is_object() ? auth : Json::object();
     };
     auto auth = in(spec.config);
-    auto const text = read_file(ExperimentLayout(experiment).at(spec.revision()).secrets());
+    auto const text = read_file(ExperimentLayout(experiment).at_revision(spec.revision()).secrets());
     if (text) auth.update(in(Json::parse(*text, nullptr, false)));
     return auth;
 }
@@ -80,7 +80,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     }
     call.programs = programs;
     call.libraries = own_libraries();
-    for (auto& module : checkpoint::storage::find_modules(spec, environment))
+    for (auto& module : checkpoint::storage::store_modules(spec, environment))
         call.libraries.push_back(std::move(module));
     node::add_python_package(call);
     call.user_variables = names_of(spec.environment_variables);

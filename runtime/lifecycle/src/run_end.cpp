@@ -63,10 +63,10 @@ std::optional<RunOutcome> if_superseded(RunFacts const& facts) {
 }
 
 std::optional<RunOutcome> if_canceled(RunFacts const& facts) {
-    if (facts.desired == Desired::kill) {
+    if (facts.desired == DesiredState::kill) {
         return RunOutcome{Cause::canceled, NextAction::stop, "the user killed it"};
     }
-    if (facts.desired == Desired::cancel) {
+    if (facts.desired == DesiredState::cancel) {
         return RunOutcome{
             Cause::canceled, NextAction::stop,
             facts.was_killed ? "the user cancelled it; it did not stop in time" : "the user cancelled it"};
@@ -137,7 +137,7 @@ std::string describe_unacknowledged_exit(RunFacts const& facts) {
 }
 
 std::optional<RunOutcome> if_paused(RunFacts const& facts) {
-    if (facts.desired != Desired::pause || has_finished(facts)) return std::nullopt;
+    if (facts.desired != DesiredState::pause || has_finished(facts)) return std::nullopt;
     if (facts.preemption_acknowledged)
         return RunOutcome{Cause::paused, NextAction::requeue_held,
                           "the user paused it; the trainer saved its work"};

@@ -19,10 +19,12 @@ bool is_open(TrialFacts const& facts) {
     return !last || last->cause == Cause::interrupted;
 }
 
-bool is_to_end(Desired desired) { return desired == Desired::cancel || desired == Desired::kill; }
+bool is_to_end(DesiredState desired) {
+    return desired == DesiredState::cancel || desired == DesiredState::kill;
+}
 
-State stopping_by(Desired desired) {
-    return desired == Desired::kill ? State::stopping_killed : State::stopping_canceled;
+State stopping_by(DesiredState desired) {
+    return desired == DesiredState::kill ? State::stopping_killed : State::stopping_canceled;
 }
 
 State state_after(RunEnded const& end) {
@@ -51,7 +53,7 @@ State state_without_slurm(TrialFacts const& facts) {
 /// The state of a trial that no task has claimed, in an experiment whose trials share nodes.
 State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
     if (job.state == JobState::canceled) return State::canceled;
-    if (facts.desired == Desired::pause) return State::paused;
+    if (facts.desired == DesiredState::pause) return State::paused;
     return slurm::is_over(job.state) ? State::interrupted : State::queued;
 }
 
@@ -60,7 +62,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
     if (facts.waits_for_lane) return state_without_lane(facts, job);
     switch (job.state) {
         case JobState::pending:
-            return facts.desired == Desired::pause ? State::paused : State::queued;
+            return facts.desired == DesiredState::pause ? State::paused : State::queued;
         case JobState::configuring:
             return State::starting;
         case JobState::running:
@@ -106,7 +108,7 @@ State state_of_trial(TrialFacts const& all_facts) {
     return must_end && is_active ? stopping_by(facts.desired) : state;
 }
 
-State state_of_experiment(bool created, Desired desired, std::span<State const> trials) {
+State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials) {
     if (!created) return is_to_end(desired) ? State::canceled : State::submitting;
     auto const has_any = [&](auto... wanted) {
         return std::any_of(trials.begin(), trials.end(), [&](State s) { return ((s == wanted) || ...); });
@@ -120,7 +122,7 @@ State state_of_experiment(bool created, Desired desired, std::span<State const> 
                              State::starting, State::interrupted, State::queued, State::paused}) {
         if (has_any(state)) return state;
     }
-    if (desired == Desired::pause) return State::paused;
+    if (desired == DesiredState::pause) return State::paused;
     return is_to_end(desired) ? stopping_by(desired) : State::queued;
 }
 

@@ -65,12 +65,12 @@ Status run_with_mpi(mpi::Collectives& ranks, TensorCall const& call) {
 
 }  // namespace
 
-Contender contend_with(DistributedContext& ranks) {
+Contender make_contender(DistributedContext& ranks) {
     return {"det", [&ranks](TensorCall const& call) { return run_with_det(ranks, call); },
             [](DataType) { return true; }};
 }
 
-Result<Contender> contend_with_mpi(Rank rank, int size) {
+Result<Contender> open_mpi_contender(Rank rank, int size) {
     DET_TRY_ASSIGN(auto opened, mpi::open_collectives());
     std::shared_ptr<mpi::Collectives> const ranks(std::move(opened));
     if (ranks->rank() != rank || ranks->size() != size) {

@@ -58,7 +58,7 @@ Result<LocalRanks> LocalRanks::start(int count) {
     }
     auto const make = [&]() -> Result<collectives::DistributedContext> {
         if (count == 1) return collectives::DistributedContext::single();
-        DET_TRY_ASSIGN(auto group, collectives::node::join(memory, own));
+        DET_TRY_ASSIGN(auto group, collectives::node::map_and_join(memory, own));
         return collectives::DistributedContext::make(std::move(group), {own.value, count, 0, 1});
     };
     auto ranks = make();

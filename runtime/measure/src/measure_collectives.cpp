@@ -104,7 +104,7 @@ Result<std::uint32_t> take_turns(Measurement& det, std::optional<Measurement>& p
 Result<Row> measure(CollectivesArguments const& arguments, DistributedContext& ranks,
                     Contender const* contender, Operation const& operation, std::size_t wanted_bytes) {
     auto const extent = extent_of(operation, arguments.type, wanted_bytes, ranks.size());
-    auto const own = contend_with(ranks);
+    auto const own = make_contender(ranks);
     DET_TRY_ASSIGN(auto det,
                    Measurement::make(own, ranks, operation, arguments.type, extent, arguments.memory));
     std::optional<Measurement> peer;

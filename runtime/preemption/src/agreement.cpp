@@ -87,7 +87,7 @@ Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice) {
     }
     DET_TRY(channel.post(agreement.state_to_post()));
     if (agreement.awaited()) {
-        for (std::size_t member = 0; member < agreement.size(); ++member) {
+        for (std::size_t member = 0; member < agreement.read_state_count(); ++member) {
             if (member != agreement.own()) agreement.set_state(member, channel.peek(member));
         }
     }

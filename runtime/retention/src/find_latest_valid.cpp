@@ -13,7 +13,7 @@ Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint c
     }
     std::ranges::reverse(newest_first);
     for (auto const* checkpoint : newest_first) {
-        auto const whole = store.verify(checkpoint->uuid);
+        auto const whole = store.verify_on_disk(checkpoint->uuid);
         if (whole) return std::optional(checkpoint->uuid);
         bool const is_lost = whole.error().code == codes::checkpoint_damaged ||
                              whole.error().code == codes::no_such_checkpoint;

@@ -1,6 +1,6 @@
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
@@ -29,7 +29,7 @@ public:
 
     Presence of(CheckpointCommitted const& committed) {
         if (store_ == nullptr) return Presence::unknown;
-        auto const manifest = store_->find(committed.uuid);
+        auto const manifest = store_->load_manifest(committed.uuid);
         if (manifest) {
             auto const stored = resources_of(*manifest);
             for (auto const& [path, size] : committed.resources->items()) {
@@ -73,7 +73,7 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
                                                        checkpoint::Store const* store) {
     std::vector<CommittedCheckpoint> checkpoints;
     Validations validations;
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
         auto of_run = store != nullptr ? checkpoint::checkpoints_of_run(journal.records, *store)
@@ -103,7 +103,7 @@ Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
 
 Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over,
                     std::vector<UncommittedCheckpoint>& candidates) {
-    DET_TRY_ASSIGN(auto runs, list_numbers(layout.runs()));
+    DET_TRY_ASSIGN(auto runs, list_numeric_names(layout.runs()));
     if (!is_over && !runs.empty()) runs.pop_back();
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const uuids, list_uncommitted(layout.run(run)));
@@ -126,7 +126,7 @@ Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& 
                                                         checkpoint::Store const* store) {
     std::vector<CommittedCheckpoint> all;
     PresenceCheck check(store);
-    DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
+    DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
     for (auto const index : trials) {
         DET_TRY_ASSIGN(auto own, list_of_trial(experiment.trial(index), index, spec.searcher.metric, store));
         for (auto& checkpoint : own) {
@@ -151,7 +151,7 @@ Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout co
 
 Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
     std::set<std::string> uuids;
-    DET_TRY_ASSIGN(auto const experiments, list_numbers(root.experiments()));
+    DET_TRY_ASSIGN(auto const experiments, list_numeric_names(root.experiments()));
     for (auto const id : experiments) {
         auto const spec = journal::load_spec(ExperimentLayout(root, {id}));
         if (!spec && spec.error().code == codes::no_such_file) continue;  // the experiment is being created
@@ -168,7 +168,7 @@ Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
     ExperimentLayout const& experiment, checkpoint::Store const& store,
     std::function<bool(std::uint32_t trial)> const& is_over) {
     std::vector<UncommittedCheckpoint> uncommitted;
-    DET_TRY_ASSIGN(auto const trials, list_numbers(experiment.trials()));
+    DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
     for (auto const trial : trials)
         DET_TRY(add_of_trial(experiment.trial(trial), trial, is_over(trial), uncommitted));
     if (uncommitted.empty()) return uncommitted;
@@ -177,7 +177,7 @@ Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
     std::erase_if(uncommitted, [&](auto const& each) {
         if (!stored.contains(each.uuid)) return true;
         // A checkpoint with a manifest is committed, although its run ended before it reported that.
-        auto const found = store.find(each.uuid);
+        auto const found = store.load_manifest(each.uuid);
         return found || found.error().code != codes::no_such_checkpoint;
     });
     return uncommitted;

@@ -26,7 +26,7 @@ struct DrawPick {
     Random& random;
 
     Pick operator()(Constant const&) const { return {}; }
-    Pick operator()(IntRange const& range) const { return {random.up_to(range.width()), 0}; }
+    Pick operator()(IntRange const& range) const { return {random.at_most(range.width()), 0}; }
     Pick operator()(DoubleRange const&) const { return {0, random.unit()}; }
     Pick operator()(LogRange const&) const { return {0, random.unit()}; }
     Pick operator()(Choices const& choices) const { return {random.below(choices.vals.size()), 0}; }

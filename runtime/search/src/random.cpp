@@ -5,7 +5,7 @@
 
 namespace det::search {
 
-std::uint64_t Random::up_to(std::uint64_t limit) {
+std::uint64_t Random::at_most(std::uint64_t limit) {
     if (limit == 0) return 0;
     auto const mask = std::numeric_limits<std::uint64_t>::max() >> std::countl_zero(limit);
     bool const is_one_word = limit <= std::numeric_limits<std::uint32_t>::max();

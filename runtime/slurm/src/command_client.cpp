@@ -91,14 +91,14 @@ Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
     return call_all({std::move(argv)}, environment_).front();
 }
 
-std::vector<Result<ProcessOutput>> CommandClient::read_all(std::vector<std::vector<std::string>> const& argvs,
-                                                           Environment const& environment) {
+std::vector<Result<ProcessOutput>> CommandClient::query_all_with_retries(
+    std::vector<std::vector<std::string>> const& argvs, Environment const& environment) {
     return read_with_retries(
         clock_, [&] { return call_all(argvs, environment); }, is_unanswered);
 }
 
-Result<ProcessOutput> CommandClient::read(std::vector<std::string> argv) {
-    return read_all({std::move(argv)}, environment_).front();
+Result<ProcessOutput> CommandClient::query_with_retries(std::vector<std::string> argv) {
+    return query_all_with_retries({std::move(argv)}, environment_).front();
 }
 
 std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vector<std::string>> argvs,
@@ -155,7 +155,7 @@ Status CommandClient::release(JobRef const& job) {
 }
 
 Status CommandClient::cancel(JobRef const& job) { return run("scancel", {"scancel", to_string(job)}); }
-Status CommandClient::cancel_waiting(JobRef const& array) {
+Status CommandClient::cancel_pending_tasks(JobRef const& array) {
     return run("scancel", {"scancel", "--state=PENDING", to_string(array)});
 }
 
@@ -172,7 +172,7 @@ Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
     return Ok{};
 }
 
-Status CommandClient::change(JobRef const& job, JobChange const& change) {
+Status CommandClient::update_job(JobRef const& job, JobChange const& change) {
     std::vector<std::string> argv{"scontrol", "update", "JobId=" + to_string(job)};
     if (change.nice) argv.push_back(fmt::format("Nice={}", *change.nice));
     if (change.priority) argv.push_back(fmt::format("Priority={}", *change.priority));
@@ -193,7 +193,7 @@ Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
     return run("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
 }
 
-Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
+Result<std::vector<JobStatus>> CommandClient::query_queue(QueueFilter const& filter) {
     std::vector<std::string> argv{"squeue", "--noheader", "--array", "--all"};
     auto const separator = make_separator();
     auto environment = environment_;
@@ -205,7 +205,7 @@ Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
         for (auto const job : filter.jobs) jobs.push_back(std::to_string(job));
         argv.push_back("--jobs=" + join(jobs, ","));
     }
-    DET_TRY_ASSIGN(auto const output, read_all({std::move(argv)}, environment).front());
+    DET_TRY_ASSIGN(auto const output, query_all_with_retries({std::move(argv)}, environment).front());
     // squeue fails if the only job in the filter is one that slurmctld has forgotten.
     if (output.exit_code != 0 && output.err.find("Invalid job id specified") != std::string::npos) {
         return std::vector<JobStatus>{};
@@ -214,16 +214,16 @@ Result<std::vector<JobStatus>> CommandClient::queue(QueueFilter const& filter) {
     return parse_squeue(output.out, separator);
 }
 
-Result<std::optional<JobStatus>> CommandClient::find_job(JobRef const& job) {
-    DET_TRY_ASSIGN(auto jobs, queue({.jobs = {job.job}, .include_finished = true}));
+Result<std::optional<JobStatus>> CommandClient::query_job(JobRef const& job) {
+    DET_TRY_ASSIGN(auto jobs, query_queue({.jobs = {job.job}, .include_finished = true}));
     return pick_job(std::move(jobs), job);
 }
 
-Result<std::vector<Partition>> CommandClient::partitions() {
-    auto answers =
-        read_all({{"scontrol", "show", "partition", "--oneliner"},
-                  {"sinfo", "--noheader", "--all", "--noconvert", "--format=" + node_group_format()}},
-                 environment_);
+Result<std::vector<Partition>> CommandClient::query_partitions() {
+    auto answers = query_all_with_retries(
+        {{"scontrol", "show", "partition", "--oneliner"},
+         {"sinfo", "--noheader", "--all", "--noconvert", "--format=" + node_group_format()}},
+        environment_);
     DET_TRY_ASSIGN(auto const partitions, std::move(answers[0]));
     if (partitions.exit_code != 0) return failure_of("scontrol", partitions);
     DET_TRY_ASSIGN(auto const nodes, std::move(answers[1]));
@@ -231,15 +231,15 @@ Result<std::vector<Partition>> CommandClient::partitions() {
     return parse_partitions(partitions.out, nodes.out);
 }
 
-Result<std::vector<Node>> CommandClient::nodes() {
-    DET_TRY_ASSIGN(auto const output, read({"sinfo", "--noheader", "--all", "--noconvert", "--Node",
-                                            "--Format=" + node_format()}));
+Result<std::vector<Node>> CommandClient::query_nodes() {
+    DET_TRY_ASSIGN(auto const output, query_with_retries({"sinfo", "--noheader", "--all", "--noconvert",
+                                                          "--Node", "--Format=" + node_format()}));
     if (output.exit_code != 0) return failure_of("sinfo", output);
     return parse_nodes(output.out);
 }
 
-Result<ClusterConfig> CommandClient::cluster_config() {
-    DET_TRY_ASSIGN(auto const output, read({"scontrol", "show", "config"}));
+Result<ClusterConfig> CommandClient::query_cluster_config() {
+    DET_TRY_ASSIGN(auto const output, query_with_retries({"scontrol", "show", "config"}));
     if (output.exit_code != 0) return failure_of("scontrol", output);
     return parse_cluster_config(output.out);
 }

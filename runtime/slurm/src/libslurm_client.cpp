@@ -228,35 +228,35 @@ LibslurmClient::LibslurmClient(ProcessRunner& runner, Environment environment, C
 
 LibslurmClient::~LibslurmClient() = default;
 
-Result<std::vector<JobStatus>> LibslurmClient::queue(QueueFilter const& filter) {
+Result<std::vector<JobStatus>> LibslurmClient::query_queue(QueueFilter const& filter) {
     auto answer = reader_->ask(DET_LIBSLURM_JOBS, filter);
-    if (!answer) return commands_.queue(filter);
+    if (!answer) return commands_.query_queue(filter);
     DET_TRY(*answer);
     return std::move((*answer)->jobs);
 }
 
-Result<std::optional<JobStatus>> LibslurmClient::find_job(JobRef const& job) {
-    DET_TRY_ASSIGN(auto jobs, queue({.jobs = {job.job}, .include_finished = true}));
+Result<std::optional<JobStatus>> LibslurmClient::query_job(JobRef const& job) {
+    DET_TRY_ASSIGN(auto jobs, query_queue({.jobs = {job.job}, .include_finished = true}));
     return pick_job(std::move(jobs), job);
 }
 
-Result<std::vector<Partition>> LibslurmClient::partitions() {
+Result<std::vector<Partition>> LibslurmClient::query_partitions() {
     auto answer = reader_->ask(DET_LIBSLURM_PARTITIONS);
-    if (!answer) return commands_.partitions();
+    if (!answer) return commands_.query_partitions();
     DET_TRY(*answer);
     return std::move((*answer)->partitions);
 }
 
-Result<std::vector<Node>> LibslurmClient::nodes() {
+Result<std::vector<Node>> LibslurmClient::query_nodes() {
     auto answer = reader_->ask(DET_LIBSLURM_NODES);
-    if (!answer) return commands_.nodes();
+    if (!answer) return commands_.query_nodes();
     DET_TRY(*answer);
     return std::move((*answer)->nodes);
 }
 
-Result<ClusterConfig> LibslurmClient::cluster_config() {
+Result<ClusterConfig> LibslurmClient::query_cluster_config() {
     auto answer = reader_->ask(DET_LIBSLURM_CONFIG);
-    if (!answer) return commands_.cluster_config();
+    if (!answer) return commands_.query_cluster_config();
     DET_TRY(*answer);
     return parse_cluster_config((*answer)->text);
 }

@@ -201,7 +201,7 @@ Result<std::unique_ptr<Operation>> LocalTransport::begin_receive(Rank from, Tag 
 
 }  // namespace
 
-std::vector<std::unique_ptr<Transport>> make_local_group(int size, LocalOptions options) {
+std::vector<std::unique_ptr<Transport>> make_thread_transports(int size, LocalOptions options) {
     auto const group = std::make_shared<Group>(static_cast<std::size_t>(size), options);
     std::vector<std::unique_ptr<Transport>> transports;
     for (int rank = 0; rank < size; ++rank) {

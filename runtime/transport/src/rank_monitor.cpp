@@ -45,7 +45,7 @@ public:
         return Error{codes::transport, describe(lost_)};
     }
 
-    Status check_within(std::chrono::milliseconds limit) const override {
+    Status wait_for_loss(std::chrono::milliseconds limit) const override {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, limit, [this] { return is_lost_.load(); });
         lock.unlock();
@@ -134,17 +134,17 @@ private:
 
 /// Renders the bootstrap value with the address and the secret of the chief's monitor.
 std::string render_endpoint(Endpoint const& endpoint, std::string const& secret) {
-    return render_rendezvous({secret, endpoint});
+    return render_rendezvous_file({secret, endpoint});
 }
 
 }  // namespace
 
 void RankMonitor::report_loss(std::string const& message) const { liveness::report_lost_peer(message); }
 
-Error describe_loss(RankMonitor const* monitor, Rank peer) {
+Error await_loss_report(RankMonitor const* monitor, Rank peer) {
     constexpr std::chrono::milliseconds report_limit{500};  // the chief's message reaches all ranks faster
     if (monitor != nullptr) {
-        if (auto reported = monitor->check_within(report_limit); !reported)
+        if (auto reported = monitor->wait_for_loss(report_limit); !reported)
             return std::move(reported).error();
     }
     auto const name = monitor != nullptr ? monitor->name_of(peer) : fmt::format("rank {}", peer.value);
@@ -166,7 +166,7 @@ Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, Ran
     }
     DET_TRY_ASSIGN(auto const endpoint_texts, bootstrap.allgather(endpoint_text));
     DET_TRY_ASSIGN(auto nodes, bootstrap.allgather(options.node));
-    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(endpoint_texts.front()));
+    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous_file(endpoint_texts.front()));
     key.secret = rendezvous.secret;
     if (!rendezvous.chief)
         return Error{codes::transport, "the chief has published no address of its monitor"};

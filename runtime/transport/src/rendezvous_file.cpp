@@ -25,7 +25,7 @@ void refresh_directory(fs::path const& path) {
 /// Whether the chief of a file is alive: it says that it has a rank 0 already, which only a chief does that
 /// knows the secret of the file.
 bool is_chief_alive(fs::path const& path, int size) {
-    auto const rendezvous = load_rendezvous(path);
+    auto const rendezvous = load_rendezvous_file(path);
     if (!rendezvous || !rendezvous->chief) return false;
     auto const client = FrameClient::join(*rendezvous->chief, {rendezvous->secret, "store", size}, Rank{0},
                                           steady_clock::now() + 2s);
@@ -33,7 +33,7 @@ bool is_chief_alive(fs::path const& path, int size) {
 }
 
 Result<FrameClient> join_chief(std::string const& file_content, Rank rank, int size, TimePoint deadline) {
-    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous(file_content));
+    DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous_file(file_content));
     if (!rendezvous.chief) return Error{codes::transport, "the file has no address of a chief"};
     // The address of a chief that was killed may lead to a host or a program that never answers.
     return FrameClient::join(*rendezvous.chief, {rendezvous.secret, "store", size}, rank, deadline,
@@ -42,27 +42,27 @@ Result<FrameClient> join_chief(std::string const& file_content, Rank rank, int s
 
 }  // namespace
 
-Result<Rendezvous> load_rendezvous(fs::path const& path) {
+Result<RendezvousFile> load_rendezvous_file(fs::path const& path) {
     DET_TRY_ASSIGN(auto const text, read_file(path, rendezvous_limit_bytes));
-    return parse_rendezvous(text);
+    return parse_rendezvous_file(text);
 }
 
-Result<std::unique_ptr<PublishedAddress>> PublishedAddress::add(fs::path path, Rendezvous rendezvous) {
-    auto content = render_rendezvous(rendezvous);
+Result<std::unique_ptr<PublishedAddress>> PublishedAddress::add(fs::path path, RendezvousFile rendezvous) {
+    auto content = render_rendezvous_file(rendezvous);
     rendezvous.chief.reset();
     DET_TRY(write_file(path, content));
     return std::unique_ptr<PublishedAddress>(
-        new PublishedAddress(std::move(path), std::move(content), render_rendezvous(rendezvous)));
+        new PublishedAddress(std::move(path), std::move(content), render_rendezvous_file(rendezvous)));
 }
 
-Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path, Rendezvous rendezvous,
+Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path, RendezvousFile rendezvous,
                                                                    int size) {
-    auto content = render_rendezvous(rendezvous);
+    auto content = render_rendezvous_file(rendezvous);
     DET_TRY_ASSIGN(bool const is_new, write_new_file(path, content));
     if (!is_new) {
         if (is_chief_alive(path, size)) {
             return Error{codes::name_taken,
-                         fmt::format("the ranks of another program are meeting by '{}'", path.string())};
+                         fmt::format("the ranks of another program use '{}'", path.string())};
         }
         DET_TRY(write_file(path, content));
     }
@@ -80,7 +80,7 @@ PublishedAddress::~PublishedAddress() {
 
 Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
     for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
-        DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(path));
+        DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous_file(path));
         Error last_error{codes::timed_out,
                          fmt::format("the chief has published no address in '{}'", path.string())};
         if (rendezvous.chief) {

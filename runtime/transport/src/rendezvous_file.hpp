@@ -6,21 +6,22 @@
 
 namespace det::transport {
 
-// The file that leads the ranks of a TcpBootstrap to their chief (protocol/rendezvous.hpp).
+// The file that leads the ranks of a TcpBootstrap to their chief (protocol/rendezvous_file.hpp).
 
-Result<Rendezvous> load_rendezvous(std::filesystem::path const& path);
+Result<RendezvousFile> load_rendezvous_file(std::filesystem::path const& path);
 
 /// The address of this process, the chief, in a rendezvous file. The destructor withdraws it.
 class PublishedAddress {
 public:
     /// Adds the address to a file that has the secret already.
-    static Result<std::unique_ptr<PublishedAddress>> add(std::filesystem::path path, Rendezvous rendezvous);
+    static Result<std::unique_ptr<PublishedAddress>> add(std::filesystem::path path,
+                                                         RendezvousFile rendezvous);
     /// Creates the file, or replaces one that a killed program has left. Blocks up to 2 s if the chief of
     /// that file does not answer.
     /// \param size number of ranks
     /// \return codes::name_taken if the chief of that file is alive
-    static Result<std::unique_ptr<PublishedAddress>> create(std::filesystem::path path, Rendezvous rendezvous,
-                                                            int size);
+    static Result<std::unique_ptr<PublishedAddress>> create(std::filesystem::path path,
+                                                            RendezvousFile rendezvous, int size);
     ~PublishedAddress();
     PublishedAddress(PublishedAddress const&) = delete;
     PublishedAddress& operator=(PublishedAddress const&) = delete;

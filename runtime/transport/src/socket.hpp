@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/files.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 
 #include <chrono>
 

@@ -236,7 +236,7 @@ struct Connected {
 
 Result<Connected> connect_chief_with_new_secret(int size, fs::path path, std::string const& address,
                                                 TimePoint deadline) {
-    Rendezvous rendezvous{make_uuid() + make_uuid()};
+    RendezvousFile rendezvous{make_uuid() + make_uuid()};
     SessionKey const key{rendezvous.secret, "store", size};
     OpenStore store;
     DET_TRY_ASSIGN(store.server, start_store(address, key));
@@ -261,7 +261,7 @@ Status await_ranks(Bootstrap& bootstrap, fs::path const& path) {
 Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, fs::path rendezvous_path,
                                                       TcpBootstrapOptions options) {
     auto const deadline = steady_clock::now() + options.waits.timeout;
-    DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous(rendezvous_path));
+    DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous_file(rendezvous_path));
     SessionKey const key{rendezvous.secret, "store", size};
     OpenStore store;
     if (rank.value == 0) {

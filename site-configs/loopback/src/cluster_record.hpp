@@ -7,7 +7,7 @@
 
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
-#include "processes.hpp"
+#include "process_handle.hpp"
 
 namespace det::loopback {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cluster_files.hpp"
 #include "cluster_options.hpp"
 #include "cluster_paths.hpp"
-#include "cluster_files.hpp"
 
 // The commands of 'cluster'. Each returns the exit code. Answers go to stdout, messages to stderr.
 namespace det::loopback {
@@ -31,9 +31,9 @@ Result<int> run_list(std::filesystem::path const& base);
 Result<int> run_env(ClusterPaths const& paths, std::string const& user);
 
 /// Runs a command as a user on a host of the cluster, as ssh would, with the stdin, stdout, stderr and
-/// terminal of this process. Returns the command's exit code, or 128 + the signal that ended it. Signals sent
-/// to this process are forwarded to the command; the command is killed when this process ends. Moves the
-/// calling process into the cluster's namespaces.
+/// terminal of this process. Returns the command's exit code, or 128 + the signal that ended it. INT, TERM,
+/// HUP and QUIT are forwarded to the command; other signals have their default action on this process. The
+/// command is killed when this process ends. Moves the calling process into the cluster's namespaces.
 Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment const& caller);
 
 struct NodeState {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "deadline.hpp"
-#include "processes.hpp"
+#include "process_handle.hpp"
 
 namespace det::loopback {
 namespace {

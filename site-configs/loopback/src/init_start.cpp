@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "error_codes.hpp"
-#include "processes.hpp"
+#include "process_handle.hpp"
 
 namespace det::loopback {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "processes.hpp"
+#include "process_handle.hpp"
 
 namespace det::loopback {
 namespace {

@@ -1,5 +1,5 @@
 #include <det/experiment/find_checkpoint.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #include <det/experiment/find_checkpoint.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -40,7 +40,7 @@ private:
     static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid,
                                              Environment const& environment) {
         DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid, environment));
-        return checkpoint.store->verify(uuid);
+        return checkpoint.store->verify_on_disk(uuid);
     }
 
     static std::string whole_text(CheckpointManifest const& manifest) {

@@ -1,6 +1,6 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 

@@ -2,6 +2,8 @@
 
 namespace det::cli {
 
-std::unique_ptr<Command> make_experiment_cancel() { return std::make_unique<EndExperiment>(Desired::cancel); }
+std::unique_ptr<Command> make_experiment_cancel() {
+    return std::make_unique<EndExperiment>(DesiredState::cancel);
+}
 
 }  // namespace det::cli

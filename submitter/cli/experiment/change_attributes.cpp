@@ -20,7 +20,8 @@ Outcome ChangeAttribute::run(Session& session) {
 }
 
 Status ChangeAttribute::apply(Session& session) const {
-    DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+    DET_TRY_ASSIGN(auto const experiment,
+                   experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
     auto const now = tracker::history::attributes_of(experiment.view.record);
     auto possible = change_.check ? change_.check(now, experiment.view.state, value_) : Status(Ok{});
     if (!possible)

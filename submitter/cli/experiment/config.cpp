@@ -1,5 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -23,7 +23,7 @@ public:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
-        auto const layout = ExperimentLayout(root, id).at(record.revision());
+        auto const layout = ExperimentLayout(root, id).at_revision(record.revision());
         if (as_written_) {
             DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));
             session.answer(Json(text), text);

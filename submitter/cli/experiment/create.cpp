@@ -30,7 +30,7 @@ public:
         submission.sources = {config_, template_, overrides_};
         if (context_) submission.code.directory = *context_;
         submission.code.includes.assign(includes_.begin(), includes_.end());
-        submission.desired = paused_ ? Desired::pause : Desired::run;
+        submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         submission.is_test = test_;
         return submit_experiment(submission, {dry_run_, follow_}, session);
     }

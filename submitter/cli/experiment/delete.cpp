@@ -1,4 +1,4 @@
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 
@@ -17,7 +17,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment_with_jobs(id_, session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::required, session));
         DET_TRY(check_deletable(experiment));
         auto const id = experiment.id().value;
         if (!is_sure_) {

@@ -18,7 +18,7 @@ namespace {
 /// Describes the state. While running trials save their work for a pause, the state is still RUNNING; the
 /// text adds that the experiment then pauses.
 std::string describe_state(tracker::history::ExperimentView const& view) {
-    bool const is_to_pause = view.record.desired == Desired::pause &&
+    bool const is_to_pause = view.record.desired == DesiredState::pause &&
                              view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
     return fmt::format("{}{}", to_string(view.state), is_to_pause ? ", saves its work and then pauses" : "");
 }
@@ -68,7 +68,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
         if (search_) {
             DET_TRY_ASSIGN(auto const description, describe_search(experiment));
             session.answer(description.json, description.text);

@@ -1,6 +1,6 @@
 #include "experiment/end_experiment.hpp"
 
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ Outcome EndExperiment::run(Session& session) {
         for (auto const& update : ended.updates) jobs.push_back(slurm::to_string(update.job));
         session.answer(Json{{"id", ended.id.value}, {"desired", to_string(desired_)}, {"jobs", jobs}});
     } else {
-        auto const* const done = desired_ == Desired::kill ? "Killed" : "Canceled";
+        auto const* const done = desired_ == DesiredState::kill ? "Killed" : "Canceled";
         session.say(fmt::format("{} experiment {}", done, ended.id.value));
     }
     return ExitCode::done;

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 
 #include <string>
 
@@ -10,12 +10,12 @@ namespace det::cli {
 /// The commands `experiment cancel` and `experiment kill`.
 class EndExperiment final : public Command {
 public:
-    explicit EndExperiment(Desired desired) : desired_(desired) {}
+    explicit EndExperiment(DesiredState desired) : desired_(desired) {}
     std::vector<Option> options() override;
     Outcome run(Session& session) override;
 
 private:
-    Desired desired_;
+    DesiredState desired_;
     std::string id_;
 };
 

@@ -1,6 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/prepare_submission.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -36,13 +36,13 @@ private:
                 codes::wrong_state,
                 fmt::format("experiment {} has no configuration: its creation was cut off", id.value)};
         }
-        auto const layout = ExperimentLayout(root, id).at(parent.revision());
+        auto const layout = ExperimentLayout(root, id).at_revision(parent.revision());
         experiment::SubmissionOptions submission;
         submission.sources = {layout.config(), {}, overrides_};
         submission.sources.secrets = layout.secrets();
         submission.packed_code = parent.spec->context;
         submission.parent = id;
-        submission.desired = paused_ ? Desired::pause : Desired::run;
+        submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         return submission;
     }
 

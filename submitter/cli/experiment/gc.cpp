@@ -21,7 +21,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
         auto const& record = experiment.view.record;
         auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
         auto const mode = is_dry_run_ ? GcMode::dry_run : GcMode::remove;

@@ -2,6 +2,8 @@
 
 namespace det::cli {
 
-std::unique_ptr<Command> make_experiment_kill() { return std::make_unique<EndExperiment>(Desired::kill); }
+std::unique_ptr<Command> make_experiment_kill() {
+    return std::make_unique<EndExperiment>(DesiredState::kill);
+}
 
 }  // namespace det::cli

@@ -1,5 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>

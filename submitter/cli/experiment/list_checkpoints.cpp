@@ -1,6 +1,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>

@@ -41,7 +41,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
         DET_TRY_ASSIGN(auto const rows, load_rows(experiment));
         auto const& spec = experiment.view.record.spec;
         if (session.wants_json()) {

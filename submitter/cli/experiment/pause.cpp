@@ -1,5 +1,5 @@
 
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

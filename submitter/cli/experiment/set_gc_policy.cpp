@@ -25,7 +25,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(id_, session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
         auto const& record = experiment.view.record;
         auto policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
         if (experiment_best_) policy.save_experiment_best = *experiment_best_;

@@ -1,4 +1,4 @@
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 

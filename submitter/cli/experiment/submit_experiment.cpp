@@ -57,7 +57,7 @@ Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedEx
 
 void print_text(experiment::SubmissionRequest const& request, experiment::CreatedExperiment const& created,
                 Session& session) {
-    bool const is_paused = request.desired == Desired::pause;
+    bool const is_paused = request.desired == DesiredState::pause;
     session.out << fmt::format("Created experiment {}\n", created.id.value);
     session.out.flush();
     session.say(fmt::format("job {} in pool '{}': {}; {} it with 'det-submit experiment {} {}'",
@@ -69,7 +69,8 @@ void print_text(experiment::SubmissionRequest const& request, experiment::Create
 }
 
 Status archive(ExperimentId id, Session& session) {
-    DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(to_string(id), session));
+    DET_TRY_ASSIGN(auto const experiment,
+                   experiment::open_experiment(to_string(id), experiment::SlurmAnswer::optional, session));
     auto [kind, body] = tracker::history::changes::archive();
     return experiment::record_event(experiment, kind, std::move(body), session);
 }
@@ -111,7 +112,7 @@ Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFl
         print_text(request, created, session);
     }
     bool const is_followed =
-        (flags.follows_first_trial || options.is_test) && options.desired == Desired::run;
+        (flags.follows_first_trial || options.is_test) && options.desired == DesiredState::run;
     return is_followed ? follow(options, request, created.id, session) : Outcome(ExitCode::done);
 }
 

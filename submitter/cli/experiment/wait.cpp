@@ -1,5 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ private:
                 return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
                                                            to_string(view.state), timeout_seconds_)};
             }
-            poller.wait();
+            poller.sleep_until_next_poll();
         }
     }
 

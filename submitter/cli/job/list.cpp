@@ -66,7 +66,7 @@ private:
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             answer.push_back({{"id", slurm::to_string(job.ref)},
-                              {"type", experiment::type_of(job)},
+                              {"type", experiment::determined_type_of(job)},
                               {"name", job.name},
                               {"priority", job.priority},
                               {"nice", job.nice},
@@ -75,7 +75,7 @@ private:
                               {"start_estimate", has_nodes ? Json(nullptr) : time_or_null(job.start_time)},
                               {"slots_acquired", has_nodes ? slots : 0},
                               {"slots_needed", slots},
-                              {"state", experiment::status_of(job)},
+                              {"state", experiment::determined_status_of(job)},
                               {"slurm_state", job.state_text},
                               {"reason", job.reason},
                               {"reason_in_words", has_nodes ? "" : queue::explain_reason(job.reason)},
@@ -93,9 +93,10 @@ private:
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
-                       std::string(experiment::type_of(job)), job.name, std::to_string(job.priority),
-                       short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
-                       std::string(experiment::status_of(job)), job.user,
+                       std::string(experiment::determined_type_of(job)), job.name,
+                       std::to_string(job.priority), short_time(job.submit_time),
+                       fmt::format("{}/{}", has_nodes ? slots : 0, slots),
+                       std::string(experiment::determined_status_of(job)), job.user,
                        has_nodes ? "" : short_time(job.start_time),
                        has_nodes ? "" : queue::explain_reason(job.reason)});
         }

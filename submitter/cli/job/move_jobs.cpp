@@ -51,8 +51,8 @@ Result<queue::Rights> rights_of(std::string const& user, MoveOptions const& opti
 }
 
 Result<Update> begin(MoveOptions const& options, Session& session) {
-    DET_TRY_ASSIGN(auto config, session.slurm.cluster_config());
-    auto naming = experiment::naming_of(session);
+    DET_TRY_ASSIGN(auto config, session.slurm.query_cluster_config());
+    auto naming = experiment::job_id_scope_of(session);
     queue::Caller caller{naming.user, {}, config.has_option("SchedulerParameters", "enable_user_top")};
     DET_TRY_ASSIGN(caller.rights, rights_of(naming.user, options, config));
     DET_TRY_ASSIGN(auto snapshot, experiment::query_jobs(session, experiment::PartitionsNeed::always));
@@ -63,7 +63,7 @@ Result<Update> begin(MoveOptions const& options, Session& session) {
 Error no_such_job(Update const& update, std::string const& id) {
     auto const ref = slurm::parse_job_ref(id.starts_with("job-") ? std::string_view(id).substr(4) : id);
     if (ref) {
-        auto const jobs = update.session.slurm.queue({.jobs = {ref->job}, .include_finished = true});
+        auto const jobs = update.session.slurm.query_queue({.jobs = {ref->job}, .include_finished = true});
         if (jobs && !jobs->empty() && slurm::is_over(jobs->front().state)) {
             return {codes::job_not_waiting,
                     fmt::format("job {} is over: it is {}", ref->job, jobs->front().state_text),
@@ -211,16 +211,16 @@ Json to_json(Move const& move) {
 
 Status make_move(Move const& move, slurm::SlurmClient& slurm) {
     return std::visit(Overloaded{[&](queue::ChangeNice const& each) {
-                                     return slurm.change({each.job, {}}, {.nice = each.to});
+                                     return slurm.update_job({each.job, {}}, {.nice = each.to});
                                  },
                                  [&](queue::ChangePriority const& each) {
-                                     return slurm.change({each.job, {}}, {.priority = each.priority});
+                                     return slurm.update_job({each.job, {}}, {.priority = each.priority});
                                  },
                                  [&](queue::ComputePriority const& each) {
                                      return slurm.release({each.job, {}});
                                  },
                                  [&](queue::ChangePartition const& each) {
-                                     return slurm.change(each.job, {.partition = each.partition});
+                                     return slurm.update_job(each.job, {.partition = each.partition});
                                  },
                                  [&](queue::MoveToTop const& each) {
                                      return slurm.move_to_top({{each.job, {}}});

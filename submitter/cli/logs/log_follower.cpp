@@ -2,7 +2,7 @@
 
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
@@ -14,7 +14,7 @@
 namespace det::cli {
 
 Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
-    DET_TRY_ASSIGN(auto runs, list_numbers(trial_.runs()));
+    DET_TRY_ASSIGN(auto runs, list_numeric_names(trial_.runs()));
     std::erase_if(runs, [&](auto run) { return choice_.run.value_or(run) != run; });
     return runs;
 }
@@ -101,7 +101,7 @@ Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFol
         DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
         flush();
         if (is_over || go == Go::stop) return trial.state;
-        poller.wait();
+        poller.sleep_until_next_poll();
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/lifecycle/state.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/document.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <string>

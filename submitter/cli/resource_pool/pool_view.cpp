@@ -31,8 +31,8 @@ Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session) {
     DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
     print(session.err, file.warnings, session.style);
     DET_TRY_ASSIGN(auto site, experiment::load_site(file, session));
-    DET_TRY_ASSIGN(auto const nodes, session.slurm.nodes());
-    DET_TRY_ASSIGN(auto const jobs, session.slurm.queue({}));
+    DET_TRY_ASSIGN(auto const nodes, session.slurm.query_nodes());
+    DET_TRY_ASSIGN(auto const jobs, session.slurm.query_queue({}));
     std::vector<PoolView> views;
     for (auto& pool : site.pools) {
         auto const use = site::count_use(pool, nodes, jobs);

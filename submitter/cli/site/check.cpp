@@ -25,8 +25,8 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
         print(session.err, file.warnings, session.style);
-        DET_TRY_ASSIGN(auto const partitions, session.slurm.partitions());
-        DET_TRY_ASSIGN(auto const config, session.slurm.cluster_config());
+        DET_TRY_ASSIGN(auto const partitions, session.slurm.query_partitions());
+        DET_TRY_ASSIGN(auto const config, session.slurm.query_cluster_config());
         auto const findings = site::check_site(file, partitions, config, experiment::find_plugin(config));
         auto const changes = std::count_if(findings.begin(), findings.end(), [](auto const& each) {
             return each.severity == Finding::Severity::change;

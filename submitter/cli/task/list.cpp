@@ -28,7 +28,7 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
-        auto const rows = select(snapshot, experiment::naming_of(session));
+        auto const rows = select(snapshot, experiment::job_id_scope_of(session));
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {

@@ -1,6 +1,6 @@
 #include "template/from_file.hpp"
 
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 

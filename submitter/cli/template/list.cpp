@@ -1,4 +1,4 @@
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/foundation/text.hpp>

@@ -63,7 +63,9 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
-        DET_TRY_ASSIGN(auto const experiment, experiment::open_experiment(to_string(id.experiment), session));
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(to_string(id.experiment),
+                                                   experiment::SlurmAnswer::optional, session));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(experiment.view, id));
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();

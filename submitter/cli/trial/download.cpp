@@ -1,7 +1,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>

@@ -28,7 +28,7 @@ Node without_locations(Node const& node) {
     std::vector<Node::Entry> entries;
     for (auto const& entry : node.entries())
         entries.push_back({entry.key, nowhere, without_locations(entry.value)});
-    return node.is_map() ? Node(std::move(entries), {}) : node.at({});
+    return node.is_map() ? Node(std::move(entries), {}) : node.with_location({});
 }
 
 Node parse_default(std::string_view default_value) {

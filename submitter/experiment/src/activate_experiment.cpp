@@ -1,4 +1,4 @@
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
@@ -12,7 +12,7 @@ namespace det::experiment {
 namespace {
 
 bool is_interrupted(tracker::history::TrialView const& trial) {
-    return trial.state == lifecycle::State::interrupted && trial.record.desired == Desired::run;
+    return trial.state == lifecycle::State::interrupted && trial.record.desired == DesiredState::run;
 }
 
 /// In an experiment whose trials share nodes, removes the claims of interrupted trials, so that a new task
@@ -61,7 +61,7 @@ void clear_requeue_delay(tracker::history::ExperimentView const& view, Context& 
     }
 }
 
-/// Returns true if the `created` event is on disk. The event that open_experiment_with_jobs adds in memory
+/// Returns true if the `created` event is on disk. The event that open_experiment adds in memory
 /// has no author.
 bool is_recorded(tracker::history::ExperimentRecord const& record) {
     for (auto const& event : record.events) {
@@ -78,8 +78,8 @@ Status check_can_be_activated(OpenExperiment const& experiment) {
                      fmt::format("experiment {} never reached Slurm: its creation was interrupted", id),
                      fmt::format("create it again; 'det-submit experiment kill {}' ends this one", id)};
     }
-    if (lifecycle::is_terminal(state) || experiment.view.record.desired == Desired::cancel ||
-        experiment.view.record.desired == Desired::kill) {
+    if (lifecycle::is_terminal(state) || experiment.view.record.desired == DesiredState::cancel ||
+        experiment.view.record.desired == DesiredState::kill) {
         return Error{codes::wrong_state,
                      fmt::format("experiment {} has ended: it is {}", id, to_string(state)),
                      fmt::format("'det-submit experiment continue {}' continues it", id)};
@@ -90,12 +90,12 @@ Status check_can_be_activated(OpenExperiment const& experiment) {
 }  // namespace
 
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_can_be_activated(experiment));
     auto const& record = experiment.view.record;
     if (!is_recorded(record))
         DET_TRY(record_event(experiment, event_kinds::created, jobs_body(record.arrays()), context));
-    DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::run));
+    DET_TRY(journal::write_desired(experiment.layout.desired(), DesiredState::run));
     DET_TRY_ASSIGN(auto resubmitted, resubmit_interrupted(experiment, context));
     DET_TRY(update_jobs(plan_release(record.arrays()), context.slurm));
     DET_TRY(update_jobs(plan_release(resubmitted), context.slurm));

@@ -1,5 +1,5 @@
 #include <det/experiment/cluster_facts.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
@@ -121,16 +121,16 @@ Result<T> find_facts(Context& context, Freshness freshness, char const* name,
 }  // namespace
 
 Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshness freshness) {
-    return find_facts(context, freshness, "partitions.json", &slurm::SlurmClient::partitions,
+    return find_facts(context, freshness, "partitions.json", &slurm::SlurmClient::query_partitions,
                       partitions_from);
 }
 
 Result<slurm::ClusterConfig> load_cluster_config(Context& context, Freshness freshness) {
-    return find_facts(context, freshness, "cluster-config.json", &slurm::SlurmClient::cluster_config,
+    return find_facts(context, freshness, "cluster-config.json", &slurm::SlurmClient::query_cluster_config,
                       config_from);
 }
 
-std::filesystem::path find_cache(Environment const& environment) {
+std::filesystem::path cache_directory_of(Environment const& environment) {
     if (auto const named = environment.find_non_empty("DET_CACHE")) return *named;
     return fmt::format("/var/tmp/det-{}", ::geteuid());
 }

@@ -101,9 +101,9 @@ Diagnostics check_changes(std::vector<ConfigChange> const& changes) {
     return refused;
 }
 
-Diagnostics check_points(ExperimentSpec const& before, ExperimentSpec const& after,
-                         std::vector<std::uint32_t> const& reopened,
-                         std::vector<ConfigChange> const& changes) {
+Diagnostics check_same_trials(ExperimentSpec const& before, ExperimentSpec const& after,
+                              std::vector<std::uint32_t> const& reopened,
+                              std::vector<ConfigChange> const& changes) {
     auto const refuse = [&](std::string message) {
         return Error{codes::bad_value, std::move(message), fork, location_of_search(changes)};
     };

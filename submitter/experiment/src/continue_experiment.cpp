@@ -1,9 +1,9 @@
 #include <det/experiment/continue_experiment.hpp>
-#include <det/experiment/life_cycle.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/control_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/sync_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
@@ -88,13 +88,13 @@ Result<std::uint32_t> next_revision(OpenExperiment const& experiment) {
 
 /// Cancels the jobs and removes the directories of interrupted continuations.
 Status clear_leftovers(OpenExperiment const& experiment, Context& context) {
-    DET_TRY_ASSIGN(auto const numbers, list_numbers(experiment.layout.revisions()));
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(experiment.layout.revisions()));
     std::set<std::uint32_t> in_force{0};
     for (auto const& revision : experiment.view.record.spec->revisions) in_force.insert(revision.number);
     for (auto const number : numbers) {
         if (in_force.contains(number)) continue;
         DET_TRY(cancel_orphan_jobs(experiment, context));
-        DET_TRY(remove_tree(experiment.layout.at(number).own_path()));
+        DET_TRY(remove_tree(experiment.layout.at_revision(number).own_path()));
     }
     return Ok{};
 }
@@ -104,7 +104,8 @@ Status clear_leftovers(OpenExperiment const& experiment, Context& context) {
 Status keep_original(ExperimentLayout const& layout) {
     auto const original = layout.revisions() / "0";
     DET_TRY(make_directory(original));
-    for (auto const& path : {layout.at(0).submitted(), layout.at(0).config(), layout.spec()}) {
+    for (auto const& path :
+         {layout.at_revision(0).submitted(), layout.at_revision(0).config(), layout.spec()}) {
         auto const kept = original / path.filename();
         if (::link(path.c_str(), kept.c_str()) != 0 && errno != EEXIST)
             return os_error(fmt::format("keep '{}' as '{}'", path.string(), kept.string()), errno);
@@ -149,7 +150,7 @@ Result<SubmittedContinuation> write_revision(Continuation const& continuation, C
     DET_TRY_ASSIGN(continued.revision, next_revision(experiment));
     DET_TRY(clear_leftovers(experiment, context));
     if (experiment.view.record.revision() == 0) DET_TRY(keep_original(experiment.layout));
-    auto const layout = experiment.layout.at(continued.revision);
+    auto const layout = experiment.layout.at_revision(continued.revision);
     auto const spec = next_spec(continuation, continued.revision);
     DET_TRY(make_directory(layout.own_path()));
     DET_TRY(write_configuration(continuation.request, layout));
@@ -190,7 +191,7 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation cons
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
     DET_TRY_ASSIGN(auto continued, write_revision(continuation, context));
-    auto const layout = experiment.layout.at(continued.revision);
+    auto const layout = experiment.layout.at_revision(continued.revision);
     if (auto finished = finish_continuation(layout, continued.arrays, context); !finished) {
         return std::move(finished).error().noting(
             fmt::format("experiment {0} is continued, but its jobs are "
@@ -247,7 +248,7 @@ Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::Experimen
 /// continuation may still be held.
 bool has_just_been_continued(tracker::history::ExperimentView const& experiment) {
     auto const& record = experiment.record;
-    if (record.revision() == 0 || experiment.state != State::queued || record.desired != Desired::run)
+    if (record.revision() == 0 || experiment.state != State::queued || record.desired != DesiredState::run)
         return false;
     return std::ranges::all_of(record.spec->revisions.back().first_runs, [&](auto const& pair) {
         return record.trials.at(pair.first).runs.size() == pair.second;
@@ -291,7 +292,7 @@ Result<ContinuedExperiment, Diagnostics> repeat(OpenExperiment experiment, Conti
 
 Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions const& options,
                                                              Context& context) {
-    DET_TRY_ASSIGN(auto experiment, open_experiment_with_jobs(options.id, context));
+    DET_TRY_ASSIGN(auto experiment, open_experiment(options.id, SlurmAnswer::required, context));
     if (has_just_been_continued(experiment.view)) return repeat(std::move(experiment), options, context);
     DET_TRY_ASSIGN(auto trials, plan_continuation(experiment.view));
     DET_TRY_ASSIGN(auto request, prepare(experiment, options, context));
@@ -299,7 +300,7 @@ Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions con
     auto changes = find_changes(before, request.config);
     auto refused = check_changes(changes);
     auto const after = make_spec(request, before.id, before.context, {});
-    if (before.searcher.name != "single") refused.append(check_points(before, after, trials, changes));
+    if (before.searcher.name != "single") refused.append(check_same_trials(before, after, trials, changes));
     if (refused.has_errors()) return refused;
     Continuation continuation{std::move(experiment), std::move(request), std::move(changes),
                               std::move(trials)};

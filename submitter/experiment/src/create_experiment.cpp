@@ -1,5 +1,5 @@
 #include <det/experiment/create_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
@@ -66,7 +66,8 @@ Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& sp
     DET_TRY(make_directory(layout.trials()));
     DET_TRY(write_configuration(request, layout));
     // If the file is absent, `run` is desired: the usual creation saves a write that waits for the disk.
-    if (request.desired != Desired::run) DET_TRY(journal::write_desired(layout.desired(), request.desired));
+    if (request.desired != DesiredState::run)
+        DET_TRY(journal::write_desired(layout.desired(), request.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
 }
 
@@ -76,7 +77,7 @@ Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> 
     Event const created{std::string(event_kinds::created), context.clock.now(),
                         event_author(context.environment), jobs_body(arrays)};
     DET_TRY(journal::append_event(layout.events(), created));
-    if (request.desired == Desired::pause) return Ok{};
+    if (request.desired == DesiredState::pause) return Ok{};
     for (auto const& array : arrays) DET_TRY(context.slurm.release({array.job, {}}));
     return Ok{};
 }

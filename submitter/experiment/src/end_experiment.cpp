@@ -1,7 +1,7 @@
 // Pause, cancel, kill and delete.
 #include <det/checkpoint/storage/open_store.hpp>
-#include <det/experiment/life_cycle.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/control_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -14,7 +14,7 @@ namespace det::experiment {
 namespace {
 
 /// Writes the desired state, unless the file already has a stricter one.
-Status write_stricter(std::filesystem::path const& path, Desired wanted) {
+Status write_stricter(std::filesystem::path const& path, DesiredState wanted) {
     DET_TRY_ASSIGN(auto const now, journal::load_desired(path));
     if (stricter(now, wanted) == now) return Ok{};
     return journal::write_desired(path, wanted);
@@ -49,7 +49,7 @@ Status remove_files(ExperimentLayout const& layout) {
 }  // namespace
 
 Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context) {
-    DET_TRY_ASSIGN(auto const jobs, context.slurm.queue({user_name(context.environment), {}, false}));
+    DET_TRY_ASSIGN(auto const jobs, context.slurm.query_queue({user_name(context.environment), {}, false}));
     auto const known = experiment.view.record.arrays();
     auto const comment = job_comment(experiment.root, experiment.id());
     std::set<std::uint32_t> strays;
@@ -63,21 +63,21 @@ Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context) {
 }
 
 Result<ExperimentId> pause_experiment(std::string const& id, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     auto const& view = experiment.view;
-    if (lifecycle::is_terminal(view.state) || view.record.desired > Desired::pause) {
+    if (lifecycle::is_terminal(view.state) || view.record.desired > DesiredState::pause) {
         return Error{codes::wrong_state, fmt::format("experiment {} can't be paused: it is {}",
                                                      experiment.id().value, to_string(view.state))};
     }
-    DET_TRY(journal::write_desired(experiment.layout.desired(), Desired::pause));
+    DET_TRY(journal::write_desired(experiment.layout.desired(), DesiredState::pause));
     auto updated = update_jobs(plan_pause(view), context.slurm);
     if (updated) return experiment.id();
     return std::move(updated).error().noting(
         fmt::format("experiment {} is marked to be paused; repeat the command later", experiment.id().value));
 }
 
-Result<EndedExperiment> end_experiment(std::string const& id, Desired desired, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desired, Context& context) {
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     auto const& view = experiment.view;
     if (lifecycle::is_terminal(view.state)) {
         return Error{codes::wrong_state, fmt::format("experiment {} has ended: it is {}",
@@ -93,7 +93,8 @@ Result<EndedExperiment> end_experiment(std::string const& id, Desired desired, C
 
 Result<TrialId> kill_trial(std::string const& text, Context& context) {
     DET_TRY_ASSIGN(auto const id, require_trial_id(text));
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(to_string(id.experiment), context));
+    DET_TRY_ASSIGN(auto const experiment,
+                   open_experiment(to_string(id.experiment), SlurmAnswer::required, context));
     DET_TRY_ASSIGN(auto const trial, require_trial(experiment.view, id));
     if (lifecycle::is_terminal(trial.state)) {
         return Error{codes::wrong_state,
@@ -101,7 +102,7 @@ Result<TrialId> kill_trial(std::string const& text, Context& context) {
     }
     auto const layout = experiment.layout.trial(id.index);
     DET_TRY(make_directories(layout.path()));
-    DET_TRY(write_stricter(layout.desired(), Desired::kill));
+    DET_TRY(write_stricter(layout.desired(), DesiredState::kill));
     DET_TRY(update_jobs(plan_kill(experiment.view.record, trial), context.slurm));
     return id;
 }

@@ -1,7 +1,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/retention/find_latest_valid.hpp>
@@ -30,10 +30,10 @@ public:
         : uuid_(uuid), environment_(environment) {}
 
     void look_in(ExperimentSpec const& spec) {
-        if (found_ || !seen_.insert(checkpoint::storage::place_of(spec)).second) return;
+        if (found_ || !seen_.insert(checkpoint::storage::storage_identity(spec)).second) return;
         auto store = checkpoint::storage::open_store(spec, environment_);
         if (!store) return keep(store.error());
-        auto manifest = (*store)->find(uuid_);
+        auto manifest = (*store)->load_manifest(uuid_);
         if (!manifest) return keep(manifest.error());
         found_ = FoundCheckpoint{*std::move(store), *std::move(manifest)};
     }
@@ -68,7 +68,7 @@ std::optional<TrialId> trial_of(CheckpointManifest const& manifest) {
 Status check_not_needed(FoundCheckpoint const& checkpoint, Context& context) {
     auto const trial = trial_of(checkpoint.manifest);
     if (!trial) return Ok{};
-    auto const experiment = open_experiment(to_string(trial->experiment), context);
+    auto const experiment = open_experiment(to_string(trial->experiment), SlurmAnswer::optional, context);
     if (!experiment && experiment.error().code == codes::no_such_experiment) return Ok{};
     if (!experiment) return experiment.error();
     auto const& trials = experiment->view.trials;
@@ -135,7 +135,7 @@ std::uint64_t total_size(CheckpointManifest const& manifest) {
 }
 
 Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
-    DET_TRY(store.find(uuid));
+    DET_TRY(store.load_manifest(uuid));
     if (target.has_parent_path()) DET_TRY(make_directories(target.parent_path()));
     DET_TRY_ASSIGN(bool const mine, make_directory(target));
     if (!mine) {

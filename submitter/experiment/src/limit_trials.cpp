@@ -1,5 +1,5 @@
 // The limits of slots and of trials that run at the same time: both are the throttle of the job arrays.
-#include <det/experiment/life_cycle.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
@@ -25,9 +25,9 @@ std::uint32_t share_of(ArrayJob const& array, std::uint32_t running_max, std::ui
 Status limit_arrays(tracker::history::ExperimentRecord const& record, std::uint32_t running_max,
                     slurm::SlurmClient& slurm) {
     for (auto const& array : record.arrays()) {
-        auto done = slurm.change(
+        auto done = slurm.update_job(
             {array.job, {}}, {.running_tasks_max = share_of(array, running_max, record.spec->trial_count)});
-        if (done || has_ended(done.error())) continue;
+        if (done || is_job_ended(done.error())) continue;
         auto error = std::move(done).error();
         // Since Slurm 23.02 only operators may change the limit of running tasks (ArrayTaskThrottle).
         if (error.code == codes::slurm_refused) {
@@ -60,7 +60,7 @@ Status check_limitable(OpenExperiment const& experiment) {
 }  // namespace
 
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_limitable(experiment));
     auto const& record = experiment.view.record;
     auto const lanes = record.spec->lanes;
@@ -81,7 +81,7 @@ Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Con
 }
 
 Result<ExperimentId> limit_concurrent_trials(std::string const& id, std::uint32_t trials, Context& context) {
-    DET_TRY_ASSIGN(auto const experiment, open_experiment_with_jobs(id, context));
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_limitable(experiment));
     auto const& record = experiment.view.record;
     auto const lanes = record.spec->lanes;

@@ -56,7 +56,7 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
 }
 
 Result<std::string> load_job_template(config::SiteFile const& file) {
-    fs::path path = shared_data() / "templates" / "job" / "trial.sbatch";
+    fs::path path = data_directory() / "templates" / "job" / "trial.sbatch";
     if (file.job_template) {
         path = *file.job_template;
         if (auto trusted = check_trusted_file(path, "job template"); !trusted) {

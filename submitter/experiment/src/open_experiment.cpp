@@ -1,5 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -43,6 +43,19 @@ void add_unrecorded_arrays(tracker::history::ExperimentRecord& record, RootLayou
     record.events.push_back({std::string(event_kinds::created), {}, "", jobs_body(arrays)});
 }
 
+/// Asks Slurm for the jobs of the experiment. If no job is recorded, asks for all jobs of the user and adds
+/// those of an interrupted creation to the record.
+Result<tracker::history::QueueSnapshot> require_queue(tracker::history::ExperimentRecord& record,
+                                                      RootLayout const& root, Context& context) {
+    auto const arrays = record.arrays();
+    slurm::QueueFilter filter{{}, {}, true};
+    for (auto const& array : arrays) filter.jobs.push_back(array.job);
+    if (arrays.empty()) filter = {user_name(context.environment), {}, false};
+    DET_TRY_ASSIGN(auto jobs, context.slurm.query_queue(filter));
+    if (arrays.empty()) add_unrecorded_arrays(record, root, jobs);
+    return tracker::history::QueueSnapshot{true, std::move(jobs)};
+}
+
 using namespace std::chrono_literals;
 
 // The poller reads the journals often, which does not load slurmctld, and asks slurmctld rarely.
@@ -63,7 +76,7 @@ tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::Experi
         for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
     }
     if (filter.jobs.empty()) return {};
-    auto jobs = context.slurm.queue(filter);
+    auto jobs = context.slurm.query_queue(filter);
     if (jobs) return {true, *std::move(jobs)};
     context.warn(std::move(jobs).error().noting("the states come from the journals only"));
     return {false, {}};
@@ -90,25 +103,17 @@ Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentVi
                  fmt::format("see 'det-submit experiment list-trials {}'", id.experiment.value)};
 }
 
-Result<OpenExperiment> open_experiment(std::string const& id, Context& context) {
+Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_answer, Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
     DET_TRY_ASSIGN(auto record, load_record(root, id));
-    auto const queue = query_queue({record}, context);
-    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
+    tracker::history::QueueSnapshot queue;
+    if (slurm_answer == SlurmAnswer::required) {
+        DET_TRY_ASSIGN(queue, require_queue(record, root, context));
+    } else {
+        queue = query_queue({record}, context);
+    }
+    auto const layout = ExperimentLayout(root, record.id).at_revision(record.revision());
     return OpenExperiment{root, layout, view_experiment(std::move(record), queue)};
-}
-
-Result<OpenExperiment> open_experiment_with_jobs(std::string const& id, Context& context) {
-    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
-    DET_TRY_ASSIGN(auto record, load_record(root, id));
-    auto const arrays = record.arrays();
-    slurm::QueueFilter filter{{}, {}, true};
-    for (auto const& array : arrays) filter.jobs.push_back(array.job);
-    if (arrays.empty()) filter = {user_name(context.environment), {}, false};
-    DET_TRY_ASSIGN(auto jobs, context.slurm.queue(filter));
-    if (arrays.empty()) add_unrecorded_arrays(record, root, jobs);
-    auto const layout = ExperimentLayout(root, record.id).at(record.revision());
-    return OpenExperiment{root, layout, view_experiment(std::move(record), {true, std::move(jobs)})};
 }
 
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context) {
@@ -143,6 +148,6 @@ Result<tracker::history::ExperimentView> ExperimentPoller::poll() {
     }
 }
 
-void ExperimentPoller::wait() { context_.clock.sleep_for(poll_interval); }
+void ExperimentPoller::sleep_until_next_poll() { context_.clock.sleep_for(poll_interval); }
 
 }  // namespace det::experiment

@@ -1,7 +1,7 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/prepare_submission.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>

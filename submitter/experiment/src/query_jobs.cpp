@@ -1,6 +1,6 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_jobs.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ bool is_experiment(JobStatus const& job) { return job.comment.starts_with("det:"
 }  // namespace
 
 Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need) {
-    DET_TRY_ASSIGN(auto jobs, context.slurm.queue({}));
+    DET_TRY_ASSIGN(auto jobs, context.slurm.query_queue({}));
     JobsSnapshot snapshot;
     if (need == PartitionsNeed::always || partitions_matter(jobs)) {
         DET_TRY_ASSIGN(auto const partitions, load_partitions(context, Freshness::recent));
@@ -36,7 +36,7 @@ Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need) {
     return snapshot;
 }
 
-queue::JobIdScope naming_of(Context const& context) {
+queue::JobIdScope job_id_scope_of(Context const& context) {
     auto const root = find_root(context.environment);
     return {user_name(context.environment), root ? root_id(*root) : ""};
 }
@@ -49,11 +49,11 @@ int slots_of(JobStatus const& job, site::Site const& site) {
     return is_experiment(job) ? job.nodes * pool->slots_per_node : job.cpus;
 }
 
-std::string_view type_of(JobStatus const& job) {
+std::string_view determined_type_of(JobStatus const& job) {
     return is_experiment(job) ? "TYPE_EXPERIMENT" : "TYPE_SLURM";
 }
 
-std::string_view status_of(JobStatus const& job) {
+std::string_view determined_status_of(JobStatus const& job) {
     return queue::has_nodes(job) ? "STATE_SCHEDULED" : "STATE_QUEUED";
 }
 

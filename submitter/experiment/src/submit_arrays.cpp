@@ -1,5 +1,5 @@
 #include <det/config/layers.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>

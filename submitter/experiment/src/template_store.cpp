@@ -1,4 +1,4 @@
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/foundation/executable.hpp>
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> names_in(fs::path const& directory) {
 }  // namespace
 
 TemplateStore::TemplateStore(RootLayout root)
-    : root_(std::move(root)), shipped_(shared_data() / "templates" / "config") {}
+    : root_(std::move(root)), shipped_(data_directory() / "templates" / "config") {}
 
 fs::path TemplateStore::own_path(std::string const& name) const {
     return root_.templates() / (name + std::string(ending));

@@ -1,4 +1,4 @@
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/update_jobs.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
@@ -47,11 +47,13 @@ std::set<slurm::JobRef> running_tasks(tracker::history::ExperimentView const& ex
     return running;
 }
 
-/// Implements plan_end for trials that share jobs. Desired::kill cancels all arrays. Desired::cancel cancels
-/// waiting tasks and signals the supervisors of running tasks to save their work.
-std::vector<JobUpdate> plan_packed_end(tracker::history::ExperimentView const& experiment, Desired desired) {
+/// Implements plan_end for trials that share jobs. DesiredState::kill cancels all arrays.
+/// DesiredState::cancel cancels waiting tasks and signals the supervisors of running tasks to save their
+/// work.
+std::vector<JobUpdate> plan_packed_end(tracker::history::ExperimentView const& experiment,
+                                       DesiredState desired) {
     std::vector<JobUpdate> updates;
-    bool const at_once = desired == Desired::kill;
+    bool const at_once = desired == DesiredState::kill;
     for (auto const& array : experiment.record.arrays()) {
         updates.push_back(
             {at_once ? JobUpdate::Kind::cancel_job : JobUpdate::Kind::cancel_waiting, {array.job, {}}});
@@ -67,7 +69,7 @@ Status apply(JobUpdate const& update, slurm::SlurmClient& slurm) {
         case JobUpdate::Kind::cancel_job:
             return slurm.cancel(update.job);
         case JobUpdate::Kind::cancel_waiting:
-            return slurm.cancel_waiting(update.job);
+            return slurm.cancel_pending_tasks(update.job);
         case JobUpdate::Kind::hold:
             return slurm.hold(update.job);
         case JobUpdate::Kind::release:
@@ -92,14 +94,14 @@ Status write_pool(ExperimentLayout const& layout, std::string const& partition) 
 
 }  // namespace
 
-std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, Desired desired) {
+std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, DesiredState desired) {
     auto const& record = experiment.record;
     if (record.is_packed()) return plan_packed_end(experiment, desired);
     std::vector<JobUpdate> updates;
     for (auto const& trial : experiment.trials) {
         auto const task = record.task_of(trial.record.id.index);
         if (!task || !is_in_slurm(trial)) continue;
-        bool const may_save = desired == Desired::cancel && has_begun(trial);
+        bool const may_save = desired == DesiredState::cancel && has_begun(trial);
         updates.push_back({may_save ? JobUpdate::Kind::wake_supervisor : JobUpdate::Kind::cancel_job, *task});
     }
     join_arrays(updates, record, experiment.trials);
@@ -139,7 +141,7 @@ std::vector<JobUpdate> plan_release(std::vector<ArrayJob> const& arrays) {
     return updates;
 }
 
-bool has_ended(Error const& error) {
+bool is_job_ended(Error const& error) {
     constexpr std::string_view words[] = {"Invalid job id specified", "already completing or completed",
                                           "Job has already finished"};
     return std::any_of(error.notes.begin(), error.notes.end(), [&](std::string const& note) {
@@ -151,7 +153,7 @@ bool has_ended(Error const& error) {
 Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& slurm) {
     for (auto const& update : updates) {
         auto const done = apply(update, slurm);
-        if (!done && !has_ended(done.error())) return done.error();
+        if (!done && !is_job_ended(done.error())) return done.error();
     }
     return Ok{};
 }

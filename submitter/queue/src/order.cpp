@@ -18,7 +18,7 @@ Tiers::Tiers(std::vector<slurm::Partition> const& partitions) {
     for (auto const& partition : partitions) set(partition.name, partition.priority_tier);
 }
 
-int Tiers::of(std::string_view partitions) const {
+int Tiers::highest_of(std::string_view partitions) const {
     int highest = std::numeric_limits<int>::min();
     for (auto const name : split(partitions, ',')) {
         auto const found = tiers_.find(name);
@@ -38,7 +38,7 @@ bool is_held(slurm::JobStatus const& job) { return is_waiting(job) && job.priori
 
 std::vector<slurm::JobStatus> in_scheduling_order(std::vector<slurm::JobStatus> jobs, Tiers const& tiers) {
     auto const key = [&](slurm::JobStatus const& job) {
-        auto const tier = is_waiting(job) ? tiers.of(job.partition) : 0;
+        auto const tier = is_waiting(job) ? tiers.highest_of(job.partition) : 0;
         return std::tuple(rank_of(job), -tier, -job.priority, job.ref);
     };
     // Jobs are large objects: each key is computed once, and each job is moved once.

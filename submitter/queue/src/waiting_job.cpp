@@ -18,8 +18,9 @@ void add_task(WaitingJob& entry, JobStatus const& job) {
 
 WaitingJob first_task(JobStatus const& job, QueueState const& queue, Caller const& caller) {
     bool const may_change = caller.rights == Rights::operators || job.user == caller.user;
-    return {job.ref.job, job.user,     job.partition, job.account, job.qos, queue.tiers.of(job.partition),
-            job.nice,    job.priority, job.priority,  may_change};
+    return {
+        job.ref.job, job.user,     job.partition, job.account, job.qos, queue.tiers.highest_of(job.partition),
+        job.nice,    job.priority, job.priority,  may_change};
 }
 
 Error why_not_movable(QueueState const& queue, std::uint32_t number) {

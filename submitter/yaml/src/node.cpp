@@ -98,7 +98,7 @@ Node const* Node::find(std::string_view key) const {
     return entry != nullptr ? &entry->value : nullptr;
 }
 
-Node Node::at(Location location) const {
+Node Node::with_location(Location location) const {
     auto moved = *this;
     moved.location_ = std::move(location);
     return moved;

@@ -107,7 +107,7 @@ void TreeBuilder::OnAlias(Mark const& mark, Anchor anchor) {
     }
     auto value = *anchored_[anchor];
     charge(value.size, at);
-    value.node = value.node.at(at);
+    value.node = value.node.with_location(at);
     attach(std::move(value), 0);
 }
 

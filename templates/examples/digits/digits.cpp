@@ -112,7 +112,7 @@ private:
         auto const uuid = context_.checkpoint().latest();
         if (!uuid) return Ok{};
         DET_TRY_ASSIGN(auto const path, context_.checkpoint().restore_path(*uuid));
-        DET_TRY_ASSIGN(auto const manifest, context_.checkpoint().manifest(*uuid));
+        DET_TRY_ASSIGN(auto const manifest, context_.checkpoint().load_manifest(*uuid));
         DET_TRY_ASSIGN(auto const bytes, det::read_file(path / weights_file));
         auto const weights = network_.weights();
         if (bytes.size() != weights.size_bytes()) {

@@ -1,5 +1,5 @@
-// bench-internode-rank MEETING: creates the file MEETING for the rendezvous of the ranks.
-// bench-internode-rank RANK RANKS MEETING CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one rank, on its own
+// bench-internode-rank FILE: creates the rendezvous file of the ranks.
+// bench-internode-rank RANK RANKS FILE CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one rank, on its own
 // node. The chief reads lines "BYTES ITERATIONS" from stdin. It answers each line with the seconds of one
 // allreduce: the mean over the iterations, and the maximum over the ranks. Before each iteration the ranks
 // write their input again and enter a barrier. After "BYTES 0" the ranks reduce until one is killed; then
@@ -8,7 +8,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 #include <det/transport/tcp/tcp_transport.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 #include <det/transport/ucx/ucx_transport.hpp>
@@ -28,10 +28,10 @@ using collectives::Topology;
 using std::chrono::steady_clock;
 
 Result<DistributedContext> connect(Rank rank, int ranks, std::vector<std::string> const& rest) {
-    auto const& meeting = rest.at(2);
+    auto const& rendezvous = rest.at(2);
     auto const& address = rest.at(3);
     DET_TRY_ASSIGN(auto bootstrap,
-                   transport::open_tcp_bootstrap(rank, ranks, meeting, {.chief_address = address}));
+                   transport::open_tcp_bootstrap(rank, ranks, rendezvous, {.chief_address = address}));
     DET_TRY_ASSIGN(auto transport,
                    rest.at(4) == "ucx"
                        ? transport::ucx::open_transport(std::move(bootstrap), {.local_ranks = ranks})
@@ -86,7 +86,7 @@ Status serve(DistributedContext& context) {
 }
 
 Status run(std::vector<std::string> const& arguments) {
-    if (arguments.size() == 1) return write_file(arguments[0], render_rendezvous({make_uuid()}));
+    if (arguments.size() == 1) return write_file(arguments[0], render_rendezvous_file({make_uuid()}));
     if (arguments.size() != 6) return Error{codes::usage, "see the source for the arguments"};
     auto const rank = parse_integer<int>(arguments.at(0)), ranks = parse_integer<int>(arguments.at(1));
     if (!rank || !ranks) return Error{codes::usage, "RANK and RANKS are numbers"};

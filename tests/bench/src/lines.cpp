@@ -3,8 +3,8 @@
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

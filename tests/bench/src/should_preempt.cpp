@@ -6,8 +6,8 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/preemption/notice_page.hpp>
-#include <det/protocol/layout.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/directory_layout.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <iostream>
@@ -59,7 +59,7 @@ Status prepare_node(std::filesystem::path const& directory, NodeNetwork network)
 Status prepare(std::filesystem::path const& directory, std::span<std::string const> addresses) {
     RunLayout const run = TrialLayout(directory / "trial").run(0);
     DET_TRY(make_directories(run.path()));
-    DET_TRY(write_file(run.rendezvous(), render_rendezvous({"a secret"})));
+    DET_TRY(write_file(run.rendezvous(), render_rendezvous_file({"a secret"})));
     for (std::size_t node = 0; node < addresses.size(); ++node) {
         NodeNetwork network;
         network.chief_address = addresses.front();

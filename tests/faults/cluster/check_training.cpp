@@ -25,7 +25,7 @@ Result<std::vector<Committed>> list_committed(Training const& training) {
     std::vector<Committed> committed;
     DET_TRY_ASSIGN(auto const uuids, store.list());
     for (auto const& uuid : uuids) {
-        auto const manifest = store.find(uuid);
+        auto const manifest = store.load_manifest(uuid);
         if (!manifest && manifest.error().code == codes::no_such_checkpoint) continue;
         if (!manifest) return manifest.error();
         auto const run = manifest->run.substr(manifest->run.rfind('.') + 1);

@@ -193,7 +193,7 @@ bool TrialSearchJudge::on_report(std::uint32_t trial, std::uint64_t report, doub
         trials_[trial]->apply(**decision);
         decisions_.push_back(**std::move(decision));
     }
-    return trials_[trial]->end().has_value();
+    return trials_[trial]->end_decision().has_value();
 }
 
 void TrialSearchJudge::on_failure(std::uint32_t trial, double now_s) {

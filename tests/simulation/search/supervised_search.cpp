@@ -169,7 +169,7 @@ void SupervisedSearch::finish(Supervisor& supervisor) {
     auto view = view_of(supervisor);
     auto const& curve = curves_[supervisor.trial];
     auto const reported = supervisor.next_report - 1;
-    if (auto const& end = supervisor.search.end()) {
+    if (auto const& end = supervisor.search.end_decision()) {
         record_end(supervisor, end->decision == "complete" ? RunEnd::complete : RunEnd::stopped);
     } else if (curve.invalid_after() && *curve.invalid_after() <= reported) {
         (void)supervisor.search.remove_entries(view);

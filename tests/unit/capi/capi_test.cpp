@@ -9,7 +9,7 @@
 #include "capi_support.hpp"
 #include "cases.h"
 #include "fake_device_memory.hpp"
-#include "objects.hpp"
+#include "handle_types.hpp"
 #include "rank_processes.hpp"
 
 using namespace det;

@@ -49,7 +49,7 @@ const char* case_stored_directory(void) {
 
     CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
     CHECK(has_text(det_strings_get(path, 0, NULL), "weights", "1 2 3"));
-    CHECK_OK(det_checkpoint_manifest(context, uuid, &manifest));
+    CHECK_OK(det_checkpoint_load_manifest(context, uuid, &manifest));
     CHECK(strstr(det_strings_get(manifest, 0, NULL), "\"epoch\"") != NULL);
     det_strings_destroy(manifest);
 
@@ -62,7 +62,7 @@ const char* case_stored_directory(void) {
     strcpy(discarded, det_checkpoint_draft_uuid(draft));
     CHECK(write_text(det_checkpoint_draft_directory(draft), "weights", "half"));
     det_checkpoint_draft_destroy(draft);
-    CHECK(det_checkpoint_manifest(context, discarded, &manifest) == DET_ABSENT);
+    CHECK(det_checkpoint_load_manifest(context, discarded, &manifest) == DET_ABSENT);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
     return NULL;

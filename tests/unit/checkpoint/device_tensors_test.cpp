@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_SUITE(device_tensors_test, Fixture)
 BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_a_save_of_any_other_number) {
     for (int const writers : {1, 3}) {
         auto const uuid = saved(writers, 7);
-        must(store.verify(uuid));
+        must(store.verify_on_disk(uuid));
         for (int const readers : {1, 2, 3}) {
             std::atomic<int> equal = 0;
             as_ranks(readers, [&](ThreadPeers& peers) {
@@ -290,8 +290,8 @@ BOOST_AUTO_TEST_CASE(the_last_save_writes_while_it_copies_and_a_save_in_training
         while (!begun() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
         BOOST_TEST(begun());
     };
-    must(saver.save(about(2), model.state(), AfterSave::finish));
-    must(store.verify(must(saver.finish()).at(0).uuid));
+    must(saver.save(about(2), model.state(), TrainingAfterSave::ends));
+    must(store.verify_on_disk(must(saver.finish()).at(0).uuid));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

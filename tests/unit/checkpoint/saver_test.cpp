@@ -54,20 +54,25 @@ public:
         : store_(store), put_(put), share_(share) {}
 
     std::string address_of(std::string const& uuid) const override { return store_.address_of(uuid); }
-    Result<std::filesystem::path> open(std::string const& uuid) override { return store_.open(uuid); }
-    bool has_one_directory() const override { return store_.has_one_directory(); }
-    Status put(std::string const& uuid, std::vector<std::string> const& paths) override {
-        put_.wait();
-        return store_.put(uuid, paths);
+    Result<std::filesystem::path> create_directory(std::string const& uuid) override {
+        return store_.create_directory(uuid);
     }
-    Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override {
+    bool has_one_directory() const override { return store_.has_one_directory(); }
+    Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
+        put_.wait();
+        return store_.put_files(uuid, paths);
+    }
+    Result<bool> share_file(std::string const& from, std::string const& uuid,
+                            std::string const& path) override {
         share_.wait();
-        return store_.share(from, uuid, path);
+        return store_.share_file(from, uuid, path);
     }
     Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override {
         return store_.publish(manifest, may_commit);
     }
-    Result<CheckpointManifest> find(std::string const& uuid) const override { return store_.find(uuid); }
+    Result<CheckpointManifest> load_manifest(std::string const& uuid) const override {
+        return store_.load_manifest(uuid);
+    }
     Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                         Selector const& selector) const override {
         return store_.fetch(manifest, selector);
@@ -100,7 +105,7 @@ BOOST_FIXTURE_TEST_SUITE(saver_test, Fixture)
 BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_a_save_of_any_other_number) {
     for (int const writers : {1, 2, 4}) {
         auto const uuid = saved(writers, 7);
-        must(store.verify(uuid));
+        must(store.verify_on_disk(uuid));
         for (int const readers : {1, 2, 3, 8}) {
             std::atomic<int> equal = 0;
             as_ranks(readers, [&](ThreadPeers& peers) {
@@ -158,7 +163,8 @@ BOOST_AUTO_TEST_CASE(an_unchanged_shard_is_one_file_of_several_checkpoints) {
     });
     auto const shared_with = [&](std::size_t number) {
         std::map<std::string, std::string> found;
-        for (auto const& file : must(store.find(uuids[number])).files) found[file.path] = file.shared_with;
+        for (auto const& file : must(store.load_manifest(uuids[number])).files)
+            found[file.path] = file.shared_with;
         BOOST_TEST(found["rank-00000.safetensors"] == "");
         return found["rank-00001.safetensors"];
     };
@@ -168,7 +174,7 @@ BOOST_AUTO_TEST_CASE(an_unchanged_shard_is_one_file_of_several_checkpoints) {
     BOOST_TEST(shared_with(3) == uuids[2]);
     must(store.remove(uuids[0]));
     must(store.remove(uuids[2]));
-    for (auto const& uuid : {uuids[1], uuids[3]}) must(store.verify(uuid));
+    for (auto const& uuid : {uuids[1], uuids[3]}) must(store.verify_on_disk(uuid));
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_loaded_from_a_save_by_rows) {
@@ -187,7 +193,7 @@ BOOST_AUTO_TEST_CASE(columns_are_loaded_from_a_save_by_rows) {
 
 BOOST_AUTO_TEST_CASE(a_save_stores_its_description_and_leaves_no_temporary_files) {
     auto const uuid = saved(2, 9);
-    auto const manifest = must(store.find(uuid));
+    auto const manifest = must(store.load_manifest(uuid));
     BOOST_TEST(manifest.run == "7.0.0");
     BOOST_TEST(manifest.steps_completed == 9u);
     BOOST_TEST(manifest.world_size == 2);
@@ -204,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_shard_is_named_and_an_older_checkpoint_is_loaded_
     auto bytes = must(read_file(shard));
     bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 1);
     must(write_file(shard, bytes));
-    auto const error = must_fail(store.verify(newer));
+    auto const error = must_fail(store.verify_on_disk(newer));
     BOOST_TEST((error.code == codes::checkpoint_damaged));
     BOOST_TEST(error.message.find("'rank-00001.safetensors'") != std::string::npos, error.message);
 
@@ -276,7 +282,7 @@ BOOST_AUTO_TEST_CASE(several_saves_are_in_flight_and_the_time_of_waiting_is_repo
     BOOST_TEST(ended == 40);
     auto const uuids = must(store.list());
     BOOST_TEST(uuids.size() == 20u);
-    for (auto const& uuid : uuids) must(store.verify(uuid));
+    for (auto const& uuid : uuids) must(store.verify_on_disk(uuid));
 }
 
 BOOST_AUTO_TEST_CASE(poll_commits_a_save_that_all_ranks_have_written) {

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(files_of_all_ranks_become_one_checkpoint) {
         well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
     });
     BOOST_TEST(well == 3);
-    auto const manifest = must(store.verify(uuid));
+    auto const manifest = must(store.verify_on_disk(uuid));
     BOOST_TEST(resources_of(manifest).size() == 5u);
     BOOST_TEST(resources_of(manifest)["shards/1"] == 1);
     BOOST_TEST(manifest.metadata == Json::parse(R"({"ranks": {"0": true, "1": true, "2": true}})"));
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_conflict_is_an_error_on_all_ranks_and_leaves_no_checkpoin
     });
     BOOST_TEST(refused == 2);
     BOOST_TEST(empty == 2);
-    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::no_such_checkpoint));
 }
 
 BOOST_AUTO_TEST_CASE(a_common_directory_is_uploaded_once_unless_ranks_have_selectors) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_common_directory_is_uploaded_once_unless_ranks_have_selec
             well += upload(peers, own).has_value() ? 1 : 0;
         });
         BOOST_TEST(well == 2);
-        BOOST_TEST(must(store.verify(uuid)).files.size() == 3u);
+        BOOST_TEST(must(store.verify_on_disk(uuid)).files.size() == 3u);
     }
 }
 
@@ -130,13 +130,13 @@ BOOST_AUTO_TEST_CASE(files_in_the_directory_of_the_checkpoint_are_not_copied) {
     std::atomic<int> well = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Upload own;
-        own.directory = must(store.open(uuid));
+        own.directory = must(store.create_directory(uuid));
         must(make_directories(*own.directory / "shards/empty"));
         must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "x"));
         well += upload(peers, own).has_value() ? 1 : 0;
     });
     BOOST_TEST(well == 2);
-    auto const manifest = must(store.verify(uuid));
+    auto const manifest = must(store.verify_on_disk(uuid));
     BOOST_TEST(manifest.files.size() == 3u);
     BOOST_TEST((manifest.directories == std::vector<std::string>{"shards", "shards/empty"}));
 }
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_one_rank_is_the_error_of_all_ranks_and_leaves_n
     std::atomic<int> failed = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
         Upload own;
-        own.directory = must(store.open(uuid));
+        own.directory = must(store.create_directory(uuid));
         must(write_file(*own.directory / std::to_string(peers.rank()), "x"));
         if (peers.rank() == 1) own.trouble = Error{codes::file_system, "no space left on device"};
         auto const uploaded = upload(peers, own);

@@ -24,7 +24,7 @@ struct Fixture {
     }
     /// A checkpoint with two shards, one of them in a directory.
     CheckpointManifest written() {
-        auto const path = must(store.open(uuid));
+        auto const path = must(store.create_directory(uuid));
         must(make_directory(path / "shards"));
         must(make_directory(path / "empty"));
         must(write_file(path / "shards/rank-0.bin", std::string(3'000'000, 'a')));
@@ -39,8 +39,8 @@ BOOST_FIXTURE_TEST_SUITE(shared_fs_store_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_verified) {
     auto const manifest = written();
-    BOOST_TEST((must(store.find(uuid)) == manifest));
-    BOOST_TEST((must(store.verify(uuid)) == manifest));
+    BOOST_TEST((must(store.load_manifest(uuid)) == manifest));
+    BOOST_TEST((must(store.verify_on_disk(uuid)) == manifest));
     BOOST_TEST(manifest.files.size() == 3u);  // with metadata.json
     BOOST_TEST(manifest.files[1].path == "shards/rank-0.bin");
     BOOST_TEST(manifest.directories == (std::vector<std::string>{"empty", "shards"}),
@@ -50,12 +50,12 @@ BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_verified) {
 }
 
 BOOST_AUTO_TEST_CASE(files_without_a_manifest_are_no_checkpoint) {
-    auto const path = must(store.open(uuid));
+    auto const path = must(store.create_directory(uuid));
     must(write_file(path / "weights.bin", "bytes"));
-    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::no_such_checkpoint));
     auto const fenced = [] { return Status(Error{codes::superseded, "a newer run continues"}); };
     BOOST_TEST((must_fail(store.commit(description(), fenced)).code == codes::superseded));
-    BOOST_TEST((must_fail(store.find(uuid)).code == codes::no_such_checkpoint));
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::no_such_checkpoint));
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_detected_and_named) {
@@ -64,33 +64,33 @@ BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_detected_and_named) {
     auto bytes = must(read_file(shard));
     bytes[1'500'000] = 'b';
     must(write_file(shard, bytes));
-    auto const error = must_fail(store.verify(uuid));
+    auto const error = must_fail(store.verify_on_disk(uuid));
     BOOST_TEST((error.code == codes::checkpoint_damaged));
     BOOST_TEST(error.message.find("shards/rank-0.bin") != std::string::npos);
     must(write_file(shard, bytes.substr(1)));
-    BOOST_TEST((must_fail(store.verify(uuid)).code == codes::checkpoint_damaged));
+    BOOST_TEST((must_fail(store.verify_on_disk(uuid)).code == codes::checkpoint_damaged));
     must(remove_tree(shard));
-    BOOST_TEST((must_fail(store.verify(uuid)).code == codes::checkpoint_damaged));
+    BOOST_TEST((must_fail(store.verify_on_disk(uuid)).code == codes::checkpoint_damaged));
     must(write_file(store.path_of(uuid) / "manifest", "{"));
-    BOOST_TEST((must_fail(store.find(uuid)).code == codes::checkpoint_damaged));
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::checkpoint_damaged));
 }
 
 BOOST_AUTO_TEST_CASE(a_manifest_that_points_outside_is_refused) {
     auto manifest = written();
     manifest.files[0].path = "../../secret";
     must(write_file(store.path_of(uuid) / "manifest", render_manifest(manifest)));
-    BOOST_TEST((must_fail(store.find(uuid)).code == codes::checkpoint_damaged));
-    BOOST_TEST((must_fail(store.find("../escape")).code == codes::no_such_checkpoint));
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::checkpoint_damaged));
+    BOOST_TEST((must_fail(store.load_manifest("../escape")).code == codes::no_such_checkpoint));
 }
 
 BOOST_AUTO_TEST_CASE(a_link_in_a_checkpoint_is_refused) {
-    auto const path = must(store.open(uuid));
+    auto const path = must(store.create_directory(uuid));
     std::filesystem::create_symlink("/etc/passwd", path / "link");
     BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_with_the_name_of_the_manifest_is_refused) {
-    auto const path = must(store.open(uuid));
+    auto const path = must(store.create_directory(uuid));
     must(write_file(path / "manifest", "mine"));
     BOOST_TEST((must_fail(store.commit(description(), yes)).code == codes::bad_value));
 }

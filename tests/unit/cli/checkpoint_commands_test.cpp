@@ -59,7 +59,7 @@ struct Fixture : CliFixture {
         bytes.back() = static_cast<char>(bytes.back() ^ 1);
         must(write_file(shard, bytes));
     }
-    bool is_there(std::string const& uuid) const { return store.find(uuid).has_value(); }
+    bool is_there(std::string const& uuid) const { return store.load_manifest(uuid).has_value(); }
 };
 
 }  // namespace checkpoint_commands_test
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(files_can_be_removed_from_a_checkpoint) {
     BOOST_TEST(run("checkpoint rm --yes " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(run("checkpoint rm --yes --glob *.safetensors " + ended[0]) == 0);
     BOOST_TEST(!path_exists(store.path_of(ended[0]) / "rank-00000.safetensors"));
-    auto const manifest = must(store.verify(ended[0]));
+    auto const manifest = must(store.verify_on_disk(ended[0]));
     BOOST_TEST(manifest.tensors.empty());
     BOOST_TEST(manifest.files.size() == 1u);
 }

@@ -1,9 +1,9 @@
 #pragma once
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <sstream>

@@ -18,7 +18,7 @@ struct KilledFixture : ContinueFixture {
 
     bool continue_and_kill(int stop) {
         complete_single();
-        must(journal::write_desired(experiment(1).desired(), Desired::cancel));
+        must(journal::write_desired(experiment(1).desired(), DesiredState::cancel));
         return run_and_kill(stop, [this] { return run(line); });
     }
 

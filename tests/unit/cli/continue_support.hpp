@@ -12,7 +12,7 @@ namespace det::cli {
 
 /// Experiments whose runs are written as a supervisor does it, and a Slurm that shows the jobs that are said.
 struct ContinueFixture : CreateFixture {
-    ExperimentLayout current(std::uint32_t id = 1) const { return experiment(id).at(spec(id).revision()); }
+    ExperimentLayout current(std::uint32_t id = 1) const { return experiment(id).at_revision(spec(id).revision()); }
     ExperimentSpec spec(std::uint32_t id = 1) const {
         return must(parse_spec(must(read_file(experiment(id).spec()))));
     }

@@ -1,5 +1,5 @@
 // `experiment continue`: which trials run again, which keys may change, and what is refused.
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -62,14 +62,14 @@ BOOST_AUTO_TEST_CASE(earlier_configurations_are_kept_and_changes_are_shown) {
 
 BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_desired_again) {
     BOOST_REQUIRE(create() == 0);
-    must(journal::write_desired(experiment(1).desired(), Desired::cancel));
+    must(journal::write_desired(experiment(1).desired(), DesiredState::cancel));
     must(make_directories(experiment(1).trial(0).path()));
-    must(journal::write_desired(experiment(1).trial(0).desired(), Desired::kill));
+    must(journal::write_desired(experiment(1).trial(0).desired(), DesiredState::kill));
     BOOST_TEST(state() == "CANCELED");
     BOOST_TEST(run("experiment continue 1") == 0, err);
     show_task(4712, 0, slurm::JobState::pending, "PENDING");
     BOOST_TEST(state() == "QUEUED");
-    BOOST_TEST((must(journal::load_desired(current().desired())) == Desired::run));
+    BOOST_TEST((must(journal::load_desired(current().desired())) == DesiredState::run));
     BOOST_TEST(run("experiment cancel 1") == 0, err);
     BOOST_TEST(was_called("cancel 4712_0"));
     slurm.other_jobs.clear();
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_an_interrupted_continuation_are_cancelled) {
     held.ref = {99, 0};
     held.comment = job_comment(root, {1});
     slurm.other_jobs = {held};
-    must(make_directories(experiment(1).at(1).own_path()));
+    must(make_directories(experiment(1).at_revision(1).own_path()));
     BOOST_TEST(run("experiment continue 1") == 0, err);
     BOOST_TEST(was_called("cancel 99"));
     slurm.calls.clear();

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(files_are_written_before_submission_and_the_job_id_before_r
     slurm.on_call = [&](std::string const& call) {
         if (call == "submit") {
             BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).id.value == 1u);
-            BOOST_TEST((must(journal::load_desired(experiment(1).desired())) == Desired::run));
+            BOOST_TEST((must(journal::load_desired(experiment(1).desired())) == DesiredState::run));
             BOOST_TEST(path_exists(experiment(1).script()));
             BOOST_TEST(must(journal::load_events(experiment(1).events())).empty());
         }

@@ -1,6 +1,6 @@
 #pragma once
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <fstream>
 

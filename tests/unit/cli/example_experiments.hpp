@@ -1,6 +1,6 @@
 #pragma once
 #include <det/journal/writer.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/slurm/job.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <boost/test/unit_test.hpp>

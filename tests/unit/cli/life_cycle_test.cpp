@@ -1,5 +1,5 @@
 // What people do with an experiment that is there: end it, put it away, call it something else.
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
@@ -19,7 +19,9 @@ namespace life_cycle_test {
 struct Fixture : CreateFixture {
     Fixture() { write_examples(root); }
 
-    Desired desired(std::uint32_t id) const { return must(journal::load_desired(experiment(id).desired())); }
+    DesiredState desired(std::uint32_t id) const {
+        return must(journal::load_desired(experiment(id).desired()));
+    }
     std::string state(std::uint32_t id) {
         return ask("experiment describe " + std::to_string(id))["state"].get<std::string>();
     }
@@ -74,13 +76,13 @@ BOOST_AUTO_TEST_CASE(a_running_trial_may_save_when_its_experiment_is_cancelled) 
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
     BOOST_TEST(was_called("signal 4712_0 URG"));
-    BOOST_TEST((desired(2) == Desired::cancel));
+    BOOST_TEST((desired(2) == DesiredState::cancel));
     BOOST_TEST(state(2) == "STOPPING_CANCELED");
     BOOST_TEST(run("experiment kill 2") == 0, err);
     BOOST_TEST(was_called("cancel 4712_0"));
     BOOST_TEST(state(2) == "STOPPING_KILLED");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
-    BOOST_TEST((desired(2) == Desired::kill));  // what is milder takes nothing back
+    BOOST_TEST((desired(2) == DesiredState::kill));  // what is milder takes nothing back
 }
 
 BOOST_AUTO_TEST_CASE(a_pause_is_shown_while_the_ranks_save) {
@@ -114,7 +116,7 @@ BOOST_AUTO_TEST_CASE(an_ended_experiment_is_not_ended_again) {
         BOOST_TEST(run(command) == to_int(ExitCode::could_not), command);
         BOOST_TEST(contains(err, "has ended: it is COMPLETED"), err);
     }
-    BOOST_TEST((desired(1) == Desired::run));
+    BOOST_TEST((desired(1) == DesiredState::run));
     for (auto i = calls; i < slurm.calls.size(); ++i) BOOST_TEST(slurm.calls[i] == "queue");
 }
 
@@ -122,8 +124,8 @@ BOOST_AUTO_TEST_CASE(one_trial_is_killed_alone) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("trial kill 2.0") == 0, err);
     BOOST_TEST(was_called("cancel 4712_0"));
-    BOOST_TEST((desired(2) == Desired::run));
-    BOOST_TEST((must(journal::load_desired(experiment(2).trial(0).desired())) == Desired::kill));
+    BOOST_TEST((desired(2) == DesiredState::run));
+    BOOST_TEST((must(journal::load_desired(experiment(2).trial(0).desired())) == DesiredState::kill));
     BOOST_TEST(run("trial kill 2.7") == to_int(ExitCode::absent));
 }
 
@@ -381,7 +383,7 @@ BOOST_AUTO_TEST_CASE(unknown_experiments_and_an_unreachable_slurm_are_distinguis
                                       "experiment set max-slots 2 8", "task list", "trial kill 2"}) {
         BOOST_TEST(run(command) == to_int(ExitCode::slurm_unreachable), command);
     }
-    BOOST_TEST((desired(2) == Desired::run));
+    BOOST_TEST((desired(2) == DesiredState::run));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // The site file where commands use it: whose it may be, what it adds to configurations, what is checked.
 #include <det/experiment/load_site.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>

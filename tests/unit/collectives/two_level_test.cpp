@@ -16,7 +16,7 @@ namespace two_level_test {
 
 LocalGroup by_messages(int ranks) {
     auto const transports =
-        std::make_shared<std::vector<std::unique_ptr<Transport>>>(transport::make_local_group(ranks));
+        std::make_shared<std::vector<std::unique_ptr<Transport>>>(transport::make_thread_transports(ranks));
     return [transports](int rank) -> Result<std::unique_ptr<RankGroup>> {
         auto& own = transports->at(static_cast<std::size_t>(rank));
         return std::unique_ptr<RankGroup>(std::make_unique<Communicator>(std::move(own), Tuning{}));

@@ -23,7 +23,8 @@ struct Fixture : RunFixture {
     /// Nothing in the storage counts as a checkpoint, and none was reported.
     void check_none() {
         for (auto const& uuid : must(list_directory(storage)))
-            BOOST_TEST((must_fail(context.checkpoint().manifest(uuid)).code == codes::no_such_checkpoint));
+            BOOST_TEST(
+                (must_fail(context.checkpoint().load_manifest(uuid)).code == codes::no_such_checkpoint));
         BOOST_TEST(records().empty());
     }
 };
@@ -35,7 +36,7 @@ BOOST_FIXTURE_TEST_SUITE(checkpoint_test, Fixture)
 BOOST_AUTO_TEST_CASE(what_was_stored_is_found_with_all_that_is_known_of_it) {
     auto const uuid =
         must(context.checkpoint().store(100, Json{{"epoch", 3}, {"steps_completed", 1}}, write_weights));
-    auto const manifest = must(context.checkpoint().manifest(uuid));
+    auto const manifest = must(context.checkpoint().load_manifest(uuid));
     BOOST_TEST(manifest.run == "7.3.2");
     BOOST_TEST(manifest.steps_completed == 100u);
     BOOST_TEST(manifest.world_size == 1);
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
     }
     BOOST_TEST(!path_exists(storage));
     auto const uuid = must(context.checkpoint().store(1, Json{{"note", "\xff"}}, write_weights));
-    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata->at("note") == "\xef\xbf\xbd");
+    BOOST_TEST(must(context.checkpoint().load_manifest(uuid)).metadata->at("note") == "\xef\xbf\xbd");
     BOOST_TEST(Json::parse(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
 }
 
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {
 BOOST_AUTO_TEST_CASE(a_sharded_directory_is_filled_in_place) {
     auto const uuid = must(context.checkpoint().store_sharded(7, Json{{"a", 1}}, write_weights));
     BOOST_TEST(must(read_file(storage / uuid / "weights")) == "bytes");
-    BOOST_TEST(must(context.checkpoint().manifest(uuid)).metadata->at("steps_completed") == 7);
+    BOOST_TEST(must(context.checkpoint().load_manifest(uuid)).metadata->at("steps_completed") == 7);
     auto const error = must_fail(context.checkpoint().store_sharded(8, Json::object(), [](auto const&) {
         return Status(Error{codes::file_system, "full"});
     }));

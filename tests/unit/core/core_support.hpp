@@ -3,8 +3,8 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include "check_result.hpp"

@@ -49,12 +49,12 @@ BOOST_AUTO_TEST_CASE(ranks_of_other_launchers_meet_by_the_port_of_theirs) {
 
 BOOST_AUTO_TEST_CASE(steps_side_by_side_meet_apart_and_horovodruns_ranks_in_different_steps_together) {
     Environment environment;
-    BOOST_TEST(meeting_name(environment) == "ranks-0.socket");
+    BOOST_TEST(rendezvous_socket_name(environment) == "ranks-0.socket");
     environment.set("SLURM_STEP_ID", "4");
     environment.set("HOROVOD_GLOO_RENDEZVOUS_PORT", "29511");  // of a launcher that is none of ours
-    BOOST_TEST(meeting_name(environment) == "ranks-4.socket");
+    BOOST_TEST(rendezvous_socket_name(environment) == "ranks-4.socket");
     environment.set("HOROVOD_RANK", "1");
-    BOOST_TEST(meeting_name(environment) == "ranks-port-29511.socket");
+    BOOST_TEST(rendezvous_socket_name(environment) == "ranks-port-29511.socket");
 }
 
 BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_for) {
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_
 
 BOOST_AUTO_TEST_CASE(the_directory_is_this_users_alone_or_refused) {
     TemporaryDirectory const parent;
-    auto const path = parent / "meeting";
+    auto const path = parent / "rendezvous";
     must(make_private_directory(path));
     must(make_private_directory(path));  // another rank
     BOOST_REQUIRE(::chmod(path.c_str(), 0770) == 0);

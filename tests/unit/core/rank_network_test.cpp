@@ -1,7 +1,7 @@
 // Ranks of several nodes find each other outside of a run: processes, without MPI and mpirun.
 #include "rank_network.hpp"
 
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_meet_outside_of_a_run) {
 
 BOOST_AUTO_TEST_CASE(ranks_meet_where_a_killed_program_has_left_its_file) {
     must(make_private_directory(file.parent_path()));
-    must(write_file(file, render_rendezvous({"another secret", Endpoint{"127.0.0.1", 1}})));
+    must(write_file(file, render_rendezvous_file({"another secret", Endpoint{"127.0.0.1", 1}})));
     check_ranks(run_ranks());
 }
 

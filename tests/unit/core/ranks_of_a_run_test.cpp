@@ -1,7 +1,7 @@
 // Ranks of an experiment find each other by its run: processes, without MPI and mpirun.
 #include <det/preemption/preempt_channel.hpp>
 #include <det/protocol/rank_end.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -22,7 +22,7 @@ struct Fixture : RunFixture {
     static constexpr int ranks = nodes * ranks_of_node;
 
     Fixture() {
-        must(write_file(run.rendezvous(), render_rendezvous({"a secret"})));
+        must(write_file(run.rendezvous(), render_rendezvous_file({"a secret"})));
         RendezvousInfo rendezvous{"n[0-1]", "2(x2)", 1};
         rendezvous.network.chief_address = rendezvous.network.address = "127.0.0.1";
         must(write_file(info / info_files::rendezvous, must(render_rendezvous_info(rendezvous))));

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
             DET_TRY_ASSIGN(uuid, checkpoint.store(1, Json::object(), [](auto const&) { return Ok{}; }));
         }
         DET_TRY_ASSIGN(auto const stored, data.distributed.broadcast(uuid));
-        DET_TRY_ASSIGN(auto const manifest, checkpoint.manifest(stored));
+        DET_TRY_ASSIGN(auto const manifest, checkpoint.load_manifest(stored));
         return expect(manifest.world_size == ranks, "the manifest says so");
     });
 }

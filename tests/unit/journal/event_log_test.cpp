@@ -61,9 +61,9 @@ BOOST_AUTO_TEST_CASE(a_damaged_event_is_named) {
 
 BOOST_AUTO_TEST_CASE(without_a_desired_file_a_trial_is_to_run) {
     TemporaryDirectory directory;
-    BOOST_TEST((must(load_desired(directory / "desired")) == Desired::run));
-    must(write_desired(directory / "desired", Desired::cancel));
-    BOOST_TEST((must(load_desired(directory / "desired")) == Desired::cancel));
+    BOOST_TEST((must(load_desired(directory / "desired")) == DesiredState::run));
+    must(write_desired(directory / "desired", DesiredState::cancel));
+    BOOST_TEST((must(load_desired(directory / "desired")) == DesiredState::cancel));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,9 +6,9 @@
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/search/search.hpp>
 
 #include <boost/test/unit_test.hpp>

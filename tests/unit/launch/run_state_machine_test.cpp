@@ -31,10 +31,10 @@ BOOST_AUTO_TEST_SUITE(run_state_machine_test)
 
 BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_after_the_timeout) {
     RunStateMachine machine(60s);
-    BOOST_TEST((machine.on_desired(Desired::run, start) == RunAction::wait));
-    BOOST_TEST((machine.on_desired(Desired::pause, start) == RunAction::ask_to_stop));
+    BOOST_TEST((machine.on_desired(DesiredState::run, start) == RunAction::wait));
+    BOOST_TEST((machine.on_desired(DesiredState::pause, start) == RunAction::ask_to_stop));
     BOOST_TEST((machine.stop_reason() == StopReason::user));
-    BOOST_TEST((machine.on_desired(Desired::pause, start + 30s) == RunAction::wait));
+    BOOST_TEST((machine.on_desired(DesiredState::pause, start + 30s) == RunAction::wait));
     BOOST_TEST((machine.wakes_at() == start + 60s));
     BOOST_TEST((machine.on_time(start + 59s) == RunAction::wait));
     BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_after_the_timeout) {
 
 BOOST_AUTO_TEST_CASE(a_kill_does_not_ask) {
     RunStateMachine machine(60s);
-    machine.on_desired(Desired::cancel, start);
-    BOOST_TEST((machine.on_desired(Desired::kill, start + 1s) == RunAction::kill));
-    BOOST_TEST((machine.on_desired(Desired::kill, start + 2s) == RunAction::wait));
+    machine.on_desired(DesiredState::cancel, start);
+    BOOST_TEST((machine.on_desired(DesiredState::kill, start + 1s) == RunAction::kill));
+    BOOST_TEST((machine.on_desired(DesiredState::kill, start + 2s) == RunAction::wait));
 }
 
 BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
     BOOST_TEST((machine.stop_reason() == StopReason::search));
     BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
     RunStateMachine paused(60s);
-    paused.on_desired(Desired::pause, start);
+    paused.on_desired(DesiredState::pause, start);
     BOOST_TEST((paused.on_search_end(start + 30s) == RunAction::wait));
     BOOST_TEST((paused.stop_reason() == StopReason::search));
     BOOST_TEST((paused.on_time(start + 60s) == RunAction::kill));
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(after_a_notice_to_its_tasks_slurm_is_asked_a_few_times) {
 
 BOOST_AUTO_TEST_CASE(the_grace_period_limits_an_earlier_request_too) {
     RunStateMachine machine(600s);
-    machine.on_desired(Desired::pause, start);
+    machine.on_desired(DesiredState::pause, start);
     auto job = job_with_limit(30s);
     job.preempt_time = noon;
     machine.on_job(job, noon, start);

@@ -29,7 +29,7 @@ struct SupervisorFixture {
 
     SupervisorFixture() {
         must(make_directories(experiment.trial(0).path()));
-        must(journal::write_desired(root / "pause", Desired::pause));  // for steps to copy
+        must(journal::write_desired(root / "pause", DesiredState::pause));  // for steps to copy
         slurm.job = slurm::JobStatus{};
         slurm.job->ref = {123, 0};
         slurm.job->state = slurm::JobState::running;

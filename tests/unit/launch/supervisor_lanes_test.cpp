@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_only_reopened_trials) {
     auto a = packed_assignment(3);
     BOOST_TEST(supervise(a) == 0);
     a.spec.revisions = {{1, {{1, 1}}}};
-    a.experiment = experiment.at(1);
+    a.experiment = experiment.at_revision(1);
     must(make_directories(a.experiment.own_path()));
     BOOST_TEST(supervise(a) == 0);
     for (std::uint32_t trial = 0; trial < 3; ++trial)

@@ -5,6 +5,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_step.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>

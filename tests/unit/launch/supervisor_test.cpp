@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
 
 BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_not_started) {
     step_is("exit 1");
-    must(journal::write_desired(experiment.desired(), Desired::cancel));
+    must(journal::write_desired(experiment.desired(), DesiredState::cancel));
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(!path_exists(run_path(0)));
 }
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
 
 BOOST_AUTO_TEST_CASE(a_paused_trial_is_not_started_and_its_job_is_held) {
     step_is("exit 1");
-    must(journal::write_desired(experiment.desired(), Desired::pause));
+    must(journal::write_desired(experiment.desired(), DesiredState::pause));
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(!path_exists(run_path(0)));
     BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");

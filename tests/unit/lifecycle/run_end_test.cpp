@@ -50,14 +50,14 @@ constexpr Row table[] = {
     {"the search's stop wins over a pause and a failure",
      [](RunFacts& f) {
          f.search.end = "2 of 7 trials are better";
-         f.desired = Desired::pause;
+         f.desired = DesiredState::pause;
          f.step_exit_code = 1;
      },
      Cause::stopped_by_search, NextAction::stop},
     {"a cancelled trial is cancelled, though the search had stopped it",
      [](RunFacts& f) {
          f.search.end = "2 of 7 trials are better";
-         f.desired = Desired::cancel;
+         f.desired = DesiredState::cancel;
      },
      Cause::canceled, NextAction::stop},
     {"a trial that ends by itself before it was asked is finished",
@@ -244,7 +244,7 @@ constexpr Row table[] = {
      Cause::failed, NextAction::stop},
     {"paused, and the program ends with 0 on the signal",
      [](RunFacts& f) {
-         f.desired = Desired::pause;
+         f.desired = DesiredState::pause;
          f.stop_reason = StopReason::user;
          f.gets_notices = true;
      },
@@ -302,24 +302,24 @@ constexpr Row table[] = {
      Cause::preempted, NextAction::requeue},
     {"the user cancelled",
      [](RunFacts& f) {
-         f.desired = Desired::cancel;
+         f.desired = DesiredState::cancel;
          f.preemption_acknowledged = true;
      },
      Cause::canceled, NextAction::stop},
     {"paused, and the trainer saved its work",
      [](RunFacts& f) {
-         f.desired = Desired::pause;
+         f.desired = DesiredState::pause;
          f.preemption_acknowledged = true;
      },
      Cause::paused, NextAction::requeue_held},
     {"paused, and killed since it took too long",
      [](RunFacts& f) {
-         f.desired = Desired::pause;
+         f.desired = DesiredState::pause;
          f.was_killed = true;
          f.step_exit_code = 137;
      },
      Cause::paused, NextAction::requeue_held},
-    {"paused at the moment when it had finished", [](RunFacts& f) { f.desired = Desired::pause; },
+    {"paused at the moment when it had finished", [](RunFacts& f) { f.desired = DesiredState::pause; },
      Cause::finished, NextAction::stop},
     {"paused, and wanted again before it had stopped",
      [](RunFacts& f) {
@@ -342,7 +342,7 @@ constexpr Row table[] = {
          f.ended_by_notice_signal = true;
      },
      Cause::preempted, NextAction::requeue},
-    {"killed", [](RunFacts& f) { f.desired = Desired::kill; }, Cause::canceled, NextAction::stop},
+    {"killed", [](RunFacts& f) { f.desired = DesiredState::kill; }, Cause::canceled, NextAction::stop},
     {"a log policy allows no restart",
      [](RunFacts& f) {
          f.step_exit_code = 1;
@@ -462,7 +462,7 @@ constexpr Row table[] = {
     {"a newer run exists",
      [](RunFacts& f) {
          f.higher_run_exists = true;
-         f.desired = Desired::cancel;
+         f.desired = DesiredState::cancel;
      },
      Cause::superseded, NextAction::left_to_slurm},
     {"slurmctld is silent and the job was told to end",

@@ -14,7 +14,7 @@ RunView ended_run(Cause cause, NextAction next_action) {
 }
 
 std::string_view state(std::vector<RunView> const& runs, std::optional<JobState> job,
-                       Desired desired = Desired::run) {
+                       DesiredState desired = DesiredState::run) {
     TrialFacts facts{runs, desired, true, std::nullopt};
     if (job) {
         facts.job = slurm::JobStatus{};
@@ -24,7 +24,7 @@ std::string_view state(std::vector<RunView> const& runs, std::optional<JobState>
 }
 
 std::string_view experiment(std::vector<State> const& trials, bool created = true) {
-    return to_string(state_of_experiment(created, Desired::run, trials));
+    return to_string(state_of_experiment(created, DesiredState::run, trials));
 }
 
 }  // namespace state_test
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_preempted_trial_is_queued_again_and_runs_again) {
 
 BOOST_AUTO_TEST_CASE(runs_before_a_continuation_do_not_count) {
     std::vector<RunView> runs{ended_run(Cause::failed, NextAction::stop)};
-    TrialFacts facts{runs, Desired::run, true, slurm::JobStatus{}};
+    TrialFacts facts{runs, DesiredState::run, true, slurm::JobStatus{}};
     facts.job->state = JobState::pending;
     BOOST_TEST((state_of_trial(facts) == State::error));
     facts.first_run = 1;
@@ -82,17 +82,17 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_stays_interrupted_unless_its_job_continu
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_stopping_until_it_has_ended) {
-    BOOST_TEST(state({running_run()}, JobState::running, Desired::cancel) == "STOPPING_CANCELED");
-    BOOST_TEST(state({}, JobState::pending, Desired::kill) == "STOPPING_KILLED");
-    BOOST_TEST(state({ended_run(Cause::canceled, NextAction::stop)}, JobState::completing, Desired::cancel) ==
-               "CANCELED");
-    BOOST_TEST(state({}, std::nullopt, Desired::cancel) == "CANCELED");
+    BOOST_TEST(state({running_run()}, JobState::running, DesiredState::cancel) == "STOPPING_CANCELED");
+    BOOST_TEST(state({}, JobState::pending, DesiredState::kill) == "STOPPING_KILLED");
+    BOOST_TEST(state({ended_run(Cause::canceled, NextAction::stop)}, JobState::completing,
+                     DesiredState::cancel) == "CANCELED");
+    BOOST_TEST(state({}, std::nullopt, DesiredState::cancel) == "CANCELED");
 }
 
 BOOST_AUTO_TEST_CASE(without_slurm_the_journals_decide) {
     std::vector<RunView> const runs{running_run()};
-    BOOST_TEST((state_of_trial({runs, Desired::run, false, {}}) == State::running));
-    BOOST_TEST((state_of_trial({{}, Desired::run, false, {}}) == State::queued));
+    BOOST_TEST((state_of_trial({runs, DesiredState::run, false, {}}) == State::running));
+    BOOST_TEST((state_of_trial({{}, DesiredState::run, false, {}}) == State::queued));
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_succeeds_if_one_of_its_trials_does) {

@@ -81,7 +81,7 @@ struct World {
                 static_cast<std::uint64_t>(rank.at), rank.next,        rank.to_post.value(),
                 std::uint64_t{rank.was_agreed},      rank.counts_from, rank.agreement.call()};
             for (auto const number : numbers) text.push_back(static_cast<char>(number));
-            for (std::size_t index = 0; index < rank.agreement.size(); ++index)
+            for (std::size_t index = 0; index < rank.agreement.read_state_count(); ++index)
                 text.push_back(static_cast<char>(rank.agreement.state_of(index).value()));
         }
         for (auto const state : seen) text.push_back(static_cast<char>(state.value()));
@@ -162,7 +162,7 @@ private:
                 return world;
             case Rank::At::peeking:
                 if (rank.next == agreement.own()) ++rank.next;
-                if (rank.next < agreement.size()) {
+                if (rank.next < agreement.read_state_count()) {
                     agreement.set_state(rank.next, world.seen[rank.member->flags[rank.next]]);
                     ++rank.next;
                 } else {

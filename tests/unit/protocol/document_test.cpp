@@ -1,7 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/event.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_files_on_disk_keep_their_form) {
     check_golden("formats/manifest", render_manifest(example_manifest()));
     check_golden("formats/event.json", render_event({"created", noon, "researcher@login",
                                                      Json{{"job_id", "123"}, {"array", "0-0"}}}));
-    check_golden("formats/desired", render_desired(Desired::pause));
+    check_golden("formats/desired", render_desired(DesiredState::pause));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     auto const event = must(parse_event(render_event({"renamed", noon, "a@b", Json{{"name", "x"}}})));
     BOOST_TEST(event.kind == "renamed");
     BOOST_TEST((event.time == noon));
-    for (auto const desired : {Desired::run, Desired::pause, Desired::cancel, Desired::kill}) {
+    for (auto const desired :
+         {DesiredState::run, DesiredState::pause, DesiredState::cancel, DesiredState::kill}) {
         BOOST_TEST((must(parse_desired(render_desired(desired))) == desired));
     }
 }
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_person_may_reindent_a_document_but_not_change_it) {
 }
 
 BOOST_AUTO_TEST_CASE(every_cut_and_every_changed_byte_is_noticed) {
-    auto const text = render_desired(Desired::kill);
+    auto const text = render_desired(DesiredState::kill);
     for (std::size_t size = 0; size + 2 < text.size(); ++size) {
         BOOST_TEST(!parse_desired(std::string_view(text).substr(0, size)).has_value());
     }
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(every_cut_and_every_changed_byte_is_noticed) {
         auto changed = text;
         changed[i] = static_cast<char>(changed[i] ^ 0x04);
         // White space may change; what the document says may not.
-        if (auto const read = parse_desired(changed)) BOOST_TEST((*read == Desired::kill), "byte " << i);
+        if (auto const read = parse_desired(changed)) BOOST_TEST((*read == DesiredState::kill), "byte " << i);
     }
 }
 
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(newer_versions_and_other_kinds_are_refused_by_name) {
     auto const error = must_fail(parse_spec(newer));
     BOOST_TEST((error.code == codes::newer_format));
     BOOST_TEST(error.message.find("spec/2") != std::string::npos);
-    BOOST_TEST((must_fail(parse_spec(render_desired(Desired::run))).code == codes::damaged));
+    BOOST_TEST((must_fail(parse_spec(render_desired(DesiredState::run))).code == codes::damaged));
     BOOST_TEST((must_fail(parse_manifest("{}")).code == codes::damaged));
     auto blocks = example_manifest();
     blocks.files.back().block_crc32c.pop_back();

@@ -70,7 +70,7 @@ struct Fixture {
     }
     std::vector<bool> are_there() const {
         std::vector<bool> there;
-        for (auto const& uuid : uuids) there.push_back(store.find(uuid).has_value());
+        for (auto const& uuid : uuids) there.push_back(store.load_manifest(uuid).has_value());
         return there;
     }
     void check_there(std::vector<bool> const& expected) const {
@@ -173,8 +173,7 @@ BOOST_AUTO_TEST_CASE(uncommitted_checkpoints_are_removed_unless_their_run_may_st
     auto alive = must(journal::JournalWriter::create(second.journal()));
     for (auto const& uuid : {half, nowhere, unreported}) begin(killed, uuid);
     begin(alive, writing);
-    for (auto const& uuid : {half, writing, strangers})
-        write_part(store, uuid, "byt");
+    for (auto const& uuid : {half, writing, strangers}) write_part(store, uuid, "byt");
 
     GcOptions options;
     options.mode = GcMode::dry_run;
@@ -197,7 +196,7 @@ BOOST_AUTO_TEST_CASE(uncommitted_checkpoints_are_removed_unless_their_run_may_st
     BOOST_TEST((uuids_of(collect(options)) == std::set{writing}));
     BOOST_TEST(collect(options).uncommitted.empty());
     BOOST_TEST(path_exists(store.path_of(strangers)));
-    BOOST_TEST(store.find(unreported).has_value());
+    BOOST_TEST(store.load_manifest(unreported).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,18 +35,18 @@ BOOST_AUTO_TEST_CASE(reals_are_those_of_rand) {
 BOOST_AUTO_TEST_CASE(one_choice_takes_no_number) {
     Random random(42), same(42);
     BOOST_TEST(random.below(1) == 0u);
-    BOOST_TEST(random.up_to(0) == 0u);
+    BOOST_TEST(random.at_most(0) == 0u);
     BOOST_TEST(random.bits32() == same.bits32());
 }
 
 BOOST_AUTO_TEST_CASE(limits_of_more_than_32_bits_take_two_words_upper_half_first) {
     Random random(42), words(42);
     auto const upper = std::uint64_t{words.bits32()};
-    BOOST_TEST(random.up_to(all_64_bits) == (upper << 32 | words.bits32()));
-    BOOST_TEST(random.up_to(0xffffffff) == words.bits32());
+    BOOST_TEST(random.at_most(all_64_bits) == (upper << 32 | words.bits32()));
+    BOOST_TEST(random.at_most(0xffffffff) == words.bits32());
     Random wide(42);
     for (std::uint64_t const expected : {441507790259UL, 458615280711UL, 810017303572UL})
-        BOOST_TEST(wide.up_to(std::uint64_t{1} << 40) == expected);
+        BOOST_TEST(wide.at_most(std::uint64_t{1} << 40) == expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

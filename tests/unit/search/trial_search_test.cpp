@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_trial_decides_at_each_rung_once) {
     BOOST_TEST(report(first, 899, .4) == "advance");
     BOOST_TEST(report(first, 900, .3) == "complete");
     BOOST_TEST(report(first, 1000, .2) == "");
-    BOOST_TEST(first.end()->decision == "complete");
+    BOOST_TEST(first.end_decision()->decision == "complete");
     BOOST_TEST((rung(0) == Names{"0@0.5"}));
     BOOST_TEST((rung(1) == Names{"0@0.4"}));
     BOOST_TEST((rung(2) == Names{"0@0.3"}));
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_trial_goes_on_after_its_recorded_decisions) {
     stop.decision = "stop";
     again.apply(stop);
     BOOST_TEST(report(again, 2000, .1) == "");
-    BOOST_TEST(again.end()->decision == "stop");
+    BOOST_TEST(again.end_decision()->decision == "stop");
 }
 
 BOOST_AUTO_TEST_CASE(an_entry_whose_decision_was_lost_counts_with_its_first_metric) {
@@ -167,14 +167,14 @@ BOOST_AUTO_TEST_CASE(a_decision_of_a_later_run_replaces_that_of_a_run_that_was_c
     auto first = trial(0);
     first.apply(decided(0, "stop"));     // recorded after the later run had begun
     first.apply(decided(0, "advance"));  // by the later run, which did not know of the other decision
-    BOOST_TEST(!first.end());
+    BOOST_TEST(!first.end_decision());
     BOOST_TEST(report(first, 300, .5) == "advance");
     auto second = trial(1);
     second.apply(decided(0, "advance"));
     second.apply(decided(1, "advance"));
     second.apply(decided(0, "stop"));
-    BOOST_REQUIRE(second.end());
-    BOOST_TEST(second.end()->rung == 0);
+    BOOST_REQUIRE(second.end_decision());
+    BOOST_TEST(second.end_decision()->rung == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_listing_that_lags_still_counts_the_own_entry) {

@@ -52,12 +52,12 @@ BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is
     BOOST_TEST(refused.notes.at(0).find("Invalid qos specification") != std::string::npos);
     for (int i = 0; i < 3; ++i)
         runner.answer(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n");
-    BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    BOOST_TEST((must_fail(client.query_queue({})).code == codes::slurm_unreachable));
     runner.answer(Error{codes::timed_out, "too long"});
     runner.answer(Error{codes::timed_out, "too long"});
-    BOOST_TEST((must_fail(client.partitions()).code == codes::slurm_unreachable));
+    BOOST_TEST((must_fail(client.query_partitions()).code == codes::slurm_unreachable));
     runner.answer(Error{codes::no_such_file, "no squeue"});
-    BOOST_TEST((must_fail(client.queue({})).code == codes::slurm_unreachable));
+    BOOST_TEST((must_fail(client.query_queue({})).code == codes::slurm_unreachable));
     runner.answer(Error{codes::timed_out, "'sbatch' did not end within 20 s"});
     BOOST_TEST((must_fail(client.submit(submission)).code == codes::submission_unclear));
     runner.answer(1, "",
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is
 
 BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
     runner.answer(0, "");
-    BOOST_TEST(must(client.queue({.user = "me", .jobs = {1, 2}, .include_finished = true})).empty());
+    BOOST_TEST(must(client.query_queue({.user = "me", .jobs = {1, 2}, .include_finished = true})).empty());
     BOOST_TEST(runner.line(0) == "squeue --noheader --array --all --user=me --states=all --jobs=1,2");
     BOOST_TEST(!runner.calls[0].environment.find("SQUEUE_FORMAT"));
     BOOST_TEST(runner.calls[0].environment.find("SLURM_TIME_FORMAT").value() == "%s");
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
 BOOST_AUTO_TEST_CASE(the_separator_is_new_each_time_and_not_an_argument) {
     for (int i = 0; i < 2; ++i) {
         runner.answer(0, "");
-        must(client.queue({}));
+        must(client.query_queue({}));
     }
     auto const first = separator_of(runner.calls[0]), second = separator_of(runner.calls[1]);
     BOOST_TEST(first.size() > 20u);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_reading_is_repeated_after_a_short_silence) {
     runner.answer(1, "", "sinfo: error: Zero Bytes were transmitted or received\n");
     runner.answer(1, "", "slurm_load_node: Unable to contact slurm controller (connect failure)\n");
     runner.answer(0, "");
-    BOOST_TEST(must(client.nodes()).empty());
+    BOOST_TEST(must(client.query_nodes()).empty());
     BOOST_TEST(runner.calls.size() == 3u);
     BOOST_TEST((clock.steady_now().time_since_epoch() == std::chrono::milliseconds(1800)));
 }
@@ -118,13 +118,13 @@ BOOST_AUTO_TEST_CASE(a_reading_is_not_repeated_after_a_long_silence) {
         FakeClock& time_;
     } slow(clock);
     CommandClient patient(slow, environment, clock);
-    BOOST_TEST((must_fail(patient.queue({})).code == codes::slurm_unreachable));
+    BOOST_TEST((must_fail(patient.query_queue({})).code == codes::slurm_unreachable));
     BOOST_TEST(slow.calls == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_forgotten_is_absent_not_an_error) {
     runner.answer(1, "", "slurm_load_jobs error: Invalid job id specified\n");
-    BOOST_TEST(!must(client.find_job({123, 4})).has_value());
+    BOOST_TEST(!must(client.query_job({123, 4})).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(every_call_about_a_task_names_it_with_its_index) {
@@ -151,15 +151,15 @@ BOOST_AUTO_TEST_CASE(a_step_is_found_by_its_job_and_its_name) {
 
 BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     for (int i = 0; i < 9; ++i) runner.answer(0, "");
-    must(client.change({7, 1}, {.nice = 20, .partition = "urgent"}));
-    must(client.change({7, {}}, {.priority = 5, .running_tasks_max = 2}));
+    must(client.update_job({7, 1}, {.nice = 20, .partition = "urgent"}));
+    must(client.update_job({7, {}}, {.priority = 5, .running_tasks_max = 2}));
     must(client.hold({7, 1}));
     must(client.release({7, {}}));
     must(client.move_to_top({{7, {}}, {8, 0}}));
     must(client.signal_batch({7, 1}, "USR2"));
-    must(client.cancel_waiting({7, {}}));
+    must(client.cancel_pending_tasks({7, {}}));
     must(client.requeue_held({7, 1}));
-    must(client.change({7, 1}, {.excluded_nodes = "n[1,3]"}));
+    must(client.update_job({7, 1}, {.excluded_nodes = "n[1,3]"}));
     BOOST_TEST(runner.line(0) == "scontrol update JobId=7_1 Nice=20 Partition=urgent");
     BOOST_TEST(runner.line(1) == "scontrol update JobId=7 Priority=5 ArrayTaskThrottle=2");
     BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {
                   "Configuration data as of 2026-11-21\nMaxArraySize            = 1001\n"
                   "MinJobAge               = 300 sec\nPrologFlags             = (null)\n"
                   "SchedulerParameters     = enable_user_top,bf_window=60\n");
-    auto const config = must(client.cluster_config());
+    auto const config = must(client.query_cluster_config());
     BOOST_TEST(config.find_number("MaxArraySize").value() == 1001);
     BOOST_TEST(config.find_number("MinJobAge").value() == 300);
     BOOST_TEST(config.find("PrologFlags").value() == "");

@@ -31,7 +31,7 @@ struct Fixture {
     }
     Error required_error(std::string const& behaviour, std::string const& module = fake_module) {
         auto slurm = client(behaviour, LibslurmOptions::Fallback::error, module);
-        return must_fail(slurm.queue({}));
+        return must_fail(slurm.query_queue({}));
     }
 };
 
@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_SUITE(libslurm_client, Fixture)
 
 BOOST_AUTO_TEST_CASE(jobs_are_read_by_the_module_and_changed_by_commands) {
     auto slurm = client("");
-    auto const jobs = must(slurm.queue({.user = "me"}));
+    auto const jobs = must(slurm.query_queue({.user = "me"}));
     BOOST_REQUIRE(jobs.size() == 2u);
     BOOST_TEST((jobs[0].ref == JobRef{7, {}}));
     BOOST_TEST((jobs[1].ref == JobRef{7, 4}));
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(jobs_are_read_by_the_module_and_changed_by_commands) {
     BOOST_TEST(jobs[0].comment == "");
     BOOST_TEST((jobs[0].submit_time == UtcTime{1'795'262'400'000'000}));
     BOOST_TEST(!jobs[0].end_time);
-    BOOST_TEST(must(slurm.find_job({12, 4})).has_value());
-    BOOST_TEST(!must(slurm.find_job({12, 5})).has_value());
+    BOOST_TEST(must(slurm.query_job({12, 4})).has_value());
+    BOOST_TEST(!must(slurm.query_job({12, 5})).has_value());
     BOOST_TEST(runner.calls.empty());
     runner.answer(0, "");
     must(slurm.cancel({7, 4}));
@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(an_unusable_module_is_not_tried_again) {
             runner.calls.clear();
             auto slurm = client(behaviour);
             for (int i = 0; i < 2; ++i) runner.answer(0, "");
-            BOOST_TEST(must(slurm.queue({})).empty());
-            BOOST_TEST(must(slurm.queue({})).empty());
+            BOOST_TEST(must(slurm.query_queue({})).empty());
+            BOOST_TEST(must(slurm.query_queue({})).empty());
             BOOST_TEST(runner.calls.size() == 2u);
         }
     }
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_backend_is_chosen_by_name) {
     BOOST_TEST((must_fail(make_client(runner, environment, clock)).code == codes::usage));
     environment.set("DET_SLURM_BACKEND", "commands");
     runner.answer(0, "");
-    BOOST_TEST(must(must(make_client(runner, environment, clock))->queue({})).empty());
+    BOOST_TEST(must(must(make_client(runner, environment, clock))->query_queue({})).empty());
 }
 
 BOOST_AUTO_TEST_CASE(lists_of_array_tasks_are_parsed) {

@@ -36,7 +36,7 @@ private:
 bool is_understood(std::function<void(std::string&)> change) {
     ChangedRunner runner(std::move(change));
     CommandClient slurm(runner, Environment());
-    auto const jobs = slurm.queue({});
+    auto const jobs = slurm.query_queue({});
     if (!jobs) BOOST_TEST((jobs.error().code == codes::slurm_output));
     return jobs.has_value();
 }

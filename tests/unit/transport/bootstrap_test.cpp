@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 #include <det/transport/file_bootstrap.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
@@ -57,7 +57,7 @@ void run_suite(int size, Open const& open) {
 }
 
 struct Meet : TemporaryDirectory {
-    Meet() { must(write_file(file, render_rendezvous({"a secret"}))); }
+    Meet() { must(write_file(file, render_rendezvous_file({"a secret"}))); }
 
     Open tcp(int size, std::chrono::milliseconds timeout = 20s) const {
         return [this, size, timeout](Rank rank) {
@@ -84,7 +84,7 @@ struct Meet : TemporaryDirectory {
             std::this_thread::sleep_for(1ms);
         BOOST_REQUIRE(path_exists(new_file));
     }
-    Endpoint chief() const { return *must(parse_rendezvous(must(read_file(file)))).chief; }
+    Endpoint chief() const { return *must(parse_rendezvous_file(must(read_file(file)))).chief; }
 
     std::filesystem::path const file = path() / "rendezvous";
     std::filesystem::path const new_file = path() / "new";
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(get_waits_for_a_value_that_is_put_later) {
 
 BOOST_AUTO_TEST_CASE(a_chief_can_open_the_same_rendezvous_again) {
     for (int i = 0; i < 3; ++i) run_suite(2, tcp(2));
-    BOOST_TEST(!must(parse_rendezvous(must(read_file(file)))).chief.has_value());
+    BOOST_TEST(!must(parse_rendezvous_file(must(read_file(file)))).chief.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(only_the_owner_can_read_the_rendezvous_file) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_rank_that_has_left_fails_at_once) {
 BOOST_AUTO_TEST_CASE(a_rank_with_another_secret_is_rejected) {
     auto const store = must(tcp(2)(Rank{0}));
     auto const theirs = path() / "theirs";
-    must(write_file(theirs, render_rendezvous({"another secret", chief()})));
+    must(write_file(theirs, render_rendezvous_file({"another secret", chief()})));
     auto const error = must_fail(open_tcp_bootstrap({1}, 2, theirs, {.waits = {20s}}));
     BOOST_TEST((error.code == codes::permission), error.message);
 }
@@ -202,9 +202,9 @@ BOOST_AUTO_TEST_CASE(bootstrap_with_a_new_secret_conforms_to_the_interface_and_l
 
 BOOST_AUTO_TEST_CASE(a_file_that_a_killed_program_has_left_is_replaced) {
     auto const other = must(tcp(1)(Rank{0}));  // a program with another secret has the port now
-    for (auto const& left : {render_rendezvous({"an old secret"}),
-                             render_rendezvous({"an old secret", Endpoint{"127.0.0.1", 1}}),
-                             render_rendezvous({"an old secret", chief()}), std::string("{")}) {
+    for (auto const& left : {render_rendezvous_file({"an old secret"}),
+                             render_rendezvous_file({"an old secret", Endpoint{"127.0.0.1", 1}}),
+                             render_rendezvous_file({"an old secret", chief()}), std::string("{")}) {
         BOOST_TEST_CONTEXT(left) {
             must(write_file(new_file, left));
             check_ranks(run_ranks(3, new_secret(3), [](Bootstrap& bootstrap) { return bootstrap.fence(); }));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_a_killed_program_has_left_is_replaced) {
 BOOST_AUTO_TEST_CASE(a_rank_that_has_read_an_old_file_finds_the_new_chief) {
     auto const listener = must(listen_at("127.0.0.1"));
     Endpoint const old_chief{"127.0.0.1", must(port_of(listener))};
-    must(write_file(new_file, render_rendezvous({"an old secret", old_chief})));
+    must(write_file(new_file, render_rendezvous_file({"an old secret", old_chief})));
     check_ranks(run_ranks(
         2,
         [&](Rank rank) -> Result<std::unique_ptr<Bootstrap>> {

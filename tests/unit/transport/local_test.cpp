@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_rank_that_left_is_an_error_that_names_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_send_to_a_rank_that_left_is_an_error_at_any_size) {
-    auto group = make_local_group(2);
+    auto group = make_thread_transports(2);
     group[1]->abandon();
     std::vector<std::byte> const bytes(100'000);
     BOOST_TEST(!group[0]->send({1}, Tag{1}, bytes).has_value());
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_a_rank_that_left_is_an_error_at_any_size) {
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_a_rank_that_left_are_still_received) {
-    auto group = make_local_group(2);
+    auto group = make_thread_transports(2);
     std::byte sent{42}, received{};
     BOOST_TEST(group[1]->send({0}, Tag{1}, std::span(&sent, 1)).has_value());
     group[1].reset();

@@ -13,7 +13,7 @@ using RankBody = std::function<Status(std::unique_ptr<Transport> transport)>;
 
 /// Runs `body` on each rank in a thread. Returns the results in rank order.
 inline std::vector<Status> run_ranks(int size, RankBody const& body, LocalOptions options = {}) {
-    auto group = make_local_group(size, options);
+    auto group = make_thread_transports(size, options);
     std::vector<Status> results(group.size(), Status(Ok{}));
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < group.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/files.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 #include <det/transport/rank_monitor.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
@@ -17,7 +17,7 @@
 namespace det::transport {
 
 struct TestRendezvous : TemporaryDirectory {
-    TestRendezvous() { must(write_file(path() / "rendezvous", render_rendezvous({"a secret"}))); }
+    TestRendezvous() { must(write_file(path() / "rendezvous", render_rendezvous_file({"a secret"}))); }
 
     Result<std::unique_ptr<Bootstrap>> bootstrap(Rank rank, int size) const {
         return open_tcp_bootstrap(rank, size, path() / "rendezvous", {.waits = {std::chrono::seconds(30)}});
@@ -29,7 +29,7 @@ class RecordingMonitor final : public RankMonitor {
 public:
     explicit RecordingMonitor(bool& is_abandoned) : is_abandoned_(is_abandoned) {}
     Status check() const override { return Ok{}; }
-    Status check_within(std::chrono::milliseconds) const override { return Ok{}; }
+    Status wait_for_loss(std::chrono::milliseconds) const override { return Ok{}; }
     std::string name_of(Rank) const override { return "a rank"; }
     void abandon() noexcept override { is_abandoned_ = true; }
 

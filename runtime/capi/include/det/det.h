@@ -359,9 +359,11 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 /** Tells whether the run should stop. In the default mode collective, at the same steps on all ranks; all
  * ranks get the same answer. Cheap enough to be called at every step.
  *
- * In the default mode the answer of call k is 1 once any rank had received the notice before its call k-1, or
- * all ranks before their call k. A call waits only for ranks that are more than one call behind; on a rank
- * with a notice it waits for all ranks that are behind. The first call blocks until all ranks have called it.
+ * In the default mode the answer of call k is 1 once the first rank of a node (on one node: any rank) had
+ * received the notice before its call k-1, or all ranks before their call k. More than 64 ranks on several
+ * nodes get the answer one call later. A call waits only for ranks that are more than one call behind; on a
+ * rank with a notice it waits for all ranks that are behind. On several nodes the first call blocks until all
+ * ranks have called it.
  * At the first 1 the chief writes an acknowledgement into its journal: from then on the end of the program is
  * a pause, and the trial is resumed. Save, close the context, and return 0 from main.
  * \param should_stop set to 1 or 0 */
@@ -408,21 +410,21 @@ DET_API det_status det_train_report_early_exit(det_context* context, det_early_e
 /** How important an alert is. */
 typedef int32_t det_alert_level;
 enum { DET_ALERT_DEBUG = 0, DET_ALERT_INFO = 1, DET_ALERT_WARN = 2, DET_ALERT_ERROR = 3 };
-/** Gives the user a message.
+/** Writes a message for the user to the run's journal, on the chief. det-submit trial describe shows it.
  * \param title,description may be NULL */
-DET_API det_status det_train_alert(det_context* context, const char* title, const char* description,
+DET_API det_status det_train_report_alert(det_context* context, const char* title, const char* description,
                                    det_alert_level level);
 
 /** Reads the metadata of the trial. Any rank may call this and the functions below.
  * \param metadata set to a list of one JSON object, "{}" if none was set */
-DET_API det_status det_train_metadata(det_context* context, det_strings** metadata);
+DET_API det_status det_train_load_metadata(det_context* context, det_strings** metadata);
 /** Reads the best value of the searcher's metric among all validations of the experiment.
  * \param is_found set to 1, or to 0 if there is no such value yet
  * \param best set if is_found is 1 */
-DET_API det_status det_train_best_validation(det_context* context, int32_t* is_found, double* best);
+DET_API det_status det_train_find_best_validation(det_context* context, int32_t* is_found, double* best);
 /** Makes the trial's directory for files of TensorBoard, on the shared file system.
  * \param path set to a list of one; to an empty list outside of an experiment */
-DET_API det_status det_train_tensorboard_path(det_context* context, det_strings** path);
+DET_API det_status det_train_make_tensorboard_directory(det_context* context, det_strings** path);
 
 /* ---------------------------------------------------------------------------------------------- searcher
  *
@@ -519,7 +521,7 @@ DET_API det_status det_checkpoint_download(det_context* context, const char* uui
 DET_API det_status det_checkpoint_delete(det_context* context, const char* uuid);
 /** \param manifest set to a list of one: the manifest of the checkpoint, as text
  * \return DET_ABSENT */
-DET_API det_status det_checkpoint_manifest(det_context* context, const char* uuid, det_strings** manifest);
+DET_API det_status det_checkpoint_load_manifest(det_context* context, const char* uuid, det_strings** manifest);
 
 /** A checkpoint that is being made, by the chief or (sharded) by all ranks: a directory to write files into,
  * until it is committed.

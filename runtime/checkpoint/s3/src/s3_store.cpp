@@ -59,14 +59,14 @@ public:
 
     std::string address_of(std::string const& uuid) const override { return address_ + uuid; }
 
-    Result<fs::path> open(std::string const& uuid) override {
+    Result<fs::path> create_directory(std::string const& uuid) override {
         DET_TRY(make_directories(staging_.out(uuid)));
         return staging_.out(uuid);
     }
 
     bool has_one_directory() const override { return false; }
 
-    Status put(std::string const& uuid, std::vector<std::string> const& paths) override {
+    Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
         for (auto const& path : paths) {
             auto const file = staging_.out(uuid) / path;
             DET_TRY(client_.put_file(key(uuid, path), file));
@@ -83,7 +83,7 @@ public:
         return remove_tree(staging_.out(manifest.uuid));
     }
 
-    Result<CheckpointManifest> find(std::string const& uuid) const override {
+    Result<CheckpointManifest> load_manifest(std::string const& uuid) const override {
         DET_TRY(checkpoint::check_uuid(uuid));
         auto const text = client_.get(key(uuid, manifest_name));
         if (text) return checkpoint::read_manifest(uuid, *text);

@@ -2,8 +2,8 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <fmt/format.h>
@@ -128,7 +128,7 @@ Opened open_store(Json const& storage, Environment const& environment) {
     return open_store(spec, environment);
 }
 
-std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment) {
+std::vector<std::filesystem::path> store_modules(ExperimentSpec const& spec, Environment const& environment) {
     if (type_name(spec) != "s3") return {};
     auto files = checkpoint::s3::module_candidates(environment);
     std::erase_if(files, [](auto const& file) { return !file.is_absolute(); });
@@ -136,7 +136,7 @@ std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Envi
     return files;
 }
 
-std::string place_of(ExperimentSpec const& spec) {
+std::string storage_identity(ExperimentSpec const& spec) {
     auto const* type = find_type(type_name(spec));
     return type != nullptr ? type->place(spec) : std::string();
 }

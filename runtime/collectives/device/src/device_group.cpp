@@ -169,7 +169,7 @@ private:
     Status wait(Call const& call, std::function<Result<bool>()> const& is_over) {
         auto result = wait_until(
             is_over, waits_, host_.get(),
-            fmt::format("rank {} has waited for devices in {}", rank().value, describe_operation(call)));
+            fmt::format("rank {} has waited for devices in {}", rank().value, describe_numbered_call(call)));
         if (!result) return fail(std::move(result).error(), call);
         return Ok{};
     }
@@ -177,7 +177,7 @@ private:
     /// Aborts all work on devices, because other ranks may already take part in it. Returns the Error with
     /// the operation added.
     Error fail(Error error, Call const& call) {
-        error.message += fmt::format("; rank {} was in {}", rank().value, describe_operation(call));
+        error.message += fmt::format("; rank {} was in {}", rank().value, describe_numbered_call(call));
         if (error.hint.empty())
             error.hint = "end this rank, or make a new context of the ranks that are left";
         end_devices(error);

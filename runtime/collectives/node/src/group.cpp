@@ -4,6 +4,9 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "object_operation.hpp"
+#include "tensor_operation.hpp"
+
 namespace det::collectives::node {
 namespace {
 

@@ -131,7 +131,7 @@ Joined host_ranks(Rendezvous const& rendezvous, Options options, unix_socket::De
     auto const received = admit_all(listener.get(), rendezvous, memory, options, deadline);
     ::unlink((rendezvous.directory / rendezvous.name).c_str());
     DET_TRY(received);
-    return join(memory, rendezvous.rank, std::move(options));
+    return map_and_join(memory, rendezvous.rank, std::move(options));
 }
 
 Joined join_host(Rendezvous const& rendezvous, Options options, unix_socket::Deadline deadline) {
@@ -152,7 +152,7 @@ Joined join_host(Rendezvous const& rendezvous, Options options, unix_socket::Dea
                      fmt::format("rank {} cannot join rank 0: {}", rendezvous.rank.value, reply.refusal)};
     }
     SharedMemory memory{std::move(files[0]), files.size() > 1 ? std::move(files[1]) : UniqueFd()};
-    return join(memory, rendezvous.rank, std::move(options));
+    return map_and_join(memory, rendezvous.rank, std::move(options));
 }
 
 }  // namespace
@@ -165,7 +165,8 @@ Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry) {
     return SharedMemory{std::move(control), arena ? *std::move(arena) : UniqueFd()};
 }
 
-Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank, Options options) {
+Result<std::unique_ptr<collectives::RankGroup>> map_and_join(SharedMemory const& memory, Rank rank,
+                                                             Options options) {
     DET_TRY_ASSIGN(auto control, ControlMemory::map(memory.control.get()));
     int const ranks = control.ranks();
     if (rank.value < 0 || rank.value >= ranks) {

@@ -1,9 +1,9 @@
+#include "tensor_operation.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
-
-#include "operation.hpp"
 
 namespace det::collectives::node {
 namespace {

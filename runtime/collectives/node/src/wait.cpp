@@ -98,7 +98,7 @@ std::string LossDetector::describe_loss(int rank, std::string_view reason) const
 std::string LossDetector::describe_wait(int awaited, WaitingCall const& call) const {
     auto const operation = call.named != nullptr
                                ? fmt::format("{}, its operation {}", call.named->name, call.named->number)
-                               : describe_operation(error_scope_.reported_call(*call.call));
+                               : describe_numbered_call(error_scope_.reported_call(*call.call));
     return fmt::format("rank {} waits for rank {} on node {} in {}", error_scope_.global_rank({rank_}).value,
                        error_scope_.global_rank({awaited}).value, control_.member(awaited).node, operation);
 }

@@ -4,7 +4,7 @@
 #include <det/launch/launchers/remote_command.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/setup.hpp>
+#include <det/protocol/slurm_setup.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -176,7 +176,7 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
         step.directory.push_back('/');
     }
     if (environment.find_non_empty(variables::setup)) {
-        auto const words = setup_command();
+        auto const words = slurm_setup_prefix();
         step.command.insert(step.command.end(), words.begin(), words.end());
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});

@@ -5,8 +5,8 @@
 #include <det/launch/node/run_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>

@@ -39,13 +39,13 @@ Result<bool> Assignment::has_ended(std::uint32_t trial) const {
     return supervisor::has_ended(experiment.trial(trial), spec.first_run_of(trial));
 }
 
-Desired Assignment::desired() const {
-    return journal::load_desired(experiment.desired()).value_or(Desired::run);
+DesiredState Assignment::desired() const {
+    return journal::load_desired(experiment.desired()).value_or(DesiredState::run);
 }
 
-Desired Assignment::desired(std::uint32_t trial) const {
+DesiredState Assignment::desired(std::uint32_t trial) const {
     auto const of_trial = journal::load_desired(experiment.trial(trial).desired());
-    return stricter(desired(), of_trial.value_or(Desired::run));
+    return stricter(desired(), of_trial.value_or(DesiredState::run));
 }
 
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
@@ -56,7 +56,7 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
         return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
                                                        spec.id.value, spec.trial_count, first_trial)};
     }
-    auto const current = layout.at(spec.revision());
+    auto const current = layout.at_revision(spec.revision());
     Assignment assignment{current, std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
     DET_TRY_ASSIGN(assignment.job, own_job(environment));
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));

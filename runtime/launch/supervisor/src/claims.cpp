@@ -20,7 +20,7 @@ Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
 
 Result<bool> is_wanted(TrialLayout const& trial) {
     DET_TRY_ASSIGN(auto const desired, journal::load_desired(trial.desired()));
-    return desired == Desired::run;
+    return desired == DesiredState::run;
 }
 
 // A program that calls every draw invalid must not run for ever.
@@ -39,7 +39,7 @@ int count_replaced(journal::Replacements const& replacements, std::uint32_t tria
 
 Result<std::optional<std::uint32_t>> Claims::claim_next() {
     DET_TRY_ASSIGN(auto const of_all, journal::load_desired(assignment_.experiment.desired()));
-    if (of_all != Desired::run) return std::optional<std::uint32_t>();
+    if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
     if (assignment_.spec.lanes == 1) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
         DET_TRY_ASSIGN(earlier_, find_earlier_claims());
@@ -121,7 +121,7 @@ Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
 
 std::string Claims::own_claim() const { return slurm::to_string(assignment_.job) + "\n"; }
 
-Result<std::optional<std::uint32_t>> Claims::replace(std::uint32_t trial) {
+Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t trial) {
     auto const& spec = assignment_.spec;
     auto const search = search::Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
     if (!search || !search->replaces_invalid_trials()) return std::optional<std::uint32_t>();

@@ -68,7 +68,7 @@ public:
         : assignment_(assignment), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
 
     int run() {
-        bool const paused_before = !end_.has_begun && desired_of_first() == Desired::pause;
+        bool const paused_before = !end_.has_begun && desired_of_first() == DesiredState::pause;
         if (any_follows(NextAction::requeue)) {
             requeue(RequeueRequest::Start::soon);
         } else if (any_follows(NextAction::requeue_held) || paused_before) {
@@ -103,7 +103,7 @@ private:
         using namespace std::chrono_literals;
         bool const has_ended = std::all_of(lanes_.begin(), lanes_.end(),
                                            [](auto& lane) { return lane.is_idle() || lane.poll_exit(); });
-        auto const config = context_.slurm.cluster_config();
+        auto const config = context_.slurm.query_cluster_config();
         auto const kill_wait = config ? config->find_number("KillWait").value_or(30) : 30;
         auto const from_now = has_ended ? 5s : std::chrono::seconds(kill_wait) + 5s;
         if (auto const set = context_.slurm.start_not_before(assignment_.job, from_now); !set)
@@ -138,7 +138,7 @@ private:
     }
 
     bool has_silent_node() const {
-        auto const nodes = context_.slurm.nodes();
+        auto const nodes = context_.slurm.query_nodes();
         auto const hosts = expand_host_list(assignment_.hosts);
         if (!nodes || !hosts) return false;
         return std::any_of(nodes->begin(), nodes->end(), [&](auto const& node) {
@@ -147,7 +147,7 @@ private:
         });
     }
 
-    Desired desired_of_first() const {
+    DesiredState desired_of_first() const {
         return assignment_.spec.lanes == 1 ? assignment_.desired(assignment_.first_trial)
                                            : assignment_.desired();
     }

@@ -2,6 +2,8 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_step.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -97,7 +99,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
 /// Whether Slurm's signals reach every process of a step, so that a program gets TERM without the wrapper.
 bool Lane::signals_reach_all() const {
     if (assignment_.spec.forward_signals.empty()) return false;
-    auto const config = context_.slurm.cluster_config();
+    auto const config = context_.slurm.query_cluster_config();
     if (!config) return false;
     return config->find("ProctrackType").value_or("").ends_with("linuxproc") ||
            config->find("SignalChildrenProcesses").value_or("") == "yes";
@@ -146,7 +148,7 @@ Status Lane::begin(std::uint32_t trial) {
     return Ok{};
 }
 
-Desired Lane::desired() const { return assignment_.desired(run_->plan.id.trial.index); }
+DesiredState Lane::desired() const { return assignment_.desired(run_->plan.id.trial.index); }
 
 std::optional<std::string> Lane::find_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
@@ -168,7 +170,7 @@ RunAction Lane::follow_search() {
     }
     auto const now = context_.clock.steady_now();
     if (!search.mistake().empty()) return run_->machine.on_search_mistake(now);
-    return search.end() ? run_->machine.on_search_end(now) : RunAction::wait;
+    return search.end_decision() ? run_->machine.on_search_end(now) : RunAction::wait;
 }
 
 void Lane::ask_to_stop() {
@@ -245,7 +247,7 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     follow_search();
     auto const& search = *run_->search;
     facts.end = search.describe_end();
-    facts.is_complete = search.end() && search.end()->decision == "complete";
+    facts.is_complete = search.end_decision() && search.end_decision()->decision == "complete";
     facts.mistake = search.mistake();
     return facts;
 }
@@ -257,7 +259,7 @@ Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
     if (has_failed && run_->search) return run_->search->add_failure();
     if (outcome.cause != Cause::invalid_hyperparameters) return Ok{};
     if (run_->search) DET_TRY(run_->search->remove_entries());
-    DET_TRY_ASSIGN(auto const replacement, claims_.replace(id().trial.index));
+    DET_TRY_ASSIGN(auto const replacement, claims_.claim_replacement(id().trial.index));
     if (replacement) outcome.message += fmt::format("; trial {} replaces it", *replacement);
     return Ok{};
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
-#include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
 #include <det/launch/supervisor/supervise.hpp>
@@ -35,7 +35,7 @@ public:
     bool take_task_notice(NoticeWatch::Check check) { return run_->notice.take(check); }
     RunStateMachine& machine() { return run_->machine; }
     RunId id() const { return run_->record.id(); }
-    Desired desired() const;
+    DesiredState desired() const;
     /// A node of the run whose heartbeat is overdue. `on_time`: the previous check was made when it was due.
     std::optional<std::string> find_silent_host(bool on_time);
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/files.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 namespace det::launch::supervisor {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <optional>
 #include <string>

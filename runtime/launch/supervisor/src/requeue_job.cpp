@@ -38,7 +38,8 @@ void delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
 void prepare_start(Assignment const& assignment, RequeueRequest const& request,
                    SupervisorContext const& context) {
     if (auto const nodes = excluded_nodes(assignment, request.bad_hosts); !nodes.empty()) {
-        if (auto const changed = context.slurm.change(assignment.job, {.excluded_nodes = nodes}); !changed)
+        if (auto const changed = context.slurm.update_job(assignment.job, {.excluded_nodes = nodes});
+            !changed)
             context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
     if (request.start == RequeueRequest::Start::held) return;
@@ -47,7 +48,7 @@ void prepare_start(Assignment const& assignment, RequeueRequest const& request,
 
 /// Whether the job has not been cancelled and has not been started again elsewhere.
 bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
-    auto const job = slurm.find_job(assignment.job);
+    auto const job = slurm.query_job(assignment.job);
     if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
     bool const is_preempted = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
     return (*job)->state == slurm::JobState::running || is_preempted;

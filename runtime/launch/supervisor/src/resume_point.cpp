@@ -1,6 +1,6 @@
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
@@ -65,7 +65,7 @@ bool is_gone(Error const& error) {
 /// error, so that the trial does not start from scratch.
 Result<bool> use_newest_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
     for (auto const& committed : reversed(run.checkpoints)) {
-        auto const found = store.find(committed.uuid);
+        auto const found = store.load_manifest(committed.uuid);
         if (!found && !is_gone(found.error())) return found.error();
         if (!found) continue;
         point.checkpoint = committed.uuid;
@@ -91,7 +91,7 @@ Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
                                       checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs) {
-    DET_TRY_ASSIGN(auto runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto runs, list_numeric_names(trial.runs()));
     std::erase_if(runs, [&](auto number) { return number >= range.end; });
     ResumePoint point;
     point.progress = newest_change(progress_globs, trial);
@@ -126,7 +126,7 @@ bool has_begun(RunLayout const& run) {
 }
 
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty() || runs.back() < first_run) return false;
     DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {

@@ -156,7 +156,7 @@ private:
     /// job.
     Status add_failed_nodes() {
         if (assignment_.spec.spare_nodes == 0) return Ok{};
-        auto const nodes = context_.slurm.nodes();
+        auto const nodes = context_.slurm.query_nodes();
         if (!nodes) return Ok{};
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
         lifecycle::BadNodes bad;
@@ -196,7 +196,7 @@ private:
         auto const good_here = std::count_if(here.begin(), here.end(),
                                              [&](auto const& host) { return !contains(all_bad, host); });
         bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
-        auto const nodes = context_.slurm.nodes();
+        auto const nodes = context_.slurm.query_nodes();
         if (nodes) {
             auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
                 return node.partition == assignment_.partition && !node.is_unavailable() &&

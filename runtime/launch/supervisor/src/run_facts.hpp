@@ -1,5 +1,5 @@
 #pragma once
-#include <det/launch/supervisor/run_environment.hpp>
+#include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
 #include <det/launch/supervisor/supervise.hpp>

@@ -1,12 +1,12 @@
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/rendezvous.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ bool any_report(RunLayout const& run, Predicate predicate) {
 Result<RunId> RunRecord::create_next(Assignment const& assignment, TrialId trial) {
     auto const directory = assignment.experiment.trial(trial.index);
     DET_TRY(make_directories(directory.runs()));
-    DET_TRY_ASSIGN(auto const runs, list_numbers(directory.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(directory.runs()));
     RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
     DET_TRY_ASSIGN(bool const mine, make_directory(directory.run(run.number).path()));
     if (mine) return run;
@@ -37,7 +37,7 @@ Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, Resu
                                    std::string const& hosts, UtcTime now) {
     auto const directory = assignment.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
-    DET_TRY(write_file(layout.rendezvous(), render_rendezvous({make_uuid() + make_uuid()})));
+    DET_TRY(write_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
     DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
     RunStarted const started{now,
                              slurm::to_string(assignment.job),
@@ -88,7 +88,7 @@ std::optional<int> RunRecord::first_failure() const {
 }
 
 bool RunRecord::has_newer_run() const {
-    auto const runs = list_numbers(trial_.runs());
+    auto const runs = list_numeric_names(trial_.runs());
     return runs && !runs->empty() && runs->back() > id_.number;
 }
 

@@ -37,9 +37,9 @@ std::chrono::seconds time_limit_margin(std::chrono::seconds limit) {
     return std::clamp(limit / 10, 30s, 300s);
 }
 
-RunAction RunStateMachine::on_desired(Desired desired, Time now) {
-    if (was_killed_ || desired == Desired::run) return RunAction::wait;
-    if (desired == Desired::kill) return kill(now);
+RunAction RunStateMachine::on_desired(DesiredState desired, Time now) {
+    if (was_killed_ || desired == DesiredState::run) return RunAction::wait;
+    if (desired == DesiredState::kill) return kill(now);
     if (!kill_at_) kill_at_ = now + preemption_timeout_;
     return stop_reason_ == StopReason::none ? ask(StopReason::user) : RunAction::wait;
 }

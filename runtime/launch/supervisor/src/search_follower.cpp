@@ -1,6 +1,6 @@
 #include "search_follower.hpp"
 
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/replacements.hpp>
 #include <det/protocol/json.hpp>
@@ -30,7 +30,7 @@ Result<std::optional<SearchFollower>> SearchFollower::open(Assignment const& ass
 }
 
 Status SearchFollower::load_earlier_runs(TrialLayout const& trial, std::uint32_t run) {
-    DET_TRY_ASSIGN(auto const numbers, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(trial.runs()));
     for (auto const number : numbers) {
         if (number >= run) break;
         DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(number).life()));
@@ -43,9 +43,10 @@ Status SearchFollower::load_earlier_runs(TrialLayout const& trial, std::uint32_t
 }
 
 std::string SearchFollower::describe_end() const {
-    if (!end()) return "";
-    if (end()->decision == "complete") return fmt::format("it has trained {}", search_.length().describe());
-    return search::describe(*end());
+    if (!end_decision()) return "";
+    if (end_decision()->decision == "complete")
+        return fmt::format("it has trained {}", search_.length().describe());
+    return search::describe(*end_decision());
 }
 
 Status SearchFollower::follow(RunRecord& record, Clock const& clock) {

@@ -1,8 +1,8 @@
 #pragma once
 #include <det/journal/tail.hpp>
 #include <det/launch/supervisor/assignment.hpp>
-#include <det/launch/supervisor/rung_directory.hpp>
 #include <det/launch/supervisor/run_record.hpp>
+#include <det/launch/supervisor/rung_directory.hpp>
 #include <det/search/search.hpp>
 #include <det/search/trial_search.hpp>
 
@@ -25,7 +25,7 @@ public:
     Status follow(RunRecord& record, Clock const& clock);
 
     /// The decision that ended the trial, if the search has ended it.
-    std::optional<SearchDecision> const& end() const { return search_.end(); }
+    std::optional<SearchDecision> const& end_decision() const { return search_.end_decision(); }
     std::string describe_end() const;
     /// Why the reports can't be used; empty while they can. The first such report ends the trial.
     std::string const& mistake() const { return mistake_; }

@@ -168,7 +168,7 @@ private:
     }
 
     JobSnapshot query_slurm(std::chrono::seconds timeout) {
-        auto job = retry_until(context_, timeout, [&] { return context_.slurm.find_job(assignment_.job); });
+        auto job = retry_until(context_, timeout, [&] { return context_.slurm.query_job(assignment_.job); });
         if (job) return {true, *std::move(job)};
         context_.log(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
                                  job.error().message));
@@ -202,7 +202,7 @@ private:
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
             case NextAction::requeue_held:
-                if (assignment_.spec.lanes > 1 && assignment_.desired() != Desired::pause)
+                if (assignment_.spec.lanes > 1 && assignment_.desired() != DesiredState::pause)
                     return release_trial(lane);
                 break;
             case NextAction::requeue:

@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
@@ -37,7 +37,7 @@ public:
         : spec_(spec), trial_(trial), run_(run) {}
 
     Status require_newest() const {
-        DET_TRY_ASSIGN(auto const runs, list_numbers(trial_.runs()));
+        DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial_.runs()));
         if (runs.empty() || runs.back() <= run_) return Ok{};
         return Error{codes::superseded, fmt::format("run {} of this trial exists", runs.back())};
     }
@@ -46,7 +46,7 @@ public:
     Result<std::uint32_t> choose_generation(std::optional<std::uint32_t> may_still_run,
                                             std::function<void(std::string const&)> const& log) const {
         DET_TRY(make_directories(trial_.generations()));
-        DET_TRY_ASSIGN(auto const generations, list_numbers(trial_.generations()));
+        DET_TRY_ASSIGN(auto const generations, list_numeric_names(trial_.generations()));
         bool const is_safe = !generations.empty() && !(may_still_run && *may_still_run >= generations.back());
         if (is_safe) return generations.back();
         auto const fresh = unfinished_generation();

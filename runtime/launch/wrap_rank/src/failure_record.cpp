@@ -3,9 +3,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/rank_end.hpp>
-#include <det/protocol/setup.hpp>
+#include <det/protocol/slurm_setup.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>

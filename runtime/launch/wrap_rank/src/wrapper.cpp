@@ -1,10 +1,10 @@
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/preemption/notice_page.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/notice_signal.hpp>
 #include <det/protocol/step_run.hpp>
 
@@ -34,7 +34,7 @@ constexpr char ranks_log_mark[] = "ranks-log";
 /// opened.
 bool is_superseded(fs::path const& run) {
     auto const number = parse_integer<std::uint32_t>(run.filename().string());
-    auto const runs = list_numbers(run.parent_path());
+    auto const runs = list_numeric_names(run.parent_path());
     return number && runs && !runs->empty() && runs->back() > *number;
 }
 

@@ -218,23 +218,23 @@ class Handle:
 
     def alert(self, title: str, description: str, level: int) -> None:
         self._library.check(
-            self._library.det_train_alert(self._pointer, title.encode(), description.encode(), level)
+            self._library.det_train_report_alert(self._pointer, title.encode(), description.encode(), level)
         )
 
     # What any rank may ask.
 
     def metadata(self) -> str:
-        return self._strings_of(self._library.det_train_metadata)[0].decode()
+        return self._strings_of(self._library.det_train_load_metadata)[0].decode()
 
     def best_validation(self) -> Optional[float]:
         is_found, best = c_int32(), c_double()
         self._library.check(
-            self._library.det_train_best_validation(self._pointer, byref(is_found), byref(best))
+            self._library.det_train_find_best_validation(self._pointer, byref(is_found), byref(best))
         )
         return best.value if is_found.value else None
 
     def tensorboard_path(self) -> Optional[str]:
-        paths = self._strings_of(self._library.det_train_tensorboard_path)
+        paths = self._strings_of(self._library.det_train_make_tensorboard_directory)
         return os.fsdecode(paths[0]) if paths else None
 
     # The searcher.
@@ -308,7 +308,7 @@ class Handle:
         return os.fsdecode(self._strings_of(self._library.det_checkpoint_restore_path, uuid.encode())[0])
 
     def manifest(self, uuid: str) -> str:
-        return self._strings_of(self._library.det_checkpoint_manifest, uuid.encode())[0].decode()
+        return self._strings_of(self._library.det_checkpoint_load_manifest, uuid.encode())[0].decode()
 
     def delete_checkpoint(self, uuid: str) -> None:
         self._library.check(self._library.det_checkpoint_delete(self._pointer, uuid.encode()))

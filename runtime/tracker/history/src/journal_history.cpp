@@ -1,5 +1,5 @@
 #include <det/foundation/files.hpp>
-#include <det/foundation/list_numbers.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
@@ -38,12 +38,12 @@ Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
 }
 
 Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id, bool is_packed) {
-    TrialRecord trial{id, Desired::run, {}, {}};
+    TrialRecord trial{id, DesiredState::run, {}, {}};
     if (is_packed) {
         DET_TRY_ASSIGN(trial.claimed_by, load_claim(layout));
     }
     DET_TRY_ASSIGN(trial.desired, journal::load_desired(layout.desired()));
-    DET_TRY_ASSIGN(auto const runs, list_numbers(layout.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(layout.runs()));
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto run, load_run(layout.run(number)));
         trial.runs.push_back(std::move(run));
@@ -54,7 +54,7 @@ Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id, bool is_pa
 }  // namespace
 
 Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
-    DET_TRY_ASSIGN(auto const numbers, list_numbers(root_.experiments()));
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(root_.experiments()));
     std::vector<ExperimentId> ids;
     for (auto const number : numbers) {
         if (number != 0 && !path_exists(ExperimentLayout(root_, {number}).deleted())) ids.push_back({number});
@@ -74,7 +74,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     DET_TRY_ASSIGN(record.spec, find_spec(layout));
     DET_TRY_ASSIGN(auto events, journal::load_events(layout.events()));
     record.events = events_in_force(std::move(events), record.spec.value_or(ExperimentSpec()));
-    layout = layout.at(record.revision());
+    layout = layout.at_revision(record.revision());
     DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
     if (!record.spec) return record;
     auto const planned = record.spec->trial_count;
@@ -83,7 +83,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     for (std::uint32_t index = 0; index < end; ++index) {
         DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}, record.is_packed()));
         // Two processes replaced the same trial: no process runs the later replacement.
-        if (index >= planned && !record.replacements.contains(index)) trial.desired = Desired::cancel;
+        if (index >= planned && !record.replacements.contains(index)) trial.desired = DesiredState::cancel;
         record.trials.push_back(std::move(trial));
     }
     return record;
@@ -97,7 +97,7 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
                      fmt::format("see 'det-submit experiment describe {}'", id.experiment.value)};
     }
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
-    DET_TRY_ASSIGN(auto const runs, list_numbers(trial.runs()));
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));

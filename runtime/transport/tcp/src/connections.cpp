@@ -25,11 +25,11 @@ struct SharedEndpoints {
 };
 
 Result<SharedEndpoints> exchange_endpoints(Bootstrap& bootstrap, Endpoint const& own) {
-    Rendezvous const mine{bootstrap.rank().value == 0 ? make_uuid() + make_uuid() : "", own};
-    DET_TRY_ASSIGN(auto const texts, bootstrap.allgather(render_rendezvous(mine)));
+    RendezvousFile const mine{bootstrap.rank().value == 0 ? make_uuid() + make_uuid() : "", own};
+    DET_TRY_ASSIGN(auto const texts, bootstrap.allgather(render_rendezvous_file(mine)));
     SharedEndpoints shared;
     for (auto const& text : texts) {
-        DET_TRY_ASSIGN(auto const theirs, parse_rendezvous(text));
+        DET_TRY_ASSIGN(auto const theirs, parse_rendezvous_file(text));
         if (!theirs.chief) return Error{codes::transport, "a rank has published no address"};
         if (shared.endpoints.empty()) shared.secret = theirs.secret;
         shared.endpoints.push_back(*theirs.chief);
@@ -84,7 +84,7 @@ bool Connections::has_all_ranks() const {
 
 Status Connections::check_alive(Rank peer) const {
     if (!at(peer).is_lost) return Ok{};
-    return describe_loss(monitor_.get(), peer);
+    return await_loss_report(monitor_.get(), peer);
 }
 
 /// Small messages to a lower rank use the connection that the lower rank made, so that acknowledgements

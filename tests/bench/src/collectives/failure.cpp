@@ -31,7 +31,7 @@ struct Page {
 
 /// Reduces until an error occurs. Returns its time.
 double run_rank(collectives::node::SharedMemory const& memory, int rank, std::atomic<int>& running) {
-    auto group = collectives::node::join(memory, Rank{rank});
+    auto group = collectives::node::map_and_join(memory, Rank{rank});
     if (!group) return 0;
     auto context = collectives::DistributedContext::make(*std::move(group), {rank, ranks, 0, 1});
     if (!context) return 0;

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_separate_directories_write_one_checkpoint) {
     as_ranks(2, [&](ThreadPeers& peers) {
         auto const store = must(open_s3_store(options));
         checkpoint::Upload own;
-        own.directory = must(store->open(uuid));
+        own.directory = must(store->create_directory(uuid));
         must(make_directory(*own.directory / "shards"));
         must(write_file(*own.directory / "shards" / std::to_string(peers.rank()), "shard"));
         must(write_file(*own.directory / "common", "the same"));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_separate_directories_write_one_checkpoint) {
         well += uploaded && uploaded->has_value() == peers.is_chief() ? 1 : 0;
     });
     BOOST_TEST(well == 2);
-    auto const whole = must(must(open_s3_store(options))->verify(uuid));
+    auto const whole = must(must(open_s3_store(options))->verify_on_disk(uuid));
     BOOST_TEST(whole.files.size() == 4u);
     BOOST_TEST((whole.directories == std::vector<std::string>{"shards"}));
     BOOST_TEST(std::filesystem::is_empty(staging.path()));

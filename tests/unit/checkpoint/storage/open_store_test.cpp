@@ -1,8 +1,8 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(shared_fs_and_directory_open_their_directory) {
     for (auto const& storage : {Json(), Json{{"type", "shared_fs"}}, Json{{"type", "directory"}}}) {
         auto const store = must(open_store(spec_of(storage), environment));
         auto const uuid = make_uuid();
-        BOOST_TEST(must(store->open(uuid)) == directory / "checkpoints" / uuid);
+        BOOST_TEST(must(store->create_directory(uuid)) == directory / "checkpoints" / uuid);
         BOOST_TEST(store->address_of(uuid) == directory / "checkpoints" / uuid);
     }
 }
@@ -81,16 +81,16 @@ BOOST_AUTO_TEST_CASE(staged_files_are_in_the_local_directory_of_the_node) {
     environment.set("DET_LOCAL_DIR", directory / "local");
     auto const store = must(open_store(s3(), environment));
     auto const uuid = make_uuid();
-    BOOST_TEST(must(store->open(uuid)).string().starts_with((directory / "local/").string()));
+    BOOST_TEST(must(store->create_directory(uuid)).string().starts_with((directory / "local/").string()));
 }
 
 BOOST_AUTO_TEST_CASE(experiments_with_the_same_storage_location_are_recognised) {
     auto other = s3();
     other.id = {8};
-    BOOST_TEST(place_of(other) == place_of(s3()));
+    BOOST_TEST(storage_identity(other) == storage_identity(s3()));
     (*other.config)["checkpoint_storage"]["prefix"] = "a/d";
-    BOOST_TEST(place_of(other) != place_of(s3()));
-    BOOST_TEST(place_of(spec_of(Json())) == (directory / "checkpoints").string());
+    BOOST_TEST(storage_identity(other) != storage_identity(s3()));
+    BOOST_TEST(storage_identity(spec_of(Json())) == (directory / "checkpoints").string());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,7 +13,7 @@ using ContextBody = std::function<Status(collectives::DistributedContext& contex
 
 inline Result<collectives::DistributedContext> open_context(SharedMemory const& memory, int rank, int ranks,
                                                             Options options) {
-    DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, std::move(options)));
+    DET_TRY_ASSIGN(auto group, map_and_join(memory, Rank{rank}, std::move(options)));
     return collectives::DistributedContext::make(std::move(group), {rank, ranks, 0, 1});
 }
 

@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(the_remaining_ranks_make_a_new_group) {
 
 BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_know_of_it) {
     processes.start([&](int rank) -> Status {
-        DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
+        DET_TRY_ASSIGN(auto group, map_and_join(memory, Rank{rank}, options));
         DET_TRY(group->check_ranks());
         DET_TRY(group->barrier());
         if (rank == victim) ::raise(SIGKILL);
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_know_of_it) {
 
 BOOST_AUTO_TEST_CASE(a_relayed_error_keeps_its_code) {
     processes.start([&](int rank) -> Status {
-        DET_TRY_ASSIGN(auto group, join(memory, Rank{rank}, options));
+        DET_TRY_ASSIGN(auto group, map_and_join(memory, Rank{rank}, options));
         for (auto const& code : {codes::transport, codes::timed_out, codes::misuse}) {
             Status const refused = rank == victim ? Status(Error{code, "far away"}) : Status(Ok{});
             std::vector<float> values(8);

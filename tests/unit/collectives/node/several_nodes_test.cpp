@@ -16,7 +16,8 @@ LocalGroup by_shared_memory(int ranks) {
     auto const memory = std::make_shared<collectives::node::SharedMemory>(
         must(collectives::node::create_shared_memory(ranks, collectives::node::geometry_for(ranks))));
     return [memory](int rank) {
-        return collectives::node::join(*memory, {rank}, {.members = collectives::node::Members::threads});
+        return collectives::node::map_and_join(*memory, {rank},
+                                               {.members = collectives::node::Members::threads});
     };
 }
 

@@ -25,7 +25,7 @@ public:
     virtual Result<std::string> broadcast(std::string value) = 0;
     /// Replaces each value with the smallest of all ranks. Must be cheap, because a training loop may call
     /// Saver::poll() at every step.
-    virtual Status minimum(std::span<std::int64_t> values) = 0;
+    virtual Status allreduce_min(std::span<std::int64_t> values) = 0;
 
     bool is_chief() const { return rank() == 0; }
 };
@@ -42,7 +42,7 @@ public:
         return gather(std::move(value));
     }
     Result<std::string> broadcast(std::string value) override { return value; }
-    Status minimum(std::span<std::int64_t>) override { return Ok{}; }
+    Status allreduce_min(std::span<std::int64_t>) override { return Ok{}; }
 };
 
 }  // namespace det::checkpoint

@@ -50,10 +50,10 @@ struct SaveDescription {
     JsonValue metadata;
 };
 
-/// What the program does when save() returns.
-enum class AfterSave : std::uint8_t {
-    train,   ///< continues training: blocks are written as SaverOptions::write_while_copying says
-    finish,  ///< nothing else: blocks are written as soon as they are copied
+/// Whether the program trains on when save() returns.
+enum class TrainingAfterSave : std::uint8_t {
+    continues,  ///< blocks are written as SaverOptions::write_while_copying says
+    ends,       ///< blocks are written as soon as they are copied
 };
 
 /// Saves state while training continues. save() copies what this rank writes into memory that is already
@@ -85,7 +85,7 @@ public:
     ///     save did not end within SaverOptions::write_limit. Later failures of this save are in its
     ///     SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
-                             AfterSave after = AfterSave::train);
+                             TrainingAfterSave after = TrainingAfterSave::continues);
     /// Advances the saves that can advance without waiting for a disk. Cheap enough to call at every training
     /// step.
     /// \return the saves that have ended since the last call

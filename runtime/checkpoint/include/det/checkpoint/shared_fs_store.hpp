@@ -9,13 +9,14 @@ public:
     explicit SharedFsStore(std::filesystem::path root) : root_(std::move(root)) {}
 
     std::string address_of(std::string const& uuid) const override { return path_of(uuid).string(); }
-    Result<std::filesystem::path> open(std::string const& uuid) override;
+    Result<std::filesystem::path> create_directory(std::string const& uuid) override;
     bool has_one_directory() const override { return true; }
-    Status put(std::string const& uuid, std::vector<std::string> const& paths) override;
+    Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override;
     /// Makes a hard link.
-    Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path) override;
+    Result<bool> share_file(std::string const& from, std::string const& uuid,
+                            std::string const& path) override;
     Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override;
-    Result<CheckpointManifest> find(std::string const& uuid) const override;
+    Result<CheckpointManifest> load_manifest(std::string const& uuid) const override;
     Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                         Selector const& selector) const override;
     Result<std::vector<std::string>> list() const override;

@@ -35,21 +35,23 @@ public:
     virtual std::string address_of(std::string const& uuid) const = 0;
     /// The directory on this node into which files of a checkpoint are written. Creates it if it does not
     /// exist.
-    virtual Result<std::filesystem::path> open(std::string const& uuid) = 0;
-    /// True if open() gives the same directory to the ranks of all nodes; otherwise each process has its own.
+    virtual Result<std::filesystem::path> create_directory(std::string const& uuid) = 0;
+    /// True if create_directory() gives the same directory to the ranks of all nodes; otherwise each process
+    /// has its own.
     virtual bool has_one_directory() const = 0;
-    /// Puts files into the store that were written and synced in the directory of open().
-    virtual Status put(std::string const& uuid, std::vector<std::string> const& paths) = 0;
+    /// Puts files into the store that were written and synced in the directory of create_directory().
+    virtual Status put_files(std::string const& uuid, std::vector<std::string> const& paths) = 0;
     /// Adds the file `path` of checkpoint `from` to checkpoint `uuid`, without writing its bytes again. The
     /// file remains when `from` is removed.
     /// \return false if the file cannot be shared, for example because the store does not support it or
     ///     `from` no longer has the file
-    virtual Result<bool> share(std::string const& from, std::string const& uuid, std::string const& path);
+    virtual Result<bool> share_file(std::string const& from, std::string const& uuid,
+                                    std::string const& path);
     /// Commits a checkpoint whose files are in the store: stores its manifest if `may_commit` returns Ok.
     virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
-    virtual Result<CheckpointManifest> find(std::string const& uuid) const = 0;
+    virtual Result<CheckpointManifest> load_manifest(std::string const& uuid) const = 0;
     /// \return a directory in which the selected files of a committed checkpoint can be read
     virtual Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                                 Selector const& selector) const = 0;
@@ -68,9 +70,10 @@ public:
         int world_size = 1;
         JsonValue metadata;
     };
-    /// Makes a checkpoint of the files that one process has written into the directory of open(): adds
-    /// metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the manifest.
-    /// \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a file with
+    /// Makes a checkpoint of the files that one process has written into the directory of create_directory():
+    /// adds metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the
+    /// manifest. \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a
+    /// file with
     ///     the name of the manifest
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
@@ -81,17 +84,16 @@ public:
     };
     /// Reads all files and compares them with the manifest.
     /// \return codes::checkpoint_damaged names the first file that differs
-    Result<Whole> fetch_whole(std::string const& uuid, ReadFrom from = ReadFrom::page_cache_or_disk) const;
-    /// Checks the selected files like fetch_whole(), and copies them into `target`. Makes this directory if
-    /// it does not exist, and replaces files with the same names. Directories are selected by their path with
-    /// a slash at its end.
-    /// \param selector null: everything
-    /// \return the manifest of the whole checkpoint
+    Result<Whole> fetch_and_verify(std::string const& uuid,
+                                   ReadFrom from = ReadFrom::page_cache_or_disk) const;
+    /// Checks the selected files like fetch_and_verify(), and copies them into `target`. Makes this directory
+    /// if it does not exist, and replaces files with the same names. Directories are selected by their path
+    /// with a slash at its end. \param selector null: everything \return the manifest of the whole checkpoint
     Result<CheckpointManifest> download(std::string const& uuid, Selector const& selector,
                                         std::filesystem::path const& target) const;
-    /// The same check as fetch_whole(), with the bytes on the disk. A file system without O_DIRECT may give
-    /// bytes from the page cache instead.
-    Result<CheckpointManifest> verify(std::string const& uuid) const;
+    /// The same check as fetch_and_verify(), with the bytes on the disk. A file system without O_DIRECT may
+    /// give bytes from the page cache instead.
+    Result<CheckpointManifest> verify_on_disk(std::string const& uuid) const;
 
     /// Removes files from a checkpoint, and from its manifest the tensors that have a part in them. The
     /// manifest is replaced first, so that the files that it lists always exist.

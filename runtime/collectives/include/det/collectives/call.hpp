@@ -45,7 +45,7 @@ struct Call {
 /// Formats the call for messages, for example "allreduce(sum of 1000 float64)".
 std::string describe(Call const& call);
 /// Formats the call with the number of the operation: "allreduce(sum of 1000 float64), its operation 3".
-std::string describe_operation(Call const& call);
+std::string describe_numbered_call(Call const& call);
 /// Describes the two different calls of the ranks `below` and `above`.
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 namespace det::checkpoint {
-enum class AfterSave : std::uint8_t;
+enum class TrainingAfterSave : std::uint8_t;
 }  // namespace det::checkpoint
 
 namespace det::core {
@@ -160,13 +160,14 @@ public:
     Status remove(std::string const& uuid);
     /// Reads the manifest of a checkpoint.
     /// \return codes::no_such_checkpoint
-    Result<CheckpointManifest> manifest(std::string const& uuid) const;
+    Result<CheckpointManifest> load_manifest(std::string const& uuid) const;
 
 private:
     struct Tensors;
     Tensors& tensors();
     Result<checkpoint::SaveStarted> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                               checkpoint::State const& state, checkpoint::AfterSave after);
+                                               checkpoint::State const& state,
+                                               checkpoint::TrainingAfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Status report(CheckpointManifest const& manifest);
     Status report(Outcomes const& outcomes);

@@ -31,10 +31,11 @@ public:
     /// through shared memory, between nodes by messages of 8 bytes.
     ///
     /// With workers_ask_chief it is collective: all ranks must call it the same number of times. Call k
-    /// returns true on all ranks if a rank had the notice when it began its call k-1 or an earlier one, or if
-    /// all ranks had it when they began call k. A call waits only for ranks that are more than one call
-    /// behind; on a rank with a notice it waits for all ranks that are behind. The first call blocks until
-    /// all ranks have called it.
+    /// returns true on all ranks if the first rank of a node (on one node: any rank) had the notice when it
+    /// began its call k-1 or an earlier one, or if all ranks had it when they began call k. More than 64
+    /// ranks on several nodes get the answer one call later. A call waits only for ranks that are more than
+    /// one call behind; on a rank with a notice it waits for all ranks that are behind. On several nodes the
+    /// first call blocks until all ranks have called it.
     ///
     /// \param acknowledge at_once: at the first true the chief records the acknowledgement in its journal.
     ///     later: the caller calls acknowledge().

@@ -47,22 +47,23 @@ public:
     Status report_early_exit(EarlyExit reason);
     /// Tells in words what the program does.
     Status set_status(std::string status);
-    Status alert(Alert alert);
+    /// Writes the message to the journal: `trial describe` shows it.
+    Status report_alert(Alert alert);
     /// Replaces the metadata of the trial, which later runs read.
     /// \param metadata a JSON object; anything else is codes::misuse
     Status set_metadata(nlohmann::json metadata);
 
-    // Any rank may call the functions below. Outside of an experiment they find nothing: metadata() returns
-    // an empty object, the others nullopt.
+    // Any rank may call the functions below. Outside of an experiment they find nothing: load_metadata()
+    // returns an empty object, the others nullopt.
 
     /// \return the metadata of the trial; an empty object if none was set
-    Result<nlohmann::json> metadata() const;
+    Result<nlohmann::json> load_metadata() const;
     /// Reads the journals of all trials of the experiment.
     /// \return the best value of the searcher's metric among the validations; nullopt if there is none
-    Result<std::optional<double>> best_validation() const;
+    Result<std::optional<double>> find_best_validation() const;
     /// Makes the directory if it does not exist.
     /// \return the trial's directory for files of TensorBoard, on the shared file system
-    Result<std::optional<std::filesystem::path>> tensorboard_path() const;
+    Result<std::optional<std::filesystem::path>> make_tensorboard_directory() const;
 
 private:
     ContextData& data_;

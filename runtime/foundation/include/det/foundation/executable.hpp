@@ -11,12 +11,12 @@ namespace det {
 std::filesystem::path own_executable();
 /// The file from which this code was loaded: the program itself, or a shared library of det-submit in another
 /// program.
-std::filesystem::path own_object();
+std::filesystem::path own_object_file();
 /// The path of another program of det-submit, in the directory of this program.
 std::filesystem::path sibling_program(std::string_view name);
 /// The shared libraries that this program has loaded, except the C library.
 std::vector<std::filesystem::path> own_libraries();
 /// The directory of installed data files such as templates: <prefix>/share/det for programs in <prefix>/bin.
-std::filesystem::path shared_data();
+std::filesystem::path data_directory();
 
 }  // namespace det

@@ -31,8 +31,8 @@ private:
 
 inline constexpr std::size_t file_size_limit_bytes = std::size_t{64} << 20;
 
-/// Reads the whole file. Fails with codes::not_a_file for a directory, codes::document_too_large above the
-/// limit.
+/// Reads the whole file. Fails with codes::not_a_file unless it is a regular file, codes::document_too_large
+/// above the limit.
 Result<std::string> read_file(std::filesystem::path const& path,
                               std::size_t limit_bytes = file_size_limit_bytes);
 

@@ -11,8 +11,8 @@
 
 namespace det::unix_socket {
 
-// Local sockets with message boundaries (SOCK_SEQPACKET), each a file in a directory. Every wait ends at its
-// deadline.
+// Local sockets with message boundaries (SOCK_SEQPACKET), each a file in a directory. The functions with a
+// deadline wait until it at most.
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -45,7 +45,7 @@ Result<std::optional<UniqueFd>> accept_one(int listener, Deadline deadline);
 Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& directory, std::string const& name,
                                            Deadline deadline);
 
-/// Sends one message with at most 4 file descriptors.
+/// Sends one message with at most 4 file descriptors. Blocks while the receiver's queue is full.
 Status send_message(int socket, std::span<std::byte const> bytes, std::span<int const> files);
 /// Receives one message of exactly bytes.size() bytes and at most `files_limit` file descriptors, which the
 /// caller then owns. codes::timed_out at the deadline; codes::transport for a message of another size.

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/event.hpp>
 
 #include <filesystem>
@@ -14,8 +14,8 @@ Status append_event(std::filesystem::path const& events_directory, Event const& 
 /// Reads all events in the order of their numbers, those with the same number in the order of their kinds.
 Result<std::vector<Event>> load_events(std::filesystem::path const& events_directory);
 
-/// Reads a `desired` file. Returns Desired::run if there is none.
-Result<Desired> load_desired(std::filesystem::path const& path);
-Status write_desired(std::filesystem::path const& path, Desired desired);
+/// Reads a `desired` file. Returns DesiredState::run if there is none.
+Result<DesiredState> load_desired(std::filesystem::path const& path);
+Status write_desired(std::filesystem::path const& path, DesiredState desired);
 
 }  // namespace det::journal

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/journal/frame.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/protocol/rank_end.hpp>
 #include <det/protocol/record.hpp>
 

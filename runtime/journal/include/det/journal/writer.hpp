@@ -8,8 +8,9 @@
 
 namespace det::journal {
 
-/// Appends records to a journal, which must have only one writer. Each record is one write(2) after the last
-/// complete record. Several threads may append at the same time.
+/// Appends records to a journal, which must have only one writer. Each record is written after the last
+/// complete record, with one write(2) unless the kernel accepts only a part of it. Several threads may append
+/// at the same time.
 class JournalWriter {
 public:
     /// Creates a new journal. Fails if the file exists, because each run has its own journal.

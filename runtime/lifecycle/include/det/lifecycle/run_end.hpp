@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/record.hpp>
 #include <det/slurm/job.hpp>
 
@@ -73,7 +73,7 @@ struct RunFacts {
     std::uint32_t slurm_failures_in_a_row = 0;
     bool has_progressed = false;  // this run committed a checkpoint of a higher step, or changed such a file
     SearchFacts search = {};
-    Desired desired = Desired::run;
+    DesiredState desired = DesiredState::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
     std::optional<slurm::JobStatus> job;  // as Slurm shows it now; empty if Slurm does not know it
     bool higher_run_exists = false;       // runs/N+1 exists: another incarnation continues this trial

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/record.hpp>
 #include <det/slurm/job.hpp>
 
@@ -38,7 +38,7 @@ struct RunView {
 /// The facts about a trial.
 struct TrialFacts {
     std::span<RunView const> runs;  // in order
-    Desired desired = Desired::run;
+    DesiredState desired = DesiredState::run;
     bool slurm_answered = true;
     std::optional<slurm::JobStatus> job;  // empty if Slurm does not know it (any more)
     // Index of the first run that counts: runs before the experiment was continued are ignored
@@ -50,6 +50,6 @@ State state_of_trial(TrialFacts const& facts);
 
 /// The state of an experiment. It is COMPLETED if all trials have ended and at least one is COMPLETED.
 /// \param created whether the `created` event exists.
-State state_of_experiment(bool created, Desired desired, std::span<State const> trials);
+State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

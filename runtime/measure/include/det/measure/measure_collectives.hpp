@@ -14,12 +14,12 @@ struct Contender {
 };
 
 /// The collectives of `ranks`, which must outlive the result.
-Contender contend_with(collectives::DistributedContext& ranks);
+Contender make_contender(collectives::DistributedContext& ranks);
 
 /// The collectives of the MPI with which det-submit was built. Collective. Fails if det_mpi.so or MPI can't
 /// be loaded, or if MPI numbers the ranks differently. Without an MPI launcher, MPI_Init may end the program,
 /// so the caller must check the launcher before.
-Result<Contender> contend_with_mpi(Rank rank, int size);
+Result<Contender> open_mpi_contender(Rank rank, int size);
 
 /// Measures each operation at each size, alternating between det and `peer` (nullptr: none). Collective.
 /// Fails if a rank fails.

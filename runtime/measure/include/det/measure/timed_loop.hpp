@@ -23,7 +23,7 @@ public:
 #endif
     }
     /// Returns the seconds per tick. The first call measures this for 50 ms.
-    static double seconds_each() {
+    static double calibrate_seconds_per_tick() {
         static double const value = [] {
             auto const begin = std::chrono::steady_clock::now();
             auto const first = now();
@@ -53,7 +53,7 @@ double mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, 
         auto const end = Ticks::now();
         if (i >= warm_up) total += end - begin;
     }
-    return static_cast<double>(total) * Ticks::seconds_each() / iterations;
+    return static_cast<double>(total) * Ticks::calibrate_seconds_per_tick() / iterations;
 }
 
 }  // namespace det::measure

@@ -84,7 +84,8 @@ public:
 
     PreemptState state_of(std::size_t member) const { return states_[member]; }
     std::uint64_t call() const { return call_; }
-    std::size_t size() const { return roles_.size(); }
+    /// The number of members whose states this rank reads, its own included; not the number of ranks.
+    std::size_t read_state_count() const { return roles_.size(); }
     std::size_t own() const { return own_; }
 
 private:

@@ -4,7 +4,7 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/event.hpp>
 #include <det/protocol/ids.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <cstdint>

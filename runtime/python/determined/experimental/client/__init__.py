@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Unio
 from determined._refused import refuse
 from determined.experimental.client import _checkpoint
 from determined.experimental.client._checkpoint import Checkpoint, CheckpointTrainingMetadata
-from determined.experimental.client._command import CommandError, ask
+from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._enums import (
     CheckpointSortBy,
     CheckpointState,

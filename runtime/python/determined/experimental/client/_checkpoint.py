@@ -6,7 +6,7 @@ import pathlib
 from typing import Any, Dict, List, Optional, Union
 
 from determined import errors
-from determined.experimental.client._command import CommandError, ask
+from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._enums import CheckpointState, DownloadMode
 
 Path = Union[str, "os.PathLike[str]"]

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, List, Optional, Union
 
 from determined.experimental.client import _sort
 from determined.experimental.client._checkpoint import Checkpoint
-from determined.experimental.client._command import ask
+from determined.experimental.client._det_submit import ask
 from determined.experimental.client._enums import CheckpointSortBy, ExperimentState, OrderBy, TrialSortBy
 from determined.experimental.client._trial import Trial
 

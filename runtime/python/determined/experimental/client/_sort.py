@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from determined.experimental.client._checkpoint import Checkpoint
-from determined.experimental.client._command import ask
+from determined.experimental.client._det_submit import ask
 from determined.experimental.client._enums import CheckpointSortBy, OrderBy
 
 

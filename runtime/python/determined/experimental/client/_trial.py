@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 from determined.experimental.client import _checkpoint, _sort
 from determined.experimental.client._checkpoint import Checkpoint
-from determined.experimental.client._command import ask, read_lines
+from determined.experimental.client._det_submit import ask, read_lines
 from determined.experimental.client._enums import CheckpointSortBy, OrderBy, TrialState
 
 

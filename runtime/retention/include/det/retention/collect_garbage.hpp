@@ -1,6 +1,6 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/retention/list_checkpoints.hpp>
 
 #include <functional>
@@ -27,7 +27,8 @@ struct GcReport {
 /// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
 /// committed. Always keeps checkpoints that an experiment of this root starts from, the newest valid
 /// checkpoint of a trial that may still run, and uncommitted ones of the newest run of such a trial. May be
-/// repeated at any time. codes::wrong_state if another process is removing checkpoints of the experiment.
+/// repeated at any time. codes::wrong_state if another process has begun to remove checkpoints of the
+/// experiment within the last hour and has not finished.
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/record.hpp>
 #include <det/retention/gc_policy.hpp>
 

@@ -13,9 +13,9 @@ public:
     /// Uniform in [0, limit]. Draws words, masks the bits above the limit, and repeats while the value
     /// exceeds it. A limit above 32 bits takes two words per draw, the upper half first. A limit of 0 takes
     /// no word.
-    std::uint64_t up_to(std::uint64_t limit);
+    std::uint64_t at_most(std::uint64_t limit);
     /// Uniform in [0, bound), bound > 0.
-    std::uint64_t below(std::uint64_t bound) { return up_to(bound - 1); }
+    std::uint64_t below(std::uint64_t bound) { return at_most(bound - 1); }
     /// Uniform in [0, 1) with 53 bits from two words.
     double unit();
 

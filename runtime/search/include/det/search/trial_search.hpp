@@ -63,7 +63,7 @@ public:
     void apply(SearchDecision const& decision);
 
     /// The decision that ended the trial: stop or complete.
-    std::optional<SearchDecision> const& end() const { return end_; }
+    std::optional<SearchDecision> const& end_decision() const { return end_; }
     TrainingLength const& length() const { return search_.length; }
 
     /// Records that the trial failed: the worst entry at its current rung, unless the search has ended it.

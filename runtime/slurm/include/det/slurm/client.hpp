@@ -28,7 +28,7 @@ struct QueueFilter {
     bool include_finished = false;         // slurmctld keeps them for MinJobAge
 };
 
-/// Changes of a pending job; absent fields stay as they are.
+/// Changes of a job, which must be pending except for running_tasks_max; absent fields stay as they are.
 struct JobChange {
     std::optional<std::int64_t> nice = {};       // the owner may raise it, and lower it to 0
     std::optional<std::uint32_t> priority = {};  // operators only
@@ -53,8 +53,8 @@ public:
     virtual Status release(JobRef const& job) = 0;
     virtual Status cancel(JobRef const& job) = 0;
     /// Cancels the pending tasks of an array.
-    virtual Status cancel_waiting(JobRef const& array) = 0;
-    virtual Status change(JobRef const& job, JobChange const& change) = 0;
+    virtual Status cancel_pending_tasks(JobRef const& array) = 0;
+    virtual Status update_job(JobRef const& job, JobChange const& change) = 0;
     /// Moves jobs before the caller's other pending jobs of the same partition, account and QOS. Slurm
     /// refuses if the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
@@ -63,13 +63,13 @@ public:
     /// Sends a signal to the batch script's process only; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 
-    virtual Result<std::vector<JobStatus>> queue(QueueFilter const& filter) = 0;
+    virtual Result<std::vector<JobStatus>> query_queue(QueueFilter const& filter) = 0;
     /// Empty if Slurm does not know the job (any more).
-    virtual Result<std::optional<JobStatus>> find_job(JobRef const& job) = 0;
-    virtual Result<std::vector<Partition>> partitions() = 0;
+    virtual Result<std::optional<JobStatus>> query_job(JobRef const& job) = 0;
+    virtual Result<std::vector<Partition>> query_partitions() = 0;
     /// Each node once for each of its partitions.
-    virtual Result<std::vector<Node>> nodes() = 0;
-    virtual Result<ClusterConfig> cluster_config() = 0;
+    virtual Result<std::vector<Node>> query_nodes() = 0;
+    virtual Result<ClusterConfig> query_cluster_config() = 0;
 
     enum class RequeueScope {
         incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld

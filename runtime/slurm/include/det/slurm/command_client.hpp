@@ -20,16 +20,16 @@ public:
     Status hold(JobRef const& job) override;
     Status release(JobRef const& job) override;
     Status cancel(JobRef const& job) override;
-    Status cancel_waiting(JobRef const& array) override;
+    Status cancel_pending_tasks(JobRef const& array) override;
     Status cancel_step(JobRef const& job, std::string_view name) override;
-    Status change(JobRef const& job, JobChange const& change) override;
+    Status update_job(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;
-    Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
-    Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
-    Result<std::vector<Partition>> partitions() override;
-    Result<std::vector<Node>> nodes() override;
-    Result<ClusterConfig> cluster_config() override;
+    Result<std::vector<JobStatus>> query_queue(QueueFilter const& filter) override;
+    Result<std::optional<JobStatus>> query_job(JobRef const& job) override;
+    Result<std::vector<Partition>> query_partitions() override;
+    Result<std::vector<Node>> query_nodes() override;
+    Result<ClusterConfig> query_cluster_config() override;
     Status requeue(JobRef const& job, RequeueScope scope) override;
     Status requeue_held(JobRef const& job) override;
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
@@ -41,9 +41,9 @@ private:
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
                                                 Environment const& environment);
     /// Runs commands that change nothing. Repeats them if slurmctld does not answer for a moment.
-    std::vector<Result<ProcessOutput>> read_all(std::vector<std::vector<std::string>> const& argvs,
-                                                Environment const& environment);
-    Result<ProcessOutput> read(std::vector<std::string> argv);
+    std::vector<Result<ProcessOutput>> query_all_with_retries(
+        std::vector<std::vector<std::string>> const& argvs, Environment const& environment);
+    Result<ProcessOutput> query_with_retries(std::vector<std::string> argv);
     Result<ProcessOutput> call_sbatch(Submission const& submission, std::vector<std::string> const& extra);
 
     ProcessRunner& runner_;

@@ -24,11 +24,11 @@ public:
     LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock, LibslurmOptions options);
     ~LibslurmClient() override;
 
-    Result<std::vector<JobStatus>> queue(QueueFilter const& filter) override;
-    Result<std::optional<JobStatus>> find_job(JobRef const& job) override;
-    Result<std::vector<Partition>> partitions() override;
-    Result<std::vector<Node>> nodes() override;
-    Result<ClusterConfig> cluster_config() override;
+    Result<std::vector<JobStatus>> query_queue(QueueFilter const& filter) override;
+    Result<std::optional<JobStatus>> query_job(JobRef const& job) override;
+    Result<std::vector<Partition>> query_partitions() override;
+    Result<std::vector<Node>> query_nodes() override;
+    Result<ClusterConfig> query_cluster_config() override;
 
     Result<std::string> test_submission(Submission const& submission) override {
         return commands_.test_submission(submission);
@@ -39,12 +39,14 @@ public:
     Status hold(JobRef const& job) override { return commands_.hold(job); }
     Status release(JobRef const& job) override { return commands_.release(job); }
     Status cancel(JobRef const& job) override { return commands_.cancel(job); }
-    Status cancel_waiting(JobRef const& array) override { return commands_.cancel_waiting(array); }
+    Status cancel_pending_tasks(JobRef const& array) override {
+        return commands_.cancel_pending_tasks(array);
+    }
     Status cancel_step(JobRef const& job, std::string_view name) override {
         return commands_.cancel_step(job, name);
     }
-    Status change(JobRef const& job, JobChange const& change) override {
-        return commands_.change(job, change);
+    Status update_job(JobRef const& job, JobChange const& change) override {
+        return commands_.update_job(job, change);
     }
     Status move_to_top(std::vector<JobRef> const& jobs) override { return commands_.move_to_top(jobs); }
     Status signal_batch(JobRef const& job, std::string_view signal) override {

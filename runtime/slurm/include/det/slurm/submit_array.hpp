@@ -1,8 +1,8 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/protocol/array_job.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/slurm/client.hpp>
 
 #include <string>

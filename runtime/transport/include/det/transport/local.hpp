@@ -13,6 +13,6 @@ struct LocalOptions {
 
 /// Makes one Transport per rank for ranks that are threads of one process. Waiting for a rank whose Transport
 /// was destroyed or abandoned is an error.
-std::vector<std::unique_ptr<Transport>> make_local_group(int size, LocalOptions options = {});
+std::vector<std::unique_ptr<Transport>> make_thread_transports(int size, LocalOptions options = {});
 
 }  // namespace det::transport

@@ -32,7 +32,7 @@ public:
     /// \return codes::transport if a rank is lost; the message names the first lost rank and its node.
     virtual Status check() const = 0;
     /// Like check(), but blocks up to `limit` until a rank is reported as lost.
-    virtual Status check_within(std::chrono::milliseconds limit) const = 0;
+    virtual Status wait_for_loss(std::chrono::milliseconds limit) const = 0;
     /// \return the rank and its node for messages, for example "rank 3 on n1".
     virtual std::string name_of(Rank rank) const = 0;
     /// Calls liveness::report_lost_peer(). Virtual, because modules that are loaded at run time have their
@@ -49,7 +49,7 @@ protected:
 /// Makes the Error for a broken connection to a peer. The peer may have left because another rank was lost,
 /// so the function waits up to half a second for the monitor to report that rank.
 /// \param monitor may be nullptr.
-Error describe_loss(RankMonitor const* monitor, Rank peer);
+Error await_loss_report(RankMonitor const* monitor, Rank peer);
 
 /// Starts the monitor. Collective; blocks until all ranks have called it.
 /// \return codes::transport or a socket error if this rank can't connect to the chief's monitor; the errors

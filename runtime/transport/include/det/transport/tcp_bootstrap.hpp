@@ -19,7 +19,8 @@ struct TcpBootstrapOptions {
 /// prove that it knows the secret of the run, which is never sent; the store rejects all other clients. The
 /// data after the handshake is neither encrypted nor signed.
 ///
-/// \param rendezvous a file that all ranks can read and the chief can write (protocol/rendezvous.hpp). It
+/// \param rendezvous a file that all ranks can read and the chief can write (protocol/rendezvous_file.hpp).
+/// It
 ///     contains the secret before the ranks start; the chief adds its address.
 /// \return codes::permission if the secret or the size differs from the chief's; codes::name_taken if the
 ///     rank is connected already; codes::timed_out if the chief publishes no address within the time limit.

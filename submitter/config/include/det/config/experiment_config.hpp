@@ -2,7 +2,7 @@
 #include <det/config/sbatch_args.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/result.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 #include <det/yaml/node.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/config/layers.hpp>
 #include <det/protocol/container.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <optional>
 #include <string>

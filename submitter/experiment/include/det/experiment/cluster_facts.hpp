@@ -16,6 +16,6 @@ Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshnes
 Result<slurm::ClusterConfig> load_cluster_config(Context& context, Freshness freshness);
 
 /// The directory of the cache: DET_CACHE, else /var/tmp/det-<uid>.
-std::filesystem::path find_cache(Environment const& environment);
+std::filesystem::path cache_directory_of(Environment const& environment);
 
 }  // namespace det::experiment

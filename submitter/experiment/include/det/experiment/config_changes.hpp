@@ -26,9 +26,9 @@ Diagnostics check_changes(std::vector<ConfigChange> const& changes);
 
 /// Returns an error if the number of trials changes, or if a trial that is not in `reopened` would get other
 /// hyperparameters. Pure.
-Diagnostics check_points(ExperimentSpec const& before, ExperimentSpec const& after,
-                         std::vector<std::uint32_t> const& reopened,
-                         std::vector<ConfigChange> const& changes);
+Diagnostics check_same_trials(ExperimentSpec const& before, ExperimentSpec const& after,
+                              std::vector<std::uint32_t> const& reopened,
+                              std::vector<ConfigChange> const& changes);
 
 /// Describes a change: "searcher.max_length.batches: 100 -> 200".
 std::string describe(ConfigChange const& change);

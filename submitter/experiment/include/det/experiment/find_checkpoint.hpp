@@ -2,7 +2,7 @@
 #include <det/checkpoint/store.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/continue_experiment.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <filesystem>
 #include <memory>

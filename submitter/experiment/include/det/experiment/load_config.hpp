@@ -4,7 +4,7 @@
 #include <det/experiment/load_site.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/diagnostic.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/experiment/context.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/view.hpp>
 
@@ -31,12 +31,14 @@ Result<TrialId> require_trial_id(std::string const& text);
 /// Returns this trial of the experiment. codes::no_such_trial if the experiment does not have it.
 Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id);
 
-/// Reads an experiment and asks Slurm for its jobs. If Slurm does not answer, warns and uses only the
-/// journals.
-Result<OpenExperiment> open_experiment(std::string const& id, Context& context);
-/// Reads an experiment and asks Slurm for its jobs. Fails if Slurm does not answer. Finds the jobs of an
-/// interrupted creation by their comments.
-Result<OpenExperiment> open_experiment_with_jobs(std::string const& id, Context& context);
+/// Whether a command can work without Slurm's answer about the jobs of an experiment.
+enum class SlurmAnswer {
+    optional,  // if Slurm does not answer, warns and uses only the journals
+    required,  // fails if Slurm does not answer; finds the jobs of an interrupted creation by their comments
+};
+
+/// Reads an experiment and asks Slurm for its jobs.
+Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_answer, Context& context);
 
 /// Appends an event with its author and time to the experiment's events.
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
@@ -50,7 +52,7 @@ public:
     /// ended.
     Result<tracker::history::ExperimentView> poll();
     /// Sleeps until the next poll.
-    void wait();
+    void sleep_until_next_poll();
 
 private:
     tracker::history::JournalHistory history_;

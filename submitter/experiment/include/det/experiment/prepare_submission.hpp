@@ -3,7 +3,7 @@
 #include <det/experiment/load_config.hpp>
 #include <det/pack/tree.hpp>
 #include <det/plan/plan.hpp>
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 namespace det::experiment {
@@ -14,7 +14,7 @@ struct SubmissionOptions {
     pack::ContextSources code;
     std::optional<ContextSpec> packed_code;  // code that is stored already, in place of `code`
     std::optional<ExperimentId> parent;
-    Desired desired = Desired::run;
+    DesiredState desired = DesiredState::run;
     bool is_test = false;  // one trial of one batch: see test_overrides in prepare_submission.cpp
 };
 
@@ -29,7 +29,7 @@ struct SubmissionRequest {
     std::filesystem::path det_launch;
     std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
     std::optional<std::uint32_t> notice_s = {};  // seconds from Slurm's notice to SIGKILL, if known
-    Desired desired = Desired::run;              // pause: the jobs stay held until `experiment activate`
+    DesiredState desired = DesiredState::run;    // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
 };

@@ -19,14 +19,14 @@ enum class PartitionsNeed { always, where_they_matter };
 Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need);
 
 /// Returns the user and the root id by which jobs of this user's experiments are recognised.
-queue::JobIdScope naming_of(Context const& context);
+queue::JobIdScope job_id_scope_of(Context const& context);
 
 /// Returns the number of slots that a job asks for: GPUs, or CPUs if the slots of its pool are CPUs.
 int slots_of(slurm::JobStatus const& job, site::Site const& site);
 
 /// Returns "TYPE_EXPERIMENT" or "TYPE_SLURM", as Determined names the types of jobs.
-std::string_view type_of(slurm::JobStatus const& job);
+std::string_view determined_type_of(slurm::JobStatus const& job);
 /// Returns "STATE_SCHEDULED" if the job has nodes, else "STATE_QUEUED".
-std::string_view status_of(slurm::JobStatus const& job);
+std::string_view determined_status_of(slurm::JobStatus const& job);
 
 }  // namespace det::experiment

@@ -22,17 +22,17 @@ struct JobUpdate {
     friend bool operator==(JobUpdate const&, JobUpdate const&) = default;
 };
 
-/// Returns the fewest calls that end an experiment: one call if all remaining tasks of an array are
-/// cancelled. Waiting tasks have nothing to save and are always cancelled. Pure.
-std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, Desired desired);
+/// Returns the calls that end an experiment: one call for each array of which all remaining tasks are
+/// cancelled, else one for each task. Waiting tasks have nothing to save and are always cancelled. Pure.
+std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, DesiredState desired);
 
 /// Returns the calls that end one trial at once. If the trial shares its job with others, the job's
 /// supervisor ends it. Pure.
 std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& record,
                                  tracker::history::TrialView const& trial);
 
-/// Returns the calls that pause an experiment: they hold the arrays that have waiting tasks and signal the
-/// supervisors of running tasks to save their work. Pure.
+/// Returns the calls that pause an experiment: they hold the arrays that have waiting tasks (all arrays if
+/// trials share jobs) and signal the supervisors of running tasks to save their work. Pure.
 std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experiment);
 
 /// Returns the updates that end the hold on these job arrays, as `scontrol release` does. Pure.
@@ -42,7 +42,7 @@ std::vector<JobUpdate> plan_release(std::vector<ArrayJob> const& arrays);
 Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& slurm);
 
 /// Returns true if Slurm refused a change because the job has ended.
-bool has_ended(Error const& error);
+bool is_job_ended(Error const& error);
 
 /// Writes the new partition of a moved job into the spec of its experiment, because supervisors submit tasks
 /// again with the spec's options. Does nothing while other jobs of the experiment are in another partition.

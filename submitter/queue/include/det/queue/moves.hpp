@@ -62,7 +62,7 @@ struct ChangePartition {
     slurm::JobRef job;
     std::string partition;
 };
-struct MoveToTop {  // `scontrol top`: the owner's other jobs in the partition lose the gained priority
+struct MoveToTop {  // `scontrol top`: other jobs of the same owner, partition, account and QOS lose priority
     std::uint32_t job = 0;
 };
 using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePartition, MoveToTop>;

@@ -16,7 +16,7 @@ public:
     explicit Tiers(std::vector<slurm::Partition> const& partitions);
     void set(std::string partition, int tier) { tiers_[std::move(partition)] = tier; }
     /// \return The highest tier of a job's partitions "a,b"; 1, Slurm's default, for an unknown partition.
-    int of(std::string_view partitions) const;
+    int highest_of(std::string_view partitions) const;
 
 private:
     std::map<std::string, int, std::less<>> tiers_;

@@ -2,7 +2,7 @@
 #include <det/foundation/result.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <filesystem>
 #include <string>

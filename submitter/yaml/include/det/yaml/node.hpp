@@ -50,7 +50,7 @@ public:
     Node const* find(std::string_view key) const;
 
     Location const& location() const { return location_; }
-    Node at(Location location) const;
+    Node with_location(Location location) const;
 
     /// Compares values; NaN equals NaN. Locations and the order of a map's keys do not matter.
     friend bool operator==(Node const& a, Node const& b);

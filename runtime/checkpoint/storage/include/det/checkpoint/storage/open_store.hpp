@@ -22,10 +22,10 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec
 Result<std::unique_ptr<checkpoint::Store>> open_store(Json const& storage, Environment const& environment);
 
 /// The paths of the project's libraries that a program must be able to load to use the experiment's store.
-std::vector<std::filesystem::path> find_modules(ExperimentSpec const& spec, Environment const& environment);
+std::vector<std::filesystem::path> store_modules(ExperimentSpec const& spec, Environment const& environment);
 
 /// Identifies the storage location: two experiments with equal results keep their checkpoints in the same
 /// place. Pure.
-std::string place_of(ExperimentSpec const& spec);
+std::string storage_identity(ExperimentSpec const& spec);
 
 }  // namespace det::checkpoint::storage

@@ -46,15 +46,15 @@ struct SharedMemory {
 };
 Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 
-/// Joins the group of the ranks of one node, which communicate through shared memory. Blocks until all ranks
-/// have joined.
+/// Maps the shared memory and joins the group of the ranks of one node, which communicate through it. Blocks
+/// until all ranks have joined. The caller may close `memory` afterwards.
 ///
 /// A lost rank is an Error on all other ranks, in the operation in which they wait: within milliseconds if
 /// its process ended, after the silence limit if it was stopped or has another PID namespace. The Error names
 /// the rank, its node and the operation. All later operations return the same Error; the remaining ranks can
 /// make a new group.
-Result<std::unique_ptr<collectives::RankGroup>> join(SharedMemory const& memory, Rank rank,
-                                                     Options options = {});
+Result<std::unique_ptr<collectives::RankGroup>> map_and_join(SharedMemory const& memory, Rank rank,
+                                                             Options options = {});
 
 /// Where unrelated processes of one user find each other: a directory and a unique name in it. Rank 0 creates
 /// the shared memory and passes it to the other ranks through a socket with this name. It removes the socket

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/protocol/container.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
 #include <optional>

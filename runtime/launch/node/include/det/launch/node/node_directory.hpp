@@ -28,8 +28,8 @@ public:
 
     /// \param base a local directory, for example /tmp; a directory det-UID below it belongs to this user.
     /// \param key names the run.
-    /// \param prepare called by the first process.
-    /// \param on_leave called by the last process before the directory is removed.
+    /// \param prepare called by the first process, and by the next one if the first has not completed it.
+    /// \param on_leave called by the last process, unless it is killed, before the directory is removed.
     static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
                                        Prepare const& prepare, Leave on_leave = {});
 

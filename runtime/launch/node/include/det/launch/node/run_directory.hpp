@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/launch/node/node_directory.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <filesystem>

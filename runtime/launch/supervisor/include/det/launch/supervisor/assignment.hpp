@@ -1,9 +1,9 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/lifecycle/run_end.hpp>
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 #include <det/slurm/job.hpp>
 
 #include <filesystem>
@@ -29,9 +29,9 @@ struct Assignment {
     /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;
     /// What the user wants of the experiment; `run` if that can't be read.
-    Desired desired() const;
+    DesiredState desired() const;
     /// The stricter one of what the user wants of the experiment and of the trial.
-    Desired desired(std::uint32_t trial) const;
+    DesiredState desired(std::uint32_t trial) const;
 };
 
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of

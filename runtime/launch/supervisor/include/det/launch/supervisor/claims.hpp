@@ -23,7 +23,7 @@ public:
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
     /// This job runs it next. Empty if the searcher replaces no trials, or has done so too often for this
     /// one.
-    Result<std::optional<std::uint32_t>> replace(std::uint32_t trial);
+    Result<std::optional<std::uint32_t>> claim_replacement(std::uint32_t trial);
     /// Removes the claim, so that any job may claim the trial later. Used only if trials share nodes.
     Status release(std::uint32_t trial);
     /// Removes the claims of this task on all trials that have not ended.

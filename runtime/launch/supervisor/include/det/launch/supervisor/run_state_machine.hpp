@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/lifecycle/run_end.hpp>
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/slurm/job.hpp>
 
 #include <chrono>
@@ -31,7 +31,7 @@ public:
                              std::optional<std::chrono::seconds> grace = {})
         : preemption_timeout_(preemption_timeout), grace_(grace) {}
 
-    RunAction on_desired(Desired desired, Time now);
+    RunAction on_desired(DesiredState desired, Time now);
     /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.
     RunAction on_notice();
     /// Slurm has sent the notice to the run's tasks; the supervisor may not have received one. The job is

@@ -1,5 +1,5 @@
 #pragma once
-#include <det/protocol/layout.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/search/trial_search.hpp>
 
 namespace det::launch::supervisor {

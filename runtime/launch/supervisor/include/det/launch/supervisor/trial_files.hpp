@@ -1,7 +1,7 @@
 #pragma once
 #include <det/launch/supervisor/resume_point.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/layout.hpp>
 
 #include <functional>
 #include <string>

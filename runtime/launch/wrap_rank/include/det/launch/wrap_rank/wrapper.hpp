@@ -1,6 +1,6 @@
 #pragma once
 #include <det/launch/wrap_rank/relay.hpp>
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
 #include <string>

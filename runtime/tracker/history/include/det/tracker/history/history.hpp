@@ -3,7 +3,7 @@
 #include <det/journal/replacements.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/array_job.hpp>
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/record.hpp>
 #include <det/search/rung.hpp>
@@ -18,7 +18,7 @@ namespace det::tracker::history {
 /// A trial as its supervisors recorded it.
 struct TrialRecord {
     TrialId id;
-    Desired desired = Desired::run;
+    DesiredState desired = DesiredState::run;
     std::vector<lifecycle::RunView> runs;     // runs[n] is run n
     std::optional<slurm::JobRef> claimed_by;  // the array task that runs it, if trials share nodes
 };
@@ -28,7 +28,7 @@ struct ExperimentRecord {
     ExperimentId id;
     std::optional<ExperimentSpec> spec;  // empty while it is being created, or if creation was interrupted
     std::vector<Event> events;
-    Desired desired = Desired::run;
+    DesiredState desired = DesiredState::run;
     // trials[i] is trial i: first the planned ones, then those that replace invalid ones
     std::vector<TrialRecord> trials;
     journal::Replacements replacements = {};

@@ -6,7 +6,7 @@
 
 namespace det {
 
-inline constexpr DocumentKind rendezvous_document{"meeting", 1};
+inline constexpr DocumentKind rendezvous_document{"rendezvous", 1};
 
 /// The address on which the chief listens.
 struct Endpoint {
@@ -16,13 +16,13 @@ struct Endpoint {
 };
 
 /// The contents of the rendezvous file: the secret of the run, and the address of the chief once it listens.
-struct Rendezvous {
+struct RendezvousFile {
     std::string secret;
     std::optional<Endpoint> chief = {};
-    friend bool operator==(Rendezvous const&, Rendezvous const&) = default;
+    friend bool operator==(RendezvousFile const&, RendezvousFile const&) = default;
 };
 
-std::string render_rendezvous(Rendezvous const& rendezvous);
-Result<Rendezvous> parse_rendezvous(std::string_view text);
+std::string render_rendezvous_file(RendezvousFile const& rendezvous);
+Result<RendezvousFile> parse_rendezvous_file(std::string_view text);
 
 }  // namespace det

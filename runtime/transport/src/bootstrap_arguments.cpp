@@ -1,3 +1,4 @@
+// Bootstrap checks the arguments of its public functions; its implementations exchange the values.
 #include <det/transport/bootstrap.hpp>
 
 #include <algorithm>

@@ -45,7 +45,7 @@ public:
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
     /// The rendezvous file of ranks on several nodes: the secret of the run, and the chief's address once it
     /// listens.
-    std::filesystem::path rendezvous() const { return run_ / "meeting"; }
+    std::filesystem::path rendezvous() const { return run_ / "rendezvous"; }
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
@@ -115,7 +115,7 @@ public:
         : experiment_(root.experiments() / to_string(id)) {}
 
     /// \param revision a value of ExperimentSpec::revision().
-    ExperimentLayout at(std::uint32_t revision) const {
+    ExperimentLayout at_revision(std::uint32_t revision) const {
         ExperimentLayout other(*this);
         other.revision_ = revision;
         return other;

@@ -1,4 +1,4 @@
-#include <det/protocol/desired.hpp>
+#include <det/protocol/desired_state.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 
@@ -11,18 +11,20 @@ constexpr std::array<std::string_view, 4> desired_names{"run", "pause", "cancel"
 
 }  // namespace
 
-std::string_view to_string(Desired desired) { return desired_names.at(static_cast<std::size_t>(desired)); }
+std::string_view to_string(DesiredState desired) {
+    return desired_names.at(static_cast<std::size_t>(desired));
+}
 
-std::string render_desired(Desired desired) {
+std::string render_desired(DesiredState desired) {
     return render_document(documents::desired, Json{{"desired", to_string(desired)}});
 }
 
-Result<Desired> parse_desired(std::string_view text) {
+Result<DesiredState> parse_desired(std::string_view text) {
     DET_TRY_ASSIGN(auto const body, parse_document(documents::desired, text));
     DET_TRY_ASSIGN(auto const name,
                    decode_json("desired", [&] { return body.at("desired").get<std::string>(); }));
     for (std::size_t i = 0; i < desired_names.size(); ++i) {
-        if (desired_names[i] == name) return static_cast<Desired>(i);
+        if (desired_names[i] == name) return static_cast<DesiredState>(i);
     }
     return Error{codes::newer_format, "desired state '" + name + "' is unknown to this program",
                  "use the det-submit that wrote it"};

@@ -1,4 +1,4 @@
-#include <det/protocol/launch.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <array>
 #include <utility>

@@ -8,6 +8,6 @@
 namespace det {
 
 /// The names in a directory that are numbers, ascending; empty if the directory does not exist.
-Result<std::vector<std::uint32_t>> list_numbers(std::filesystem::path const& directory);
+Result<std::vector<std::uint32_t>> list_numeric_names(std::filesystem::path const& directory);
 
 }  // namespace det

@@ -24,8 +24,9 @@ struct EndedExperiment {
     ExperimentId id;
     std::vector<JobUpdate> updates;  // the changes that were made in Slurm
 };
-/// Ends an experiment. Desired::cancel: running trials may save their work. Desired::kill: they end at once.
-Result<EndedExperiment> end_experiment(std::string const& id, Desired desired, Context& context);
+/// Ends an experiment. DesiredState::cancel: running trials may save their work. DesiredState::kill: they end
+/// at once.
+Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desired, Context& context);
 
 /// Ends one trial at once: cancels its job, or, if other trials share the job, signals its supervisor to end
 /// the trial. codes::wrong_state if it has ended.

@@ -1,5 +1,5 @@
 #include <det/experiment/load_site.hpp>
-#include <det/experiment/root.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/protocol/task_identity.hpp>
 

@@ -1,4 +1,4 @@
-#include "processes.hpp"
+#include "process_handle.hpp"
 
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>

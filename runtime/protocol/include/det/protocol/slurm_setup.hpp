@@ -13,7 +13,7 @@ inline constexpr char failed[] = "failed";  // the line that failed
 }  // namespace setup_files
 
 /// The words in front of a command that make it start in the environment of slurm.setup.
-inline std::vector<std::string> setup_command() {
+inline std::vector<std::string> slurm_setup_prefix() {
     return {"bash", "-c", R"(. "$DET_RUN_DIR/setup/run")", "setup"};
 }
 

@@ -8,12 +8,12 @@ namespace det {
 
 /// The state that the user has requested for an experiment or a trial, in order of strictness. For a trial
 /// the stricter one of its own state and that of the experiment counts.
-enum class Desired { run, pause, cancel, kill };
+enum class DesiredState { run, pause, cancel, kill };
 
-std::string_view to_string(Desired desired);
-inline Desired stricter(Desired a, Desired b) { return a < b ? b : a; }
+std::string_view to_string(DesiredState desired);
+inline DesiredState stricter(DesiredState a, DesiredState b) { return a < b ? b : a; }
 
-std::string render_desired(Desired desired);
-Result<Desired> parse_desired(std::string_view text);
+std::string render_desired(DesiredState desired);
+Result<DesiredState> parse_desired(std::string_view text);
 
 }  // namespace det
