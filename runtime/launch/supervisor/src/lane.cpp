@@ -38,23 +38,25 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
     return compress_host_list(chosen);
 }
 
-/// Starts and ends 16 empty steps, so that the next step of this job gets a number that an earlier
+/// Starts and ends `count` empty steps, so that the next step of this job gets a number that an earlier
 /// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
 /// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
 /// run's step.
-void skip_step_numbers(SupervisorContext const& context) {
-    constexpr int steps = 16;  // more than the old run and its launcher have had
+void skip_step_numbers(SupervisorContext const& context, std::uint32_t count) {
+    constexpr std::uint32_t at_once_max = 16;
     slurm::StepRequest request;
     request.command = {"true"};
     auto const argv = slurm::render_srun(request);
     auto environment = context.environment;
     environment.unset(variables::spank);
-    std::vector<slurm::StepProcess> started;
-    for (int i = 0; i < steps; ++i) {
-        auto step = slurm::StepProcess::start(argv, environment);
-        if (step) started.push_back(*std::move(step));
+    for (std::uint32_t left = count; left > 0; left -= std::min(left, at_once_max)) {
+        std::vector<slurm::StepProcess> started;
+        for (std::uint32_t i = 0; i < std::min(left, at_once_max); ++i) {
+            auto step = slurm::StepProcess::start(argv, environment);
+            if (step) started.push_back(*std::move(step));
+        }
+        for (auto& step : started) step.wait();
     }
-    for (auto& step : started) step.wait();
 }
 
 /// What keeps the files of a trial from being prepared, in one line.
@@ -119,7 +121,7 @@ Status Lane::begin(std::uint32_t trial) {
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
-        skip_step_numbers(context_);
+        skip_step_numbers(context_, plan.resume.steps_to_skip);
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
     RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s),

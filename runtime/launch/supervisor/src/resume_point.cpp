@@ -4,9 +4,11 @@
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
+#include <det/launch/supervisor/step_numbers.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
+#include <deque>
 
 #include "progress_files.hpp"
 
@@ -57,6 +59,12 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
     return run;
 }
 
+RunSteps steps_of(RunStarted const& started, bool is_lost) {
+    auto const hosts = expand_host_list(started.hosts);
+    auto const nodes = hosts ? static_cast<std::uint32_t>(hosts->size()) : 1;
+    return {started.job, started.restart_count, nodes, is_lost};
+}
+
 bool is_gone(Error const& error) {
     return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
 }
@@ -98,6 +106,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     point.is_progress_visible = !progress_globs.empty();
     auto progress_after = point.progress;
     bool has_checkpoint = false, has_progress = false, was_run_by_slurm = false;
+    std::deque<RunSteps> steps;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         if (!has_checkpoint) {
@@ -105,6 +114,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
         if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
+        if (run.started) steps.push_front(steps_of(*run.started, !run.ended));
         if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;
@@ -116,6 +126,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         DET_TRY(add_bad_hosts(run, point));
     }
+    if (point.is_predecessor_lost)
+        point.steps_to_skip = count_steps_to_skip(std::vector(steps.begin(), steps.end()));
     return point;
 }
 

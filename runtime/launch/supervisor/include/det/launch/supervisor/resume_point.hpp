@@ -27,6 +27,7 @@ struct ResumePoint {
     bool is_predecessor_lost =
         // The last run has no recorded end and may still run on a node that is cut off from the network
         false;
+    std::uint32_t steps_to_skip = 0;  // if the predecessor is lost: see count_steps_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// others.
     std::optional<std::uint32_t> may_still_run = {};
