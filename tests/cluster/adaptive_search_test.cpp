@@ -86,16 +86,8 @@ struct Site : DigitsCluster {
 };
 
 SearchDecision decision_from(nlohmann::json const& json) {
-    SearchDecision decision;
-    decision.bracket = json.at("bracket");
-    decision.rung = json.at("rung");
-    decision.entry = json.at("entry");
-    decision.trials = json.at("trials");
-    decision.digest = json.at("digest");
-    decision.better_trials = json.at("better_trials");
-    decision.kept_trials = json.at("kept_trials");
-    decision.decision = json.at("decision");
-    return decision;
+    constexpr auto type = static_cast<std::uint16_t>(RecordType::search_decision);
+    return std::get<SearchDecision>(must(decode_record(type, json.dump())).value());
 }
 
 /// Derives each decision from its list: the entries that the rung has now, of the trials that it names.
@@ -176,6 +168,17 @@ BOOST_AUTO_TEST_CASE(no_trial_is_lost_or_stopped_twice_if_jobs_are_killed_preemp
         runs += trial.at("runs").size();
     }
     BOOST_TEST(runs >= 19u);  // the rank, the preemption and the pause each made one more run at least
+}
+
+BOOST_AUTO_TEST_CASE(the_decisions_are_right_with_and_without_shared_nodes) {
+    auto const alone =
+        ask("experiment create search.yaml code --template asha --config slurm.trials_per_node=1")["id"];
+    auto const shared =
+        create_curve("--config slurm.trials_per_node=4 --config hyperparameters.epoch_seconds=0.1");
+    finish(alone.get<int>());
+    check_decisions(*this, alone.get<int>(), 4);
+    finish(shared);
+    check_decisions(*this, shared, 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_with_invalid_hyperparameters_is_replaced) {

@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> decision_names{"advance", "stop", "complete"};
 
-/// Whether metric `a` is strictly better than `b`.
-bool is_better(double a, double b, bool smaller_is_better) {
-    if (std::isnan(a)) return false;
-    if (std::isnan(b)) return true;
-    return smaller_is_better ? a < b : a > b;
-}
-
 std::optional<double> parse_metric(std::string_view text) {
     double value = 0;
     auto const* const end = text.data() + text.size();
@@ -30,6 +23,17 @@ std::optional<double> parse_metric(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_better(double a, double b, bool smaller_is_better) {
+    if (std::isnan(a)) return false;
+    if (std::isnan(b)) return true;
+    return smaller_is_better ? a < b : a > b;
+}
+
+std::uint32_t count_kept(std::size_t entries, double divisor) {
+    auto const share = static_cast<double>(entries) / divisor;
+    return std::max<std::uint32_t>(static_cast<std::uint32_t>(share), 1);
+}
 
 std::string_view to_string(RungDecision decision) {
     return decision_names.at(static_cast<std::size_t>(decision));
@@ -47,8 +51,7 @@ RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& 
     });
     RungVerdict verdict;
     verdict.better_trials = static_cast<std::uint32_t>(better);
-    verdict.kept_trials = std::max<std::uint32_t>(
-        static_cast<std::uint32_t>(static_cast<double>(entries.size()) / rule.divisor), 1);
+    verdict.kept_trials = count_kept(entries.size(), rule.divisor);
     if (rule.is_last) {
         verdict.decision = RungDecision::complete;
     } else if (verdict.better_trials >= verdict.kept_trials) {

@@ -57,6 +57,14 @@ Status check_limitable(OpenExperiment const& experiment) {
                                                  experiment.id().value, to_string(experiment.view.state))};
 }
 
+/// Sets the throttle of the arrays by these limits, and records the change that led to them.
+Status apply_limits(OpenExperiment const& experiment, Attributes const& limits,
+                    tracker::history::changes::Change change, Context& context) {
+    auto const& record = experiment.view.record;
+    DET_TRY(limit_arrays(record, running_tasks_max(*record.spec, limits), context.slurm));
+    return record_event(experiment, change.first, std::move(change.second), context);
+}
+
 }  // namespace
 
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context) {
@@ -74,9 +82,7 @@ Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Con
     }
     auto limits = tracker::history::attributes_of(record);
     limits.max_slots = slots;
-    DET_TRY(limit_arrays(record, running_tasks_max(*record.spec, limits), context.slurm));
-    auto [kind, body] = tracker::history::changes::set_max_slots(slots);
-    DET_TRY(record_event(experiment, kind, std::move(body), context));
+    DET_TRY(apply_limits(experiment, limits, tracker::history::changes::set_max_slots(slots), context));
     return experiment.id();
 }
 
@@ -93,9 +99,8 @@ Result<ExperimentId> limit_concurrent_trials(std::string const& id, std::uint32_
     }
     auto limits = tracker::history::attributes_of(record);
     limits.max_concurrent_trials = trials;
-    DET_TRY(limit_arrays(record, running_tasks_max(*record.spec, limits), context.slurm));
-    auto [kind, body] = tracker::history::changes::set_max_concurrent_trials(trials);
-    DET_TRY(record_event(experiment, kind, std::move(body), context));
+    DET_TRY(apply_limits(experiment, limits, tracker::history::changes::set_max_concurrent_trials(trials),
+                         context));
     return experiment.id();
 }
 

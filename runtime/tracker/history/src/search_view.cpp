@@ -1,26 +1,18 @@
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace det::tracker::history {
 namespace {
-
-/// Whether `a` ranks before `b`. NaN, the metric of a failed trial, ranks last.
-bool ranks_before(search::RungEntry const& a, search::RungEntry const& b, bool smaller_is_better) {
-    if (std::isnan(a.metric) || std::isnan(b.metric)) return !std::isnan(a.metric) && std::isnan(b.metric);
-    return smaller_is_better ? a.metric < b.metric : a.metric > b.metric;
-}
 
 RungView view_rung(std::uint64_t length, std::vector<search::RungEntry> entries,
                    search::AshaSearch const& search) {
     RungView view{length, std::move(entries), 0, {}, 0};
     std::ranges::stable_sort(view.entries, [&](auto const& a, auto const& b) {
-        return ranks_before(a, b, search.smaller_is_better);
+        return search::is_better(a.metric, b.metric, search.smaller_is_better);
     });
     if (view.entries.empty()) return view;
-    auto const share = static_cast<double>(view.entries.size()) / search.divisor;
-    view.kept_trials = std::max<std::uint32_t>(static_cast<std::uint32_t>(share), 1);
+    view.kept_trials = search::count_kept(view.entries.size(), search.divisor);
     view.cut_off = view.entries[view.kept_trials - 1].metric;
     return view;
 }

@@ -13,9 +13,9 @@ class JournalTail {
 public:
     explicit JournalTail(std::filesystem::path path) : path_(std::move(path)) {}
 
-    /// Reads the complete records that were appended since the last call, at most a few MiB of them; the next
-    /// call reads on. A file that does not exist counts as an empty journal. Stops for ever at a damaged
-    /// frame; an incomplete one at the end is read by a later call.
+    /// Reads the complete records that were appended since the last call, at most 16 MiB of them; the next
+    /// call reads the records after these. A file that does not exist counts as an empty journal. Stops for
+    /// ever at a damaged frame; an incomplete one at the end is read by a later call.
     Result<std::vector<Record>> read_new();
 
 private:

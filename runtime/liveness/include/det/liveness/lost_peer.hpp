@@ -6,8 +6,9 @@ namespace det::liveness {
 
 using LostPeerHandler = std::function<void(std::string const& message)>;
 
-/// Sets what this process does when it learns that another rank was lost. There is one handler for the
-/// process, because the process ends once: whoever reads its end can then see that another rank ended first.
+/// Sets the function that this process calls when it learns that another rank was lost. The handler records
+/// the loss, so that the wrapper can record this rank's end as a consequence of the other rank's end. There
+/// is one handler per process.
 /// An empty handler removes the previous one. Thread-safe.
 void set_lost_peer_handler(LostPeerHandler handler);
 

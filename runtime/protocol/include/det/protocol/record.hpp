@@ -12,7 +12,7 @@ namespace det {
 
 /// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // the program has finished: it says so, or ended with 0 and not because of a notice
+    finished,      // the program created DET_DONE_FILE, or ended with exit code 0 without a notice
     preempted,     // Slurm preempted the job, or the program stopped because of another notice
     paused,        // the user paused the experiment
     canceled,      // the user cancelled the trial, or the job was cancelled in Slurm

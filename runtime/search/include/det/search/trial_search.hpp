@@ -82,7 +82,7 @@ private:
     std::optional<SearchDecision> end_;
 };
 
-/// One line about a decision: "2 of 7 trials at rung 1 are better, 1 trains on".
+/// One line about a decision: "2 of 7 trials at rung 1 are better, 1 train on".
 std::string describe(SearchDecision const& decision);
 
 /// The digest of entries that a SearchDecision records. \param entries sorted by trial

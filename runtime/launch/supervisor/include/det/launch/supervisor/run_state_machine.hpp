@@ -41,7 +41,7 @@ public:
     RunAction on_silence(std::string const& host, Time now);
     /// The job will be requeued because of another trial in it.
     RunAction on_other_trial(Time now);
-    /// The search has ended the trial. Other requests to stop count no more.
+    /// The search has ended the trial. Replaces the reason of an earlier request to stop.
     RunAction on_search_end(Time now);
     /// The search can't use what the program reports: its step is ended.
     RunAction on_search_mistake(Time now) { return kill(now); }
