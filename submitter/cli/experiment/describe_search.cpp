@@ -75,12 +75,14 @@ std::string rungs_table(SearchView const& view) {
     return table.render();
 }
 
-/// A row for each decision that ended a trial: what it was based on.
+/// A row for each decision that ended a trial: what it was based on. Empty if the search has ended no trial.
 std::string ends_table(ExperimentView const& view) {
     Table table({"Trial", "Bracket", "Rung", "Steps", "Metric", "Decision", "Because", "Among"});
+    bool has_rows = false;
     for (auto const& trial : view.trials) {
         for (auto const& decision : tracker::history::decisions_of(trial.record)) {
             if (decision.decision == to_string(search::RungDecision::advance)) continue;
+            has_rows = true;
             auto const entry = search::parse_rung_entry(decision.entry);
             table.add({to_string(trial.record.id), std::to_string(decision.bracket),
                        std::to_string(decision.rung), std::to_string(decision.steps_completed),
@@ -88,7 +90,7 @@ std::string ends_table(ExperimentView const& view) {
                        decision.trials});
         }
     }
-    return table.render();
+    return has_rows ? '\n' + table.render() : "";
 }
 
 std::string describe_best(std::optional<BestTrial> const& best, ExperimentSpec const& spec) {
@@ -109,7 +111,7 @@ std::string as_text(ExperimentView const& view, ExperimentSpec const& spec,
     text += fmt::format("Length:        {}; of the trials at a rung the best 1/{} train on\n",
                         escape_control(search->search.length.describe()), search->search.divisor);
     text += fmt::format("Progress:      {:.0f} %\n\n", 100 * search->progress);
-    return text + rungs_table(*search) + '\n' + ends_table(view);
+    return text + rungs_table(*search) + ends_table(view);
 }
 
 Json rungs_json(tracker::history::BracketView const& bracket) {
