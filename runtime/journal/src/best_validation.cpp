@@ -8,17 +8,11 @@
 namespace det::journal {
 namespace {
 
-constexpr std::string_view validation_group = "validation";
-
-/// Leaves most records undecoded: training metrics outnumber validations by far.
-bool may_be_validation(std::uint16_t type, std::string_view payload) {
-    return type == static_cast<std::uint16_t>(RecordType::metrics) &&
-           payload.find(validation_group) != payload.npos;
-}
+constexpr char validation_group[] = "validation";
 
 std::optional<BestValidation> find_value(Record const& record, std::string const& metric) {
     auto const* report = std::get_if<MetricsReported>(&record);
-    if (report == nullptr || report->group != validation_group) return std::nullopt;
+    if (report == nullptr) return std::nullopt;
     auto const found = report->metrics->find(metric);
     if (found == report->metrics->end() || !found->is_number()) return std::nullopt;
     BestValidation const value{found->get<double>(), report->steps_completed};
@@ -33,7 +27,7 @@ Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& tr
     std::optional<BestValidation> best;
     for (auto const run : runs) {
         if (run < first_run) continue;
-        DET_TRY_ASSIGN(auto const journal, load_journal(trial.run(run).journal(), may_be_validation));
+        DET_TRY_ASSIGN(auto const journal, load_journal(trial.run(run).journal(), validation_group));
         for (auto const& record : journal.records) {
             auto const found = find_value(record, objective.metric);
             if (!found) continue;

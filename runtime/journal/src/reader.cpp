@@ -1,13 +1,14 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/journal/record_decoder.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace det::journal {
 
-Result<JournalContents> parse_journal(std::string_view bytes, RecordFilter const& is_wanted) {
+Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group) {
     JournalContents contents;
     // An empty file or an incomplete header: the writer has just created the file, or died right after that.
     if (bytes.size() < header_size_bytes && render_header().starts_with(bytes)) {
@@ -16,29 +17,25 @@ Result<JournalContents> parse_journal(std::string_view bytes, RecordFilter const
     }
     DET_TRY(check_header(bytes));
     contents.good_size_bytes = header_size_bytes;
+    RecordDecoder decoder(only_group);
     for (;;) {
         auto const frame = read_frame(bytes.substr(contents.good_size_bytes));
         if (frame.state != FrameState::whole) {
             contents.tail = frame.state;
+            contents.skipped = decoder.skipped();
             return contents;
         }
         contents.good_size_bytes += frame.size_bytes;
-        if (is_wanted && !is_wanted(frame.type, frame.payload)) continue;
-        DET_TRY_ASSIGN(auto record, decode_record(frame.type, frame.payload));
-        if (record) {
-            contents.records.push_back(*std::move(record));
-        } else {
-            ++contents.skipped;
-        }
+        DET_TRY(decoder.decode(frame, contents.records));
     }
 }
 
-Result<JournalContents> load_journal(std::filesystem::path const& path, RecordFilter const& is_wanted) {
+Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group) {
     constexpr std::size_t journal_limit_bytes = std::size_t{1} << 30;
     auto bytes = read_file(path, journal_limit_bytes);
     if (!bytes && bytes.error().code == codes::no_such_file) return JournalContents{};
     if (!bytes) return std::move(bytes).error();
-    auto contents = parse_journal(*bytes, is_wanted);
+    auto contents = parse_journal(*bytes, only_group);
     if (!contents) return std::move(contents).error().while_doing(fmt::format("reading '{}'", path.string()));
     return contents;
 }

@@ -47,8 +47,7 @@ Result<std::vector<Record>> JournalTail::read_new() {
         if (frame.state != FrameState::whole) return records;
         offset_bytes_ += frame.size_bytes;
         rest.remove_prefix(frame.size_bytes);
-        DET_TRY_ASSIGN(auto record, decode_record(frame.type, frame.payload));
-        if (record) records.push_back(*std::move(record));
+        DET_TRY(decoder_.decode(frame, records));
     }
 }
 

@@ -229,6 +229,15 @@ Record decision_from_json(Json const& json) {
                           json.at("decision")};
 }
 
+Json dropped_to_json(Record const& record) {
+    auto const& r = std::get<ReportsDropped>(record);
+    return {{"time", format_utc(r.time)}, {"count", r.count}, {"reason", r.reason}};
+}
+
+Record dropped_from_json(Json const& json) {
+    return ReportsDropped{time_from(json), json.at("count"), json.at("reason")};
+}
+
 /// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -246,6 +255,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::trial_metadata, "trial-metadata", metadata_to_json, metadata_from_json},
     {RecordType::operation_completed, "operation-completed", operation_to_json, operation_from_json},
     {RecordType::search_decision, "search-decision", decision_to_json, decision_from_json},
+    {RecordType::reports_dropped, "reports-dropped", dropped_to_json, dropped_from_json},
 }};
 
 }  // namespace

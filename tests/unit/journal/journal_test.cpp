@@ -1,9 +1,12 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
+#include <det/journal/tail.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/metric_frames.hpp>
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <sys/resource.h>
@@ -207,6 +210,33 @@ BOOST_AUTO_TEST_CASE(a_replacement_names_the_trial_that_it_replaces) {
         must(write_file(experiment.trial(9).replaces(), text));
         BOOST_TEST((must_fail(load_replaced_trial(experiment, 9)).code == codes::damaged), text);
     }
+}
+
+BOOST_AUTO_TEST_CASE(binary_metrics_and_json_metrics_are_read_alike) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    auto writer = must(JournalWriter::create(path));
+    JournalTail tail(path);
+    MetricFrameWriter metrics;
+    std::array<Metric, 1> const loss{{{"loss", 0.5}}};
+    must(writer.append(metric(1)));
+    metrics.add(UtcTime{2}, "training", 2, loss);
+    metrics.add(UtcTime{3}, "validation", 2, loss);
+    for (auto const& record : metrics.take()) must(writer.append(record));
+    BOOST_TEST(must(tail.read_new()).size() == 3u);
+    metrics.add(UtcTime{4}, "training", 3, loss);  // its schema is in an earlier frame
+    for (auto const& record : metrics.take()) must(writer.append(record));
+    BOOST_TEST(must(tail.read_new()).size() == 1u);
+
+    auto const all = must(load_journal(path)).records;
+    BOOST_REQUIRE(all.size() == 4u);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const expected = Json{{"loss", i == 0 ? 1.0 : 0.5}};
+        BOOST_TEST((std::get<MetricsReported>(all[i]).metrics == expected));
+    }
+    auto const validations = must(load_journal(path, "validation")).records;
+    BOOST_REQUIRE(validations.size() == 1u);
+    BOOST_TEST(std::get<MetricsReported>(validations[0]).time.microseconds == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,7 +31,8 @@ std::vector<Record> one_of_each() {
         TrialMetadataSet{noon, Json{{"dataset", Json{{"version", 2}}}}},
         OperationCompleted{noon, 900, 0.25},
         OperationCompleted{noon, 900, std::numeric_limits<double>::quiet_NaN()},
-        SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"}};
+        SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"},
+        ReportsDropped{noon, 7, "the queue of reports was full"}};
 }
 
 }  // namespace record_test

@@ -6,8 +6,9 @@
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace det::journal {
@@ -20,14 +21,12 @@ struct JournalContents {
     std::size_t skipped = 0;            // records of types that this program does not know
 };
 
-/// Whether a reader wants a record, from its type and its encoded form. Empty: every record.
-using RecordFilter = std::function<bool(std::uint16_t type, std::string_view payload)>;
-
-/// Parses the bytes of a whole journal. Records that are not wanted are left out and not decoded. Pure.
-Result<JournalContents> parse_journal(std::string_view bytes, RecordFilter const& is_wanted = {});
+/// Parses the bytes of a whole journal. Pure.
+/// \param only_group if not empty: only the metrics of this group, which is faster
+Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group = {});
 
 /// Reads and parses a journal. A file that does not exist counts as an empty journal.
-Result<JournalContents> load_journal(std::filesystem::path const& path, RecordFilter const& is_wanted = {});
+Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/journal/record_decoder.hpp>
 #include <det/protocol/record.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ public:
 
 private:
     std::filesystem::path path_;
+    RecordDecoder decoder_;
     std::uint64_t offset_bytes_ = 0;  // of the next frame; 0: the header has not been read
 };
 

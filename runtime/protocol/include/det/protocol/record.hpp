@@ -164,10 +164,17 @@ struct SearchDecision {
     std::string decision;             // advance, stop or complete
 };
 
+/// Reports of the program that are not in the journal.
+struct ReportsDropped {
+    UtcTime time;
+    std::uint64_t count = 0;  // since the record before
+    std::string reason;
+};
+
 using Record =
     std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
                  ProgressReported, CheckpointBegun, FirstStep, JobRequeued, EarlyExitReported, StatusSet,
-                 AlertRaised, TrialMetadataSet, OperationCompleted, SearchDecision>;
+                 AlertRaised, TrialMetadataSet, OperationCompleted, SearchDecision, ReportsDropped>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -186,6 +193,9 @@ enum class RecordType : std::uint16_t {
     trial_metadata = 13,
     operation_completed = 14,
     search_decision = 15,
+    metric_schema = 16,  // 16 and 17: metric_frames.hpp
+    metric_values = 17,
+    reports_dropped = 18,
 };
 
 struct EncodedRecord {
