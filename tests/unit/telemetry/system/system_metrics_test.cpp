@@ -1,0 +1,147 @@
+// System metrics of a node with faked /proc, /sys and NVML.
+#include <det/telemetry/system/sampler.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+
+#include "temporary_directory.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace det::telemetry;
+using namespace std::chrono_literals;
+
+namespace {
+
+class FakeNode {
+public:
+    FakeNode() {
+        for (auto const* name : {"proc/net", "sys/block/sda", "sys/block/nvme0n1", "sys/block/dm-0"})
+            std::filesystem::create_directories(root_ / name);
+    }
+    std::filesystem::path const& root() const { return root_.path(); }
+
+    /// Counters as they are after `seconds` of the same load.
+    void set(unsigned seconds) {
+        write("stat", fmt::format("cpu  {} 0 {} {} 0 0 0 0 0 0\ncpu0 1 2 3 4\nintr 5\n", 1000 + 30 * seconds,
+                                  500 + 20 * seconds, 9000 + 150 * seconds));
+        write("meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB\nMemAvailable:    1953125 kB\n");
+        write("diskstats", fmt::format("   8       0 sda {} 0 {} 9 {} 0 {} 0 0 0 0\n"
+                                       "   8       1 sda1 7 0 7 9 7 0 7 0 0 0 0\n"
+                                       " 253       0 dm-0 7 0 7 9 7 0 7 0 0 0 0\n"
+                                       " 259       0 nvme0n1 {} 0 0 0 0 0 0 0 0 0 0\n",
+                                       10 * seconds, 2 * seconds, 5 * seconds, 4 * seconds, seconds));
+        write("net/dev",
+              fmt::format("Inter-|   Receive    |  Transmit\n"
+                          " face |bytes packets errs drop fifo frame compressed multicast|bytes packets\n"
+                          "    lo: {0} 1 0 0 0 0 0 0 {0} 1 0 0 0 0 0 0\n"
+                          "  eth0:{1} 1 0 0 0 0 0 0 {2} 1 0 0 0 0 0 0\n"
+                          "   ib0: {1} 1 0 0 0 0 0 0 {2} 1 0 0 0 0 0 0\n",
+                          99 * seconds, 1000 * seconds, 300 * seconds));
+    }
+    void write(std::string const& name, std::string const& text) {
+        std::ofstream(root_ / ("proc/" + name)) << text;
+    }
+
+private:
+    TemporaryDirectory root_;
+};
+
+std::map<std::string, double> flat(std::vector<SystemReport> const& reports) {
+    std::map<std::string, double> values;
+    for (auto const& report : reports) {
+        for (std::size_t i = 0; i < report.names.size(); ++i)
+            values[report.group + "/" + report.names[i]] = report.values[i];
+    }
+    return values;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(system_metrics)
+
+BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
+    FakeNode node;
+    SystemSampler sampler(node.root(), nullptr);
+    SystemSampler::TimePoint const start{};
+    for (unsigned second = 0; second <= 10; ++second) {
+        node.set(second);
+        sampler.sample(start + std::chrono::seconds(second));
+    }
+    std::map<std::string, double> const expected{{"cpu/cpu_util_simple", 25},
+                                                 {"memory/memory_free", 2},
+                                                 {"disk/disk_iops", 16},
+                                                 {"disk/disk_throughput_read", 2 * 512},
+                                                 {"disk/disk_throughput_write", 4 * 512},
+                                                 {"network/net_throughput_sent", 600},
+                                                 {"network/net_throughput_recv", 2000}};
+    auto const averages = flat(sampler.take_averages());
+    BOOST_TEST(averages.size() == expected.size());
+    for (auto const& [name, value] : expected)
+        BOOST_TEST(averages.at(name) == value, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(sampler.take_averages().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
+    FakeNode node;
+    SystemSampler sampler(node.root(), nullptr);
+    node.set(5);
+    sampler.sample({});
+    node.set(1);
+    sampler.sample(SystemSampler::TimePoint(1s));
+    auto const averages = flat(sampler.take_averages());
+    BOOST_TEST(averages.at("network/net_throughput_sent") == 0);
+    BOOST_TEST(!averages.contains("cpu/cpu_util_simple"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_does_not_show_is_left_out) {
+    TemporaryDirectory const empty;
+    SystemSampler sampler(empty.path(), nullptr);
+    sampler.sample({});
+    sampler.sample(SystemSampler::TimePoint(1s));
+    BOOST_TEST(sampler.take_averages().empty());
+}
+
+BOOST_AUTO_TEST_CASE(this_machine_has_metrics) {
+    SystemSampler sampler("/", nullptr);
+    auto const now = std::chrono::steady_clock::now();
+    sampler.sample(now);
+    sampler.sample(now + 1s);
+    auto const averages = flat(sampler.take_averages());
+    BOOST_TEST(averages.at("memory/memory_free") > 0);
+    BOOST_TEST(averages.contains("network/net_throughput_recv"));
+}
+
+BOOST_AUTO_TEST_CASE(text_of_another_form_is_ignored) {
+    BOOST_TEST(!parse_cpu_times(""));
+    BOOST_TEST(!parse_cpu_times("cpu  1 2\n"));
+    BOOST_TEST(!parse_available_memory("MemAvailable:\n"));
+    auto const all = [](std::string_view) { return true; };
+    BOOST_TEST(parse_disks("x\n8 0 sda a b c d e f g\n8 0 sda 1", all).operations == 0U);
+    BOOST_TEST(parse_network(": :\neth0: \neth1: -5 1").received_bytes == 0U);
+    BOOST_TEST(is_virtual_disk("loop0"));
+    BOOST_TEST(!is_virtual_disk("nvme0n1"));
+}
+
+BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
+    TemporaryDirectory const empty;
+    SystemSampler sampler(empty.path(), open_nvml(test::built_path("tests/fake_libnvml.so")));
+    sampler.sample({});
+    auto const reports = sampler.take_averages();
+    BOOST_REQUIRE(reports.size() == 1U);
+    BOOST_TEST(reports[0].group == "gpu");
+    std::map<std::string, double> const expected{{"gpu/gpu_util GPU-0", 50},
+                                                 {"gpu/gpu_free_memory GPU-0", 400},
+                                                 {"gpu/gpu_util GPU-2", 52},
+                                                 {"gpu/gpu_free_memory GPU-2", 402}};
+    BOOST_TEST((flat(reports) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(without_the_library_there_are_no_gpus) {
+    BOOST_TEST(!open_nvml("libdoes-not-exist.so"));
+    BOOST_TEST(!open_nvml("libm.so.6"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
