@@ -1,6 +1,7 @@
 """The Core API in a run of an experiment, without a Slurm."""
 
 import json
+import os
 
 from support import BUILD, RunCase, finish, start_ranks
 
@@ -56,6 +57,22 @@ class Trial(RunCase):
             assert info.container_addrs == ["n0"] and info.slot_ids == [0, 1] and info.task_type == "TRIAL"
             """
         )
+
+    def test_the_first_local_rank_samples_while_the_profiler_is_on(self):
+        script = """
+            with det.core.init(distributed=connect()) as context:
+                context.profiler.on(sampling_interval=1, samples_per_report=10)
+                context.profiler.on()
+                context.profiler.off()
+                context.profiler.off()
+            """
+        log = os.path.join(self.directory, "node-0.log")
+        metrics = os.path.join(self.directory, "node-0.metrics")
+        self.run_ranks(script, 2, DET_RANK_LOG=log, DET_PROFILING="1")
+        self.assertFalse(os.path.exists(metrics))  # the node's wrapper would do it
+        self.run_ranks(script, 2, DET_RANK_LOG=log)
+        with open(metrics, "rb") as file:
+            self.assertIn(b"memory_free", file.read())
 
     def test_the_core_api_may_be_entered_several_times(self):
         self.run_ranks(

@@ -13,13 +13,17 @@
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
 
+#include <chrono>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <map>
+#include <unistd.h>
 
 #include "done.hpp"
 #include "execute_plan.hpp"
 #include "prepare_container.hpp"
+#include "sample_node.hpp"
 
 namespace {
 
@@ -112,6 +116,21 @@ Result<int> done(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> sample(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--journal", "--interval-ms", "--samples"}));
+    auto const interval_ms = parse_integer<std::uint32_t>(options["--interval-ms"]);
+    auto const samples = parse_integer<std::uint32_t>(options["--samples"]);
+    if (!interval_ms || *interval_ms < 100 || !samples || *samples == 0)
+        return Error{codes::usage, "--interval-ms is at least 100, --samples at least 1"};
+    // Slurm's notice may reach every process of the job: only the end of the input ends this one.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    DET_TRY(sample_node({options["--journal"], std::chrono::milliseconds(*interval_ms), *samples},
+                        STDIN_FILENO, SystemClock()));
+    return 0;
+}
+
 struct Subcommand {
     std::string_view name, help;
     Result<int> (*run)(Arguments const&);
@@ -123,6 +142,9 @@ constexpr Subcommand subcommands[] = {
     {"trial",
      "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
+    {"sample-node",
+     "write the system metrics of this node until the input ends: --journal FILE --interval-ms N --samples N",
+     sample},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},

@@ -234,6 +234,20 @@ BOOST_AUTO_TEST_CASE(setup_lines_run_before_the_startup_hook_inside_the_containe
     BOOST_TEST(!make_run_environment(a, run, of_another_run).find("DET_SETUP"));
 }
 
+BOOST_AUTO_TEST_CASE(nodes_sample_their_metrics_if_the_configuration_wants_it) {
+    auto a = assignment();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    Environment of_another_run;
+    of_another_run.set("DET_PROFILING", "1");
+    for (auto const& [config, is_profiled] :
+         {std::pair(Json{{"profiling", {{"enabled", true}}}}, true),
+          std::pair(Json{{"profiling", {{"enabled", false}}}}, false), std::pair(Json::object(), false)}) {
+        a.spec.config = config;
+        BOOST_TEST(make_run_environment(a, run, of_another_run).find("DET_PROFILING").has_value() ==
+                   is_profiled);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(outside_of_a_job_the_error_explains_the_program) {
     must(write_file(experiment.spec(), render_spec(assignment().spec)));
     auto const error = must_fail(load_assignment(experiment.path(), 0, Environment()));

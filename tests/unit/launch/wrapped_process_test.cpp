@@ -3,7 +3,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/rank_end.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -65,6 +67,16 @@ struct Fixture {
             environment.set(name, value);
         }
     }
+    /// The environment of a task that Slurm starts in a run, on this machine.
+    void be_the_first_task_of_a_run() {
+        be_in_a_run();
+        for (auto const* name : {"DET_PLACED", "DET_RUN_DIR", "DET_RANK_LOG"}) environment.unset(name);
+        environment.set("DET_LOCAL_DIR", directory.path().string());
+        environment.set("DET_RUN_PATH", (directory / "runs/0").string());
+        for (auto const* name : {"SLURM_STEP_NODELIST", "SLURMD_NODENAME", "DET_RUN_HOSTS"})
+            environment.set(name, "localhost");
+        environment.set("DET_SLOT_COUNTS", "1");
+    }
     bool notice_came() const { return must(preemption::NoticePage::open(directory / "preempt")).is_raised(); }
 };
 
@@ -100,13 +112,7 @@ open(\"two\", \"w\")" &
 }
 
 BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exists) {
-    be_in_a_run();
-    for (auto const* name : {"DET_PLACED", "DET_RUN_DIR", "DET_RANK_LOG"}) environment.unset(name);
-    environment.set("DET_LOCAL_DIR", directory.path().string());
-    environment.set("DET_RUN_PATH", (directory / "runs/0").string());
-    for (auto const* name : {"SLURM_STEP_NODELIST", "SLURMD_NODENAME", "DET_RUN_HOSTS"})
-        environment.set(name, "localhost");
-    environment.set("DET_SLOT_COUNTS", "1");
+    be_the_first_task_of_a_run();
     environment.set("DET_SILENCE_S", "4");  // a check every half second
     auto const output = shell(until + std::string(R"sh(
         mkdir -p runs/0
@@ -119,6 +125,23 @@ BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exis
         exit $code)sh"));
     BOOST_TEST(output.exit_code == 0, output.err);
     BOOST_TEST(output.out == "node-0.log\n", output.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_samples_its_metrics_if_the_run_is_profiled) {
+    be_the_first_task_of_a_run();
+    std::string const script = "mkdir -p runs/0; \"$WRAP\" --node true && ls runs/0";
+    auto const plain = shell(script);
+    BOOST_TEST(plain.exit_code == 0, plain.err);
+    BOOST_TEST(plain.out == "node-0.log\n", plain.out);
+    environment.set("DET_PROFILING", "1");
+    auto const profiled = shell(script);
+    BOOST_TEST(profiled.err == "");
+    BOOST_TEST(profiled.out == "node-0.log\nnode-0.metrics\n", profiled.out);
+    auto const contents = must(journal::load_journal(RunLayout(directory / "runs/0").node_metrics(0)));
+    BOOST_REQUIRE(!contents.records.empty());
+    auto const& report = std::get<MetricsReported>(contents.records.front());
+    BOOST_TEST(report.group == "memory");
+    BOOST_TEST(report.metrics->at("memory_free").get<double>() > 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_a_wrapper_that_is_killed) {

@@ -36,6 +36,12 @@ void set_python(Environment& environment) {
     if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
 }
 
+/// `profiling: {enabled: true}`. The configuration was checked when the experiment was created.
+bool is_profiled(ExperimentSpec const& spec) {
+    Json::json_pointer const enabled("/profiling/enabled");
+    return spec.config->contains(enabled) && spec.config->at(enabled) == Json(true);
+}
+
 }  // namespace
 
 Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job) {
@@ -79,10 +85,11 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     for (auto const& [name, value] : ours) environment.set(name, value);
     set_python(environment);
     // The job's environment contains these variables if the user submitted it from inside another run.
-    for (auto const* name : {variables::placed, variables::wrapped, variables::wrapped_command,
-                             variables::run_dir, variables::rank_log, variables::latest_checkpoint,
-                             variables::slot_counts, variables::hparams, variables::read_ahead,
-                             variables::forward_signals, variables::signals_reach_all, variables::setup}) {
+    for (auto const* name :
+         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
+          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
+          variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
+          variables::profiling}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -95,6 +102,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
+    if (is_profiled(spec)) environment.set(variables::profiling, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
     // srun reads these variables as its options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",

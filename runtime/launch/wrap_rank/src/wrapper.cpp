@@ -17,6 +17,7 @@
 
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
+#include "node_sampler.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -139,6 +140,7 @@ public:
         set_labels();
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
+        if (is_outermost()) start_sampler(helper);
         if (in_run_) share_log();
         if (is_supervised_) failure_record_.emplace(request_.rank, environment_);
         command_.argv = std::move(request_.command);
@@ -210,6 +212,13 @@ private:
         command_.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
     }
 
+    /// The first task of a node samples its system metrics.
+    void start_sampler(fs::path const& helper) {
+        bool const is_wanted = environment_.find_non_empty(variables::profiling).has_value();
+        if (!is_wanted || task_->local_rank != 0 || !command_.labels.log) return;
+        sampler_.emplace(helper, RunLayout::metrics_beside(*command_.labels.log), environment_);
+    }
+
     void start_read_ahead(bool is_outermost) {
         auto const checkpoint = environment_.find_non_empty(variables::read_ahead);
         if (!checkpoint) return;
@@ -247,6 +256,7 @@ private:
     std::optional<RunSignals> signals_;
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
+    std::optional<NodeSampler> sampler_;
     std::optional<FailureRecord> failure_record_;
 };
 

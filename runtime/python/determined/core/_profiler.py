@@ -1,11 +1,24 @@
-"""Profiling of the system: the calls are there, and nothing is sampled yet."""
+"""Profiling of the system: samples of this node's hardware, shown by `det-submit trial profile`."""
 
 import logging
-from typing import Any
+import os
+import subprocess
+from typing import Any, Optional
+
+from determined._programs import find_program
 
 logger = logging.getLogger("determined.core")
 
 _SHORTEST_INTERVAL_S = 0.1
+_LAST_WRITE_S = 2
+
+
+def _metrics_file() -> Optional[str]:
+    """The journal of this node's system metrics; None if the run has none, or is profiled by its configuration."""
+    log = os.environ.get("DET_RANK_LOG")
+    if not log or os.environ.get("DET_PROFILING"):
+        return None
+    return os.path.splitext(log)[0] + ".metrics"
 
 
 class ProfilerContext:
@@ -13,10 +26,12 @@ class ProfilerContext:
 
     def __init__(self, local_rank: int = 0, is_on_cluster: bool = False) -> None:
         self._is_active = is_on_cluster and local_rank == 0
-        self._is_on = False
+        self._sampler: Optional["subprocess.Popen[bytes]"] = None
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Checks its arguments and warns that nothing is sampled.
+        """Samples the system metrics of this node until off(). The first local rank does it, in a process of its own.
+
+        Does nothing if it is on already, also by `profiling: {enabled: true}` in the configuration.
 
         Args:
             sampling_interval: seconds between samples
@@ -30,15 +45,31 @@ class ProfilerContext:
         is_count = isinstance(samples_per_report, int) and not isinstance(samples_per_report, bool)
         if not is_count or samples_per_report < 1:
             raise ValueError(f"samples_per_report must be an integer of at least 1, not {samples_per_report}")
-        if self._is_active and not self._is_on:
-            logger.warning("profiler.on(): this version of det-submit does not sample system metrics")
-        self._is_on = True
+        file = _metrics_file()
+        if not self._is_active or self._sampler is not None or file is None:
+            return
+        program = find_program("det-launch")
+        if program is None:
+            logger.warning("profiler.on(): det-launch is neither beside the package determined nor in PATH")
+            return
+        interval_ms = max(100, round(sampling_interval * 1000))
+        options = ["--journal", file, "--interval-ms", str(interval_ms), "--samples", str(samples_per_report)]
+        self._sampler = subprocess.Popen([program, "sample-node", *options], stdin=subprocess.PIPE)
 
     def off(self) -> None:
-        self._is_on = False
+        """Ends the sampling that on() began."""
+        sampler, self._sampler = self._sampler, None
+        if sampler is None or sampler.stdin is None:
+            return
+        sampler.stdin.close()  # it writes its last averages and ends
+        try:
+            sampler.wait(_LAST_WRITE_S)
+        except subprocess.TimeoutExpired:
+            sampler.kill()
+            sampler.wait()
 
     def _close(self) -> None:
-        self._is_on = False
+        self.off()
 
     def __enter__(self) -> "ProfilerContext":
         return self

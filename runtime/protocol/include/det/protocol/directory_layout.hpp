@@ -58,6 +58,11 @@ public:
     static std::filesystem::path ends_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");
     }
+    /// The journal with the system metrics of a node.
+    std::filesystem::path node_metrics(int node) const { return metrics_beside(node_log(node)); }
+    static std::filesystem::path metrics_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".metrics");
+    }
 
 private:
     std::filesystem::path run_;

@@ -92,6 +92,8 @@ inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
 inline constexpr char done_file[] = "DET_DONE_FILE";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
+/// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.
+inline constexpr char profiling[] = "DET_PROFILING";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 

@@ -1,0 +1,28 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/files.hpp>
+
+#include <filesystem>
+#include <sys/types.h>
+
+namespace det::launch::wrap_rank {
+
+/// The process that samples the system metrics of this node (`det-launch sample-node`). This program, which
+/// may be linked statically, cannot open the library that reads GPUs. The process ends when this object is
+/// destroyed, or when this program is killed. Errors are ignored.
+class NodeSampler {
+public:
+    /// \param helper the path of det-launch
+    /// \param journal that it writes
+    NodeSampler(std::filesystem::path const& helper, std::filesystem::path const& journal,
+                Environment const& environment);
+    ~NodeSampler();
+    NodeSampler(NodeSampler const&) = delete;
+    NodeSampler& operator=(NodeSampler const&) = delete;
+
+private:
+    UniqueFd input_;  // of the process, which ends with its input
+    pid_t pid_ = -1;
+};
+
+}  // namespace det::launch::wrap_rank
